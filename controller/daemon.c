@@ -9,7 +9,10 @@
 #include "base/log.h"
 #include "controller/access.h"
 #include "controller/certificates.h"
+#include "controller/event_teller.h"
+#include "controller/exposition.h"
 #include "controller/front.h"
+#include "controller/published_orders.h"
 #include "controller/readiness.h"
 #include "controller/reconciler.h"
 #include "controller/reviewer.h"
@@ -50,8 +53,10 @@ struct daemon {
 	struct watches *watches;
 	struct certificates *certificates;
 	struct reconciler *reconciler;
+	struct event_teller *events; /* NULL: none are sent */
 	struct reviewer *reviewer;
 	struct telemetry *telemetry;
+	struct exposition *exposition;
 	struct front *front;
 	struct readiness readiness;
 	bool synced;
@@ -76,56 +81,13 @@ static void on_forgotten(void *owner, struct view node_name)
 			  LOG_TEXT("node", node_name), LOG_ERROR_FIELD(&error));
 }
 
-static struct receiver_order order_of(const struct daemon *daemon, struct view node_name,
-				      const struct attribution_report *published)
-{
-	const struct place *place = inventory_find_place(daemon->inventory, node_name);
-
-	return (struct receiver_order){
-		.node = node_name,
-		.named_boot = place && place->node ? place->node->boot_id : (struct view){0},
-		.last = {published->boot_id, published->instance, published->sequence,
-			 published->observation_time},
-	};
-}
-
-static void tell_orders(struct daemon *daemon, const struct receiver_order *orders, size_t n)
-{
-	struct error error = {0};
-
-	if (front_set_orders(daemon->front, orders, n, &error) < 0)
-		LOG_ERROR("Report order not passed to the front thread", LOG_ERROR_FIELD(&error));
-}
-
-/* What is published must not be undone by a report that came before the one that it rests on. */
-static void tell_published(struct daemon *daemon)
-{
-	size_t n = 0, n_objects = inventory_count(daemon->inventory, INVENTORY_ATTRIBUTIONS);
-	struct receiver_order *orders = calloc(n_objects + 1, sizeof(*orders));
-	const struct attribution *object = NULL;
-
-	if (!orders) {
-		LOG_ERROR("Report order not collected, out of memory",
-			  LOG_U64("objects", n_objects));
-		return;
-	}
-	while ((object = inventory_next_attribution(daemon->inventory, object)))
-		if (object->status.report.boot_id.len > 0)
-			orders[n++] = order_of(daemon, object->status.node_name,
-					       &object->status.report);
-	tell_orders(daemon, orders, n);
-	free(orders);
-}
-
 /* Before the first sync nothing need be told: no report is taken, and all is told then. */
 static void on_named_boot(void *owner, struct view node_name)
 {
 	struct daemon *daemon = owner;
-	const struct receiver_order order = order_of(daemon, node_name,
-						     &(struct attribution_report){0});
 
 	if (daemon->synced)
-		tell_orders(daemon, &order, 1);
+		published_orders_tell_boot(daemon->front, daemon->inventory, node_name);
 }
 
 /* From the front */
@@ -162,11 +124,17 @@ static void take_message(struct daemon *daemon, struct front_message *message)
 	case FRONT_REVIEW:
 		reviewer_review(daemon->reviewer, message->ticket, message->text);
 		break;
+	case FRONT_READER:
+		reviewer_review_reader(daemon->reviewer, message->ticket, message->text);
+		break;
 	case FRONT_REPORT:
 		take_report(daemon, TAKE(message->report));
 		break;
 	case FRONT_REFRESH:
 		take_refresh(daemon, message->text, message->listed_at);
+		break;
+	case FRONT_SCRAPE:
+		exposition_write(daemon->exposition);
 		break;
 	}
 	front_message_free(message);
@@ -211,11 +179,28 @@ static void on_events_published(void *owner, const struct reconciler_events *eve
 			 LOG_TEXT("node", events->node_name), LOG_ERROR_FIELD(&error));
 }
 
+static void on_exposition(void *owner, struct exposition_text *take_text)
+{
+	struct daemon *daemon = owner;
+	struct error error = {0};
+
+	if (front_expose(daemon->front, take_text, &error) < 0)
+		LOG_WARN("Metrics not passed to the front thread", LOG_ERROR_FIELD(&error));
+}
+
 static bool is_ready(void *owner)
 {
 	const struct daemon *daemon = owner;
 
 	return daemon->synced && watches_allow_writes(daemon->watches);
+}
+
+static void on_changed(void *owner, struct view node_name, const struct event_change *changes,
+		       size_t n)
+{
+	struct daemon *daemon = owner;
+
+	event_teller_tell(daemon->events, node_name, changes, n);
 }
 
 static void on_watches_changed(void *owner)
@@ -254,7 +239,7 @@ static void on_pulse(void *owner)
 	if (!daemon->synced && watches_are_synced(daemon->watches)) {
 		daemon->synced = true;
 		LOG_INFO("All resources are synced");
-		tell_published(daemon);
+		published_orders_tell(daemon->front, daemon->inventory);
 		readiness_forget(&daemon->readiness);
 		reconciler_wake(daemon->reconciler);
 	}
@@ -305,6 +290,8 @@ static int make_front(struct daemon *daemon, struct error *err)
 
 	config.report_address = settings->report_address;
 	config.probe_address = settings->probe_address;
+	config.metrics_address = settings->metrics_address;
+	config.metrics_insecure = settings->metrics_insecure;
 	config.rules = (struct identity_rules){
 		.audience = view_from(settings->audience),
 		.namespace = view_from(daemon->agent_namespace),
@@ -317,6 +304,7 @@ static int make_front(struct daemon *daemon, struct error *err)
 	config.max_nodes = MAX_NODES;
 	config.max_silent_ms = MAX_SILENT_MS;
 	config.metrics = telemetry_front_metrics(daemon->telemetry);
+	config.with_exposition = true;
 	if (front_new(&config, &daemon->front, err) < 0)
 		return -1;
 	return loop_watch_new(daemon->loop, front_fd(daemon->front), LOOP_READ, on_messages,
@@ -357,10 +345,12 @@ static int make_reconciler(struct daemon *daemon, struct error *err)
 			.disagreement_ms = settings->disagreement_ms,
 			.user_grace_ms = settings->user_grace_ms,
 			.quiet_ms = settings->quiet_ms,
+			.hold_off_percent = (uint32_t)settings->hold_off_percent,
 		},
 		.max_requests = (uint32_t)settings->max_requests,
 		.is_ready = is_ready,
 		.events_published = on_events_published,
+		.changed = daemon->events ? on_changed : NULL,
 		.forgotten = on_forgotten,
 		.owner = daemon,
 		.seed = prng_entropy(),
@@ -368,6 +358,26 @@ static int make_reconciler(struct daemon *daemon, struct error *err)
 
 	inventory_on_boot(daemon->inventory, on_named_boot, daemon);
 	return reconciler_new(&config, &daemon->reconciler, err);
+}
+
+static int make_events(struct daemon *daemon, struct error *err)
+{
+	const struct settings *settings = daemon->settings;
+	const struct event_teller_config config = {
+		.loop = daemon->loop,
+		.client = daemon->client,
+		.inventory = daemon->inventory,
+		.limits = {
+			.per_minute = (uint32_t)settings->events_per_minute,
+			.repeat_ms = (uint64_t)settings->event_repeat_ms,
+		},
+		.idle_ms = settings->event_idle_ms,
+		.is_ready = is_ready,
+		.owner = daemon,
+		.seed = loop_now_ms(daemon->loop),
+	};
+
+	return settings->events ? event_teller_new(&config, &daemon->events, err) : 0;
 }
 
 static int make_watches(struct daemon *daemon, struct error *err)
@@ -385,7 +395,7 @@ static int make_watches(struct daemon *daemon, struct error *err)
 
 static int make_telemetry(struct daemon *daemon, struct error *err)
 {
-	return telemetry_new(&daemon->telemetry, err);
+	return telemetry_new(apiclient_host(daemon->client), &daemon->telemetry, err);
 }
 
 static int make_loop(struct daemon *daemon, struct error *err)
@@ -405,11 +415,26 @@ static int make_reviewer(struct daemon *daemon, struct error *err)
 			    &daemon->reviewer, err);
 }
 
+static int make_exposition(struct daemon *daemon, struct error *err)
+{
+	const struct exposition_config config = {
+		.loop = daemon->loop,
+		.inventory = daemon->inventory,
+		.with_devices = daemon->settings->metrics_devices,
+		.max_series = (size_t)daemon->settings->max_series,
+		.stale_ms = (uint64_t)daemon->settings->stale_ms,
+		.done = on_exposition,
+		.owner = daemon,
+	};
+
+	return exposition_new(&config, &daemon->exposition, err);
+}
+
 static int make_all(struct daemon *daemon, struct error *err)
 {
 	static int (*const steps[])(struct daemon *, struct error *) = {
-		make_loop,       make_client,  make_telemetry, make_front,
-		make_reviewer,   make_certificates, make_reconciler, make_watches,
+		make_loop,     make_client,       make_telemetry, make_exposition, make_front,
+		make_reviewer, make_certificates, make_events,    make_reconciler, make_watches,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
@@ -420,6 +445,7 @@ static int make_all(struct daemon *daemon, struct error *err)
 		.inventory = daemon->inventory,
 		.watches = daemon->watches,
 		.reconciler = daemon->reconciler,
+		.events = daemon->events,
 	});
 	return 0;
 }
@@ -447,7 +473,9 @@ static void log_start(const struct daemon *daemon)
 	LOG_INFO("HTTPS servers started", LOG_TEXT("version", VIEW(GPU_ATTRIBUTION_VERSION)),
 		 LOG_TEXT("libraries", sbuf_view(&libraries)),
 		 LOG_TEXT("reports", view_from(daemon->settings->report_address)),
-		 LOG_TEXT("probes", view_from(daemon->settings->probe_address)));
+		 LOG_TEXT("probes", view_from(daemon->settings->probe_address)),
+		 LOG_TEXT("metrics", view_from(daemon->settings->metrics_address)),
+		 LOG_BOOL("metrics_insecure", daemon->settings->metrics_insecure));
 }
 
 int daemon_run(struct daemon *daemon, struct error *err)
@@ -468,6 +496,7 @@ void daemon_free(struct daemon *daemon)
 	if (daemon->front)
 		front_stop(daemon->front);
 	reconciler_free(daemon->reconciler);
+	event_teller_free(daemon->events);
 	certificates_free(daemon->certificates);
 	reviewer_free(daemon->reviewer);
 	/* The client runs the watches' reflectors: it goes before them. */
@@ -475,6 +504,7 @@ void daemon_free(struct daemon *daemon)
 	watches_free(daemon->watches);
 	loop_watch_free(daemon->messages);
 	front_free(daemon->front);
+	exposition_free(daemon->exposition);
 	inventory_free(daemon->inventory);
 	telemetry_free(daemon->telemetry);
 	loop_timer_free(daemon->pulse);

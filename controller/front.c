@@ -21,6 +21,9 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/prng.h"
+#include "controller/exposition_text.h"
+#include "controller/scrapes.h"
 #include "controller/shared_report.h"
 #include "io/loop.h"
 #include "io/server.h"
@@ -34,14 +37,17 @@
 #define COMMAND_CAP (64u * LIMIT_KIB)
 #define ORDERS_CAP (64u * LIMIT_MIB)
 #define N_CONNECTION_EVENTS 8u
+#define MAX_METRICS_CONNECTIONS 256u
 
 enum command_kind {
 	COMMAND_VERDICT,
+	COMMAND_READER,
 	COMMAND_CERTIFICATE,
 	COMMAND_STATE,
 	COMMAND_FORGET,
 	COMMAND_ACKNOWLEDGE,
 	COMMAND_ORDERS,
+	COMMAND_EXPOSITION,
 };
 
 struct command {
@@ -56,6 +62,7 @@ struct command {
 	struct receiver_acknowledgement acknowledgement;
 	struct receiver_order *orders;
 	size_t n_orders;
+	struct exposition_text *text;
 	struct view node_name;
 };
 
@@ -65,9 +72,12 @@ struct front {
 	struct loop *loop;
 	struct tls_identity *certificate;
 	struct receiver *receiver;
+	struct scrapes *scrapes;
 	struct probes *probes;
+	struct metrics_gate *gate;
 	struct server *report_server;
 	struct server *probe_server;
+	struct server *metrics_server; /* NULL: none */
 	struct handoff *messages; /* to the loop */
 	struct handoff *commands; /* from it */
 	struct loop_watch *command_watch;
@@ -86,6 +96,7 @@ struct front_config front_config_default(void)
 		.max_connections_per_address = 256,
 		.reports_per_second = 5,
 		.max_nodes = 16384,
+		.metrics_address = "",
 		.max_silent_ms = 30000,
 	};
 }
@@ -121,6 +132,12 @@ static bool on_review(void *owner, uint64_t ticket, struct view token)
 							   .text = token});
 }
 
+static bool on_reader(void *owner, uint64_t ticket, struct view token)
+{
+	return push_message(owner, &(struct front_message){.kind = FRONT_READER, .ticket = ticket,
+							   .text = token});
+}
+
 /* Reports in a queue that the loop does not empty must not eat all memory. */
 static bool on_hand_over(void *owner, struct shared_report *take_report)
 {
@@ -140,6 +157,11 @@ static void on_refresh(void *owner, struct view node, int64_t listed_at)
 	(void)push_message(owner, &(struct front_message){.kind = FRONT_REFRESH,
 							  .text = node,
 							  .listed_at = listed_at});
+}
+
+static bool on_scrape(void *owner)
+{
+	return push_message(owner, &(struct front_message){.kind = FRONT_SCRAPE});
 }
 
 int front_fd(const struct front *front)
@@ -163,6 +185,7 @@ struct front_message *front_next(struct front *front)
 static void command_free(struct command *command)
 {
 	tls_identity_free(command->certificate);
+	exposition_text_unref(command->text);
 	arena_deinit(&command->arena);
 	free(command);
 }
@@ -204,6 +227,19 @@ int front_answer_review(struct front *front, uint64_t ticket, const struct token
 	command->has_verdict = review != NULL;
 	if (review)
 		command->verdict = identity_judge(&front->config.rules, review);
+	return push_command(front, command, err);
+}
+
+int front_answer_reader(struct front *front, uint64_t ticket, const struct identity *verdict,
+			struct error *err)
+{
+	struct command *command = command_new(COMMAND_READER, err);
+	if (!command)
+		return -1;
+	command->ticket = ticket;
+	command->has_verdict = verdict != NULL;
+	if (verdict)
+		command->verdict = *verdict;
 	return push_command(front, command, err);
 }
 
@@ -298,6 +334,17 @@ int front_set_orders(struct front *front, const struct receiver_order *orders, s
 	return push_command(front, command, err);
 }
 
+int front_expose(struct front *front, struct exposition_text *take_text, struct error *err)
+{
+	struct command *command = command_new(COMMAND_EXPOSITION, err);
+	if (!command) {
+		exposition_text_unref(take_text);
+		return -1;
+	}
+	command->text = take_text;
+	return push_command(front, command, err);
+}
+
 static void apply_state(struct front *front, const struct front_state *state)
 {
 	receiver_set_trouble(front->receiver, state->trouble);
@@ -311,6 +358,10 @@ static void apply(struct front *front, struct command *command)
 	case COMMAND_VERDICT:
 		receiver_answer_review(front->receiver, command->ticket,
 				       command->has_verdict ? &command->verdict : NULL);
+		break;
+	case COMMAND_READER:
+		metrics_gate_answer_review(front->gate, command->ticket,
+					   command->has_verdict ? &command->verdict : NULL);
 		break;
 	case COMMAND_CERTIFICATE:
 		tls_identity_replace(front->certificate, TAKE(command->certificate));
@@ -327,6 +378,9 @@ static void apply(struct front *front, struct command *command)
 	case COMMAND_ORDERS:
 		for (size_t i = 0; i < command->n_orders; i++)
 			receiver_set_order(front->receiver, &command->orders[i]);
+		break;
+	case COMMAND_EXPOSITION:
+		scrapes_take(front->scrapes, TAKE(command->text));
 		break;
 	}
 }
@@ -376,7 +430,16 @@ static void collect(void *owner)
 	}
 	metric_set(metrics->registry, metrics->open_connections, 0, (double)counters.open);
 	metric_set(metrics->registry, metrics->nodes, 0, (double)receiver_nodes(front->receiver));
-	metric_set(metrics->registry, metrics->tokens, 0, (double)receiver_tokens(front->receiver));
+	metric_set(metrics->registry, metrics->tokens, 0,
+		   (double)(receiver_tokens(front->receiver) + metrics_gate_tokens(front->gate)));
+	metric_set_total(metrics->registry, metrics->incomplete, 0,
+			 scrapes_incomplete(front->scrapes));
+}
+
+static void append_agents(void *owner, struct sbuf *text)
+{
+	const struct front *front = owner;
+	receiver_render_agents(front->receiver, text);
 }
 
 void front_beat(struct front *front)
@@ -407,6 +470,7 @@ static int make_receiver(struct front *front, struct error *err)
 		.refresh_ms = 1000,
 		.metrics = config->metrics.registry,
 		.metric = config->metrics.reports,
+		.durations = config->metrics.durations,
 		.hand_over = on_hand_over,
 		.refresh = on_refresh,
 		.owner = front,
@@ -414,16 +478,80 @@ static int make_receiver(struct front *front, struct error *err)
 	return receiver_new(front->loop, &receiver, &front->receiver, err);
 }
 
+static int make_scrapes(struct front *front, struct error *err)
+{
+	const struct scrapes_config scrapes = {
+		.metrics = front->config.metrics.registry,
+		.collect = collect,
+		.append = append_agents,
+		.ask = front->config.with_exposition ? on_scrape : NULL,
+		.owner = front,
+	};
+	if (!scrapes.metrics)
+		return 0;
+	return scrapes_new(front->loop, &scrapes, &front->scrapes, err);
+}
+
 static int make_probes(struct front *front, struct error *err)
 {
 	const struct probes_config probes = {
 		.silent_ms = silent_ms,
-		.collect = collect,
 		.owner = front,
 		.max_silent_ms = front->config.max_silent_ms,
-		.metrics = front->config.metrics.registry,
 	};
 	return probes_new(&probes, &front->probes, err);
+}
+
+static void answer_metrics(void *owner, struct server_request *request)
+{
+	const struct front *front = owner;
+	scrapes_answer(front->scrapes, request);
+}
+
+static int make_gate(struct front *front, struct error *err)
+{
+	const struct front_config *config = &front->config;
+	const struct metrics_gate_config gate = {
+		.admission = {
+			.cache = {
+				.max_accepted = 64,
+				.max_refused = 256,
+				.accepted_ms = config->token_ttl_ms,
+				.refused_ms = 10000,
+			},
+			/* More than one client can begin before the first one is given up. */
+			.max_reviews = 32,
+			.max_waiting = MAX_METRICS_CONNECTIONS,
+			.timeout_ms = 10000,
+			.review = on_reader,
+		},
+		.insecure = config->metrics_insecure,
+		.seed = prng_entropy(),
+		.metrics = config->metrics.registry,
+		.metric = config->metrics.requests,
+		.answer = answer_metrics,
+		.owner = front,
+	};
+	return metrics_gate_new(front->loop, &gate, &front->gate, err);
+}
+
+static int make_metrics_server(struct front *front, struct error *err)
+{
+	const struct server_config config = {
+		.address = front->config.metrics_address,
+		.tls = front->config.metrics_insecure ? NULL : front->certificate,
+		.max_connections = MAX_METRICS_CONNECTIONS,
+		.max_connections_per_address = 128,
+		.handshake_timeout_ms = 10000,
+		.head_timeout_ms = 5000,
+		.body_timeout_ms = 5000,
+		.write_timeout_ms = 30000,
+		.idle_timeout_ms = 60000,
+	};
+	const struct server_handler handler = metrics_gate_handler(front->gate);
+	if (!config.address[0] || !front->scrapes)
+		return 0;
+	return server_new(front->loop, &config, &handler, &front->metrics_server, err);
 }
 
 static int make_servers(struct front *front, struct error *err)
@@ -476,8 +604,9 @@ static int make_parts(struct front *front, struct error *err)
 	    handoff_new(MAX_MESSAGES, &front->messages, err) != 0 ||
 	    handoff_new(MAX_COMMANDS, &front->commands, err) != 0 ||
 	    tls_identity_new(none, none, &front->certificate, err) != 0 ||
-	    make_receiver(front, err) != 0 || make_probes(front, err) != 0 ||
-	    make_servers(front, err) != 0)
+	    make_receiver(front, err) != 0 || make_scrapes(front, err) != 0 ||
+	    make_probes(front, err) != 0 || make_gate(front, err) != 0 ||
+	    make_servers(front, err) != 0 || make_metrics_server(front, err) != 0)
 		return -1;
 	return loop_watch_new(front->loop, handoff_fd(front->commands), LOOP_READ, on_commands,
 			      front, &front->command_watch, err);
@@ -560,8 +689,11 @@ void front_free(struct front *front)
 	loop_watch_free(front->command_watch);
 	server_free(front->report_server);
 	server_free(front->probe_server);
+	server_free(front->metrics_server);
+	metrics_gate_free(front->gate);
 	receiver_free(front->receiver);
 	probes_free(front->probes);
+	scrapes_free(front->scrapes);
 	tls_identity_free(front->certificate);
 	drain(front);
 	handoff_free(front->messages);
@@ -579,4 +711,9 @@ uint16_t front_report_port(const struct front *front)
 uint16_t front_probe_port(const struct front *front)
 {
 	return server_port(front->probe_server);
+}
+
+uint16_t front_metrics_port(const struct front *front)
+{
+	return front->metrics_server ? server_port(front->metrics_server) : 0;
 }

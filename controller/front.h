@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * front - the thread that faces the network. It ends TLS for reports, answers probes and decides
- * about reports (controller/receiver.h). It exchanges whole objects with the loop thread over two
- * queues.
+ * front - the thread that faces the network. It ends TLS, answers probes, and decides about reports
+ * (controller/receiver.h) and readers of metrics (controller/metrics_gate.h). It exchanges whole
+ * objects with the loop thread over two queues.
  *
  * From front to loop go messages: "review this token", "this report was accepted", "this node was
  * heard of". From loop to front go verdicts, certificates, readiness.
@@ -22,9 +22,11 @@
 #include "base/metric.h"
 #include "base/view.h"
 #include "controller/identity.h"
+#include "controller/metrics_gate.h"
 #include "controller/probes.h"
 #include "controller/receiver.h"
 
+struct exposition_text;
 struct report;
 struct shared_report;
 struct token_review;
@@ -38,6 +40,9 @@ struct front_metrics {
 	size_t open_connections;          /* gauge */
 	size_t nodes;                     /* gauge: nodes that reported */
 	size_t tokens;                    /* gauge: verdicts remembered */
+	size_t incomplete;                /* counter: answers of /metrics that lack devices */
+	size_t requests;                  /* counter with METRICS_GATE_LABELS */
+	size_t durations;                 /* histogram: seconds that reports took */
 };
 
 /* Of the report endpoint. */
@@ -50,6 +55,8 @@ struct front_metrics {
 struct front_config {
 	const char *report_address;
 	const char *probe_address;
+	const char *metrics_address;   /* "": metrics cannot be read */
+	bool metrics_insecure;         /* in clear, and by anybody */
 	struct identity_rules rules;   /* texts copied */
 	uint32_t token_ttl_ms;         /* how long a review is believed */
 	uint32_t max_connections;
@@ -58,12 +65,13 @@ struct front_config {
 	size_t max_nodes;
 	uint32_t max_silent_ms;        /* of the loop, for /livez */
 	struct front_metrics metrics;
+	bool with_exposition; /* the loop writes what /metrics says of devices */
 };
 
 /* The defaults of what is not an operator's choice; the rest is zero. */
 struct front_config front_config_default(void);
 
-/* Opens both ports; nothing is answered yet. Any thread. Fails as server_new() does. */
+/* Opens the ports; nothing is answered yet. Any thread. Fails as server_new() does. */
 MUST_USE int front_new(const struct front_config *config, struct front **ret_front,
 		       struct error *err);
 /* Starts the thread. The caller is the loop from now on. Fails with ERROR_RETRY. */
@@ -74,13 +82,17 @@ void front_stop(struct front *front);
 void front_free(struct front *front);
 /* The port that takes reports. Any thread. */
 uint16_t front_report_port(const struct front *front);
-/* The port that answers probes and /metrics. Any thread. */
+/* The port that answers probes. Any thread. */
 uint16_t front_probe_port(const struct front *front);
+/* The port that answers /metrics, 0: none does. Any thread. */
+uint16_t front_metrics_port(const struct front *front);
 
 enum front_kind {
 	FRONT_REVIEW,  /* review `text`, a token, and call front_answer_review() with the ticket */
+	FRONT_READER,  /* the same of a reader of metrics, and front_answer_reader() */
 	FRONT_REPORT,  /* `report` was accepted */
 	FRONT_REFRESH, /* the node `text` was heard of; its last report holds */
+	FRONT_SCRAPE,  /* somebody asks for metrics: call front_expose() */
 };
 
 struct front_message {
@@ -104,6 +116,9 @@ void front_message_free(struct front_message *message);
 /* What was said of the token with this ticket; NULL: it could not be found out. */
 MUST_USE int front_answer_review(struct front *front, uint64_t ticket,
 				 const struct token_review *review, struct error *err);
+/* Whether the holder of the token with this ticket may read metrics; NULL: it could not be found out. */
+MUST_USE int front_answer_reader(struct front *front, uint64_t ticket,
+				 const struct identity *verdict, struct error *err);
 /* Serves with this pair from now on. Fails also with ERROR_REJECTED. */
 MUST_USE int front_set_certificate(struct front *front, struct view cert_pem, struct view key_pem,
 				   struct error *err);
@@ -126,6 +141,9 @@ MUST_USE int front_forget(struct front *front, struct view node, struct error *e
 /* What is known of the order of some nodes' reports: see receiver_set_order(). */
 MUST_USE int front_set_orders(struct front *front, const struct receiver_order *orders, size_t n,
 			      struct error *err);
+/* What FRONT_SCRAPE asks for; NULL: it could not be made. Takes the reference over in any case. */
+MUST_USE int front_expose(struct front *front, struct exposition_text *take_text,
+			  struct error *err);
 /* The events of this report are safe and need not be sent again. */
 MUST_USE int front_acknowledge(struct front *front, const struct report *report,
 			       struct error *err);

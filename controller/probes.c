@@ -16,7 +16,6 @@
 #include "base/limits.h"
 #include "base/sbuf.h"
 
-#define METRICS_CAP (16u * LIMIT_MIB)
 #define TEXT_CAP (64u * LIMIT_KIB)
 #define TEXT_SIZE 256u
 
@@ -102,19 +101,6 @@ static void answer_livez(const struct probes *probes, struct server_request *req
 	answer_checks(request, head, checks, ARRAY_SIZE(checks));
 }
 
-static void answer_metrics(const struct probes *probes, struct server_request *request)
-{
-	CLEANUP(sbuf_deinit) struct sbuf text;
-	sbuf_init(&text, METRICS_CAP);
-	if (probes->config.collect)
-		probes->config.collect(probes->config.owner);
-	metric_render(probes->config.metrics, &text);
-	if (text.failure != ERROR_NONE)
-		answer_text(request, 500, VIEW("metrics do not fit into memory\n"));
-	else
-		answer(request, 200, METRIC_CONTENT_TYPE, sbuf_view(&text));
-}
-
 static void on_request(void *owner, struct server_request *request, const struct server_head *head,
 		       struct view body)
 {
@@ -124,10 +110,10 @@ static void on_request(void *owner, struct server_request *request, const struct
 		answer_checks(request, head, probes->checks, probes->n_checks);
 	else if (view_equal(head->path, VIEW("/livez")))
 		answer_livez(probes, request, head);
-	else if (view_equal(head->path, VIEW("/metrics")) && probes->config.metrics)
-		answer_metrics(probes, request);
 	else
-		answer_text(request, 404, VIEW("unknown path: use /livez, /readyz or /metrics\n"));
+		answer_text(request, 404,
+			    VIEW("unknown path: use /livez or /readyz; metrics are at "
+				 "--metrics-address\n"));
 }
 
 static void on_head(void *owner, struct server_request *request, const struct server_head *head)

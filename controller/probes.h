@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * probes - /livez, /readyz and /metrics, in clear. /readyz names each thing that it waits for, and
- * why; "?verbose" names also what is well, and what is lacking without need.
+ * probes - /livez and /readyz, in clear. /readyz names each thing that it waits for, and why;
+ * "?verbose" names also what is well, and what is lacking without need.
  *
  * Threads: the front's.
  * Limits:  PROBES_MAX_CHECKS checks; their texts are cut at 255 bytes.
@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/metric.h"
 #include "base/view.h"
 #include "io/server.h"
 
@@ -29,11 +28,8 @@ struct probes_check {
 struct probes_config {
 	/* How long ago the loop thread showed its last sign of life. */
 	uint64_t (*silent_ms)(void *owner);
-	/* Called before metrics are rendered; may be NULL. */
-	void (*collect)(void *owner);
 	void *owner;
 	uint64_t max_silent_ms;
-	const struct metric_registry *metrics; /* NULL: /metrics does not exist */
 };
 
 struct probes;

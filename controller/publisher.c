@@ -66,6 +66,9 @@ struct write {
 	uint64_t node_changes;  /* as they were when the question of the node was */
 	struct sbuf name;
 	struct sbuf body;
+	struct arena arena; /* of the next */
+	struct event_change *changes; /* that the status brings */
+	size_t n_changes;
 	struct apiclient_request *request;
 	struct list link;
 };
@@ -104,6 +107,7 @@ static void write_free(struct write *write)
 	apiclient_cancel(write->request);
 	sbuf_deinit(&write->name);
 	sbuf_deinit(&write->body);
+	arena_deinit(&write->arena);
 	free(write);
 }
 
@@ -318,9 +322,25 @@ static void forget(struct write *write)
 			 sbuf_view(&write->name), 0, loop_now_ms(publisher->config.loop));
 }
 
+/*
+ * Only of what the server keeps: what it dropped is written again after a restart, and would be told
+ * once more.
+ */
+static void tell_changes(const struct write *write, uint64_t n_dropped_before)
+{
+	const struct publisher *publisher = write->plan->publisher;
+
+	if (write->step == WRITE_UPDATE && write->n_changes > 0 &&
+	    publisher->refusals.n_dropped == n_dropped_before)
+		publisher->config.changed(publisher->config.owner,
+					  sbuf_view(&write->plan->node_name), write->changes,
+					  write->n_changes);
+}
+
 static void succeed(struct write *write, struct view body)
 {
 	struct publisher *publisher = write->plan->publisher;
+	const uint64_t n_dropped = publisher->refusals.n_dropped;
 	struct error error = {0};
 
 	count_success(publisher, write->step);
@@ -330,6 +350,7 @@ static void succeed(struct write *write, struct view body)
 	    write->step == WRITE_READ)
 		error_set(&error, ERROR_CONFLICT, 0, "object %.*s was changed",
 			  VIEW_ARG(sbuf_view(&write->name)));
+	tell_changes(write, n_dropped);
 	end_write(write, error.kind == ERROR_NONE ? NULL : &error);
 }
 
@@ -592,8 +613,23 @@ static enum write_step encode(const struct join_device *device, struct sbuf *buf
 	return WRITE_CREATE;
 }
 
+/* Without memory for it nothing is told; that is no reason not to write. */
+static void note_changes(struct write *write, const struct join_device *device,
+			 const struct event_changes_node *of_node)
+{
+	struct error error = {0};
+
+	arena_init(&write->arena, LIMIT_MIB);
+	if (write->plan->publisher->config.changed &&
+	    event_changes_of_device(device, of_node, &write->arena, &write->changes,
+				    &write->n_changes, &error) < 0)
+		LOG_WARN("Change of a GPUAttribution not told", LOG_TEXT("object", device->name),
+			 LOG_ERROR_FIELD(&error));
+}
+
 static int write_new(struct plan *plan, const struct join_device *device,
-		     struct write **ret_write, struct error *err)
+		     const struct event_changes_node *of_node, struct write **ret_write,
+		     struct error *err)
 {
 	CLEANUP(write_freep) struct write *write = calloc(1, sizeof(*write));
 
@@ -604,6 +640,7 @@ static int write_new(struct plan *plan, const struct join_device *device,
 	copy_text(&write->name, device->name);
 	sbuf_init(&write->body, LIMIT_OBJECT_BYTES);
 	write->wanted = encode(device, &write->body);
+	note_changes(write, device, of_node);
 	if (sbuf_check(&write->name, "name", err) < 0 ||
 	    sbuf_check(&write->body, "body", err) < 0 || ask(write, device, err) < 0)
 		return -1;
@@ -639,12 +676,14 @@ static size_t count_actions(const struct join_device *devices, size_t n_devices)
 static int collect(struct plan *plan, const struct join_device *devices, size_t n_devices,
 		   struct list *writes, struct error *err)
 {
+	const struct event_changes_node of_node = event_changes_of_node(devices, n_devices);
+
 	for (size_t i = 0; i < n_devices; i++) {
 		struct write *write = NULL;
 
 		if (devices[i].action == JOIN_KEEP)
 			continue;
-		if (write_new(plan, &devices[i], &write, err) < 0)
+		if (write_new(plan, &devices[i], &of_node, &write, err) < 0)
 			return -1;
 		list_append(writes, &write->link);
 		plan->pending++;

@@ -16,6 +16,7 @@
  */
 
 #include "base/error.h"
+#include "controller/event_changes.h"
 #include "join/join.h"
 #include "io/loop.h"
 #include "kube/apiclient.h"
@@ -31,6 +32,10 @@ struct publisher;
 typedef void (*publisher_done_fn)(void *owner, struct view node_name, bool created,
 				  const struct error *error);
 
+/* The server has taken a status, in which that is new (controller/event_changes.h); borrowed. */
+typedef void (*publisher_changed_fn)(void *owner, struct view node_name,
+				     const struct event_change *changes, size_t n);
+
 struct publisher_config {
 	struct loop *loop;
 	struct apiclient *client;
@@ -38,6 +43,7 @@ struct publisher_config {
 	uint32_t max_requests;   /* under way at a time */
 	bool (*may_write)(void *owner); /* asked before each request; NULL: always */
 	publisher_done_fn done;
+	publisher_changed_fn changed; /* NULL: nobody cares */
 	void *owner;
 };
 

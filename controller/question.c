@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "wire/jmap.h"
+#include "wire/jmap_decode.h"
 
 /*
  * Of an empty list the server writes "items": null. So that nothing else passes for an empty list,

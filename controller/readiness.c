@@ -71,17 +71,19 @@ bool readiness_look(struct readiness *readiness, const struct watches *watches,
 	const char *server = watches_server_trouble(watches);
 	bool changed = !readiness->is_told;
 
-	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++) {
-		struct watches_state state = watches_state(watches, i);
+	for (unsigned i = 0; i <= INVENTORY_N_KINDS; i++) {
+		struct watches_state state = i < INVENTORY_N_KINDS
+						     ? watches_state(watches, i)
+						     : watches_configs_state(watches);
 		const struct sight sight = {state.name, state.trouble, state.synced,
 					    state.tolerated};
 
 		changed |= note(readiness, i, &sight, now_ms);
 	}
-	changed |= note(readiness, INVENTORY_N_KINDS, &(struct sight){"tls", tls, !tls[0], false}, now_ms);
-	changed |= note(readiness, INVENTORY_N_KINDS + 1,
-			&(struct sight){"apiserver", server, true, false}, now_ms);
+	changed |= note(readiness, INVENTORY_N_KINDS + 1, &(struct sight){"tls", tls, !tls[0], false}, now_ms);
 	changed |= note(readiness, INVENTORY_N_KINDS + 2,
+			&(struct sight){"apiserver", server, true, false}, now_ms);
+	changed |= note(readiness, INVENTORY_N_KINDS + 3,
 			&(struct sight){"writes", writes, true, true}, now_ms);
 	readiness->is_told = true;
 	return changed;

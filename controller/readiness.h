@@ -18,7 +18,7 @@
 #include "controller/probes.h"
 #include "controller/watches.h"
 
-#define READINESS_CHECKS (INVENTORY_N_KINDS + 3)
+#define READINESS_CHECKS (INVENTORY_N_KINDS + 4)
 #define READINESS_TEXT 192
 #define READINESS_GRACE_MS 60000u
 

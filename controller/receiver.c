@@ -25,6 +25,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/sbuf.h"
+#include "controller/agent_series.h"
 #include "controller/senders.h"
 #include "controller/shared_report.h"
 #include "schema/report_doc.h"
@@ -256,6 +257,9 @@ static void answer_accepted(const struct receiver *receiver, struct server_reque
 			   "{\"heartbeatSeconds\":%u,\"acknowledgedEvents\":%lld}",
 			   receiver->heartbeat_s, (long long)sender->acknowledged);
 	assert(len > 0 && (size_t)len < sizeof(body));
+	if (receiver->config.metrics)
+		metric_observe(receiver->config.metrics, receiver->config.durations, 0,
+			       server_request_seconds(request));
 	server_answer(request, &(struct server_answer){.status = 200,
 						       .content_type = "application/json",
 						       .body = {body, (size_t)len}});
@@ -357,6 +361,7 @@ static void receive_decoded(struct receiver *receiver, struct server_request *re
 	accept_order(sender, &mark);
 	likeness_learn(&sender->likeness, body, report->sequence);
 	sender->listed_at = report->sources.pod_resources.observed_at;
+	sender->counts = agent_counts_of(report);
 	if (same) {
 		accept_unchanged(receiver, request, sender);
 		return;
@@ -505,4 +510,9 @@ size_t receiver_nodes(const struct receiver *receiver)
 size_t receiver_tokens(const struct receiver *receiver)
 {
 	return admission_count(receiver->admission);
+}
+
+void receiver_render_agents(const struct receiver *receiver, struct sbuf *buf)
+{
+	agent_series_render(&receiver->senders, loop_now_ms(receiver->loop), buf);
 }

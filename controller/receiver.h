@@ -65,6 +65,7 @@ struct receiver_config {
 	uint32_t refresh_ms;   /* a node is said to have been heard of at most once in this time */
 	struct metric_registry *metrics; /* NULL: none */
 	size_t metric;         /* the row of enum receiver_outcome */
+	size_t durations;      /* histogram: seconds from the head of a request to its 200 */
 	/* Passes a report on; false: no room, the report is still the caller's. */
 	bool (*hand_over)(void *owner, struct shared_report *take_report);
 	/* The node was heard of; listed_at as in join/join.h. */
@@ -119,3 +120,5 @@ void receiver_acknowledge(struct receiver *receiver,
 size_t receiver_nodes(const struct receiver *receiver);
 /* Verdicts on tokens that are remembered. */
 size_t receiver_tokens(const struct receiver *receiver);
+/* As agent_series_render(). */
+void receiver_render_agents(const struct receiver *receiver, struct sbuf *buf);

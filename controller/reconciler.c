@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/list.h"
 #include "base/log.h"
+#include "base/stopwatch.h"
 #include "join/gather.h"
 #include "schema/attribution_doc.h"
 
@@ -37,6 +38,7 @@ struct reconciler {
 	struct publisher *publisher;
 	struct loop_timer *timer;
 	struct arena arena;
+	uint64_t run_began_us; /* of the run that is going on; 0: none is */
 	struct reconciler_counters counters;
 };
 
@@ -72,12 +74,12 @@ static void touched(void *owner, struct view node_name, bool initial)
 
 /* Notes which events this run is about. Without memory the node just reports them again. */
 static void await_events(struct reconciler *reconciler, struct view node_name,
-			 const struct report *report)
+			 const struct report *report, int64_t until)
 {
 	struct awaited_events *awaited;
 	char *text;
 
-	if (!report || report->events.count == 0 || !reconciler->config.events_published)
+	if (!report || until == 0 || !reconciler->config.events_published)
 		return;
 	awaited = calloc(1, sizeof(*awaited) + node_name.len + report->boot_id.len);
 	if (!awaited)
@@ -89,8 +91,7 @@ static void await_events(struct reconciler *reconciler, struct view node_name,
 		.node_name = {text, node_name.len},
 		.boot_id = {text + node_name.len, report->boot_id.len},
 		.instance = report->instance,
-		.sequence = ARRAY_AT(report->events, struct report_event,
-				     report->events.count - 1)->sequence,
+		.sequence = until,
 	};
 	list_init(&awaited->link);
 	list_append(&reconciler->awaited, &awaited->link);
@@ -114,11 +115,30 @@ static void end_events(struct reconciler *reconciler, struct view node_name, boo
 	}
 }
 
+/* A run without writes takes less than the loop's clock can tell. */
+static void count_end(struct reconciler *reconciler, struct view node_name,
+		      const struct error *error)
+{
+	uint64_t now = loop_now_ms(reconciler->config.loop);
+	enum reconciler_result result = !error                          ? RECONCILER_SUCCESS
+					: error->kind == ERROR_CONFLICT ? RECONCILER_REQUEUE
+									: RECONCILER_ERROR;
+
+	reconciler->counters.results[result]++;
+	reconciler->counters.errors += result == RECONCILER_ERROR;
+	histogram_observe(&reconciler->counters.durations,
+			  reconciler->run_began_us != 0
+				  ? stopwatch_seconds(reconciler->run_began_us)
+				  : (double)workqueue_worked_ms(reconciler->queue, node_name, now) /
+					    1000);
+}
+
 static void settle(struct reconciler *reconciler, struct view node_name,
 		   const struct error *error)
 {
 	uint64_t now = loop_now_ms(reconciler->config.loop);
 
+	count_end(reconciler, node_name, error);
 	end_events(reconciler, node_name, !error);
 	if (!error) {
 		workqueue_done(reconciler->queue, node_name, now);
@@ -129,7 +149,6 @@ static void settle(struct reconciler *reconciler, struct view node_name,
 		 */
 		workqueue_failed(reconciler->queue, node_name, REJECTED_RETRY_MS, now);
 	} else {
-		reconciler->counters.errors += error->kind != ERROR_CONFLICT;
 		workqueue_failed(reconciler->queue, node_name, error->retry_after_ms, now);
 	}
 }
@@ -163,12 +182,12 @@ static int decide(struct reconciler *reconciler, struct view node_name, struct j
 	arena_reset(&reconciler->arena);
 	if (gather_node(&parts, node_name, now, &reconciler->arena, &input, err) < 0)
 		return -1;
-	await_events(reconciler, node_name, input.report);
 	input.limits = &reconciler->config.limits;
 	input.now_wall_ms = clock_wall_ms();
 	input.is_same = attribution_doc_is_same;
 	if (join_node(&input, &reconciler->arena, ret, err) < 0)
 		return -1;
+	await_events(reconciler, node_name, input.report, ret->events_until);
 	return inventory_keep_recall(inventory, node_name, &ret->recall, now, err);
 }
 
@@ -236,7 +255,9 @@ static void work(void *owner)
 		    !workqueue_take(reconciler->queue, loop_now_ms(reconciler->config.loop),
 				    &node_name))
 			break;
+		reconciler->run_began_us = stopwatch_us();
 		run(reconciler, node_name);
+		reconciler->run_began_us = 0;
 	}
 	schedule(reconciler);
 }
@@ -244,6 +265,13 @@ static void work(void *owner)
 void reconciler_wake(struct reconciler *reconciler)
 {
 	schedule(reconciler);
+}
+
+static void changed(void *owner, struct view node_name, const struct event_change *changes, size_t n)
+{
+	const struct reconciler *reconciler = owner;
+
+	reconciler->config.changed(reconciler->config.owner, node_name, changes, n);
 }
 
 /* What was joined may have to wait for a request to become free, and a watch break off meanwhile. */
@@ -268,6 +296,7 @@ int reconciler_new(const struct reconciler_config *config, struct reconciler **r
 		return error_no_memory(err);
 	reconciler->config = *config;
 	list_init(&reconciler->awaited);
+	reconciler->counters.durations.bounds = histogram_seconds;
 	arena_init(&reconciler->arena, JOIN_ARENA_CAP);
 	const struct publisher_config publisher = {
 		.loop = config->loop,
@@ -276,6 +305,7 @@ int reconciler_new(const struct reconciler_config *config, struct reconciler **r
 		.max_requests = config->max_requests,
 		.may_write = may_write,
 		.done = published,
+		.changed = config->changed ? changed : NULL,
 		.owner = reconciler,
 	};
 	if (workqueue_new(config->seed, &reconciler->queue, err) < 0 ||
@@ -315,6 +345,7 @@ struct reconciler_counters reconciler_counters(const struct reconciler *reconcil
 	struct reconciler_counters counters = reconciler->counters;
 
 	counters.depth = workqueue_depth(reconciler->queue);
+	counters.load = workqueue_load(reconciler->queue, loop_now_ms(reconciler->config.loop));
 	counters.queue = workqueue_counters(reconciler->queue);
 	counters.writes = publisher_counters(reconciler->publisher);
 	return counters;

@@ -19,7 +19,10 @@
 
 struct reconciler;
 
-/* Events of one agent process up to `sequence` are in published statuses. All borrowed. */
+/*
+ * Events of one agent process up to `sequence` are in published statuses, or of no device that can have
+ * one. All borrowed.
+ */
 struct reconciler_events {
 	struct view node_name;
 	struct view boot_id;
@@ -37,6 +40,8 @@ struct reconciler_config {
 	bool (*is_ready)(void *owner);
 	/* The node need not report these events again. NULL: nobody cares. */
 	void (*events_published)(void *owner, const struct reconciler_events *events);
+	/* As the publisher's of that name. NULL: nobody cares. */
+	publisher_changed_fn changed;
 	/* The node is gone and its report released. NULL: nobody cares. */
 	void (*forgotten)(void *owner, struct view node_name);
 	void *owner;
@@ -51,15 +56,26 @@ void reconciler_free(struct reconciler *reconciler);
 /* Something changed that is_ready() asks about: look at the queue. */
 void reconciler_wake(struct reconciler *reconciler);
 
-/* Rise only, but for depth. */
+/* How a run ended, as controller-runtime tells it apart; the order of a metric's labels. */
+enum reconciler_result {
+	RECONCILER_SUCCESS,
+	RECONCILER_ERROR,
+	RECONCILER_REQUEUE, /* its object was newer at the API server */
+	RECONCILER_N_RESULTS,
+};
+
+/* Rise only, but for depth and load. */
 struct reconciler_counters {
 	uint64_t runs, errors, claims_refused, ids_unknown, devices_refused, objects_left_out;
 	uint64_t debounced_left_out;
 	uint64_t depth;
+	uint64_t results[RECONCILER_N_RESULTS]; /* of runs that have ended */
+	struct histogram durations; /* of these, in seconds, until the last write was answered */
+	struct workqueue_load load;
 	struct workqueue_counters queue;
 	struct publisher_counters writes;
 };
-/* errors: runs that failed, but for ERROR_REJECTED and ERROR_CONFLICT; depth: workqueue_depth(). */
+/* errors: runs that failed, but for ERROR_CONFLICT; depth: workqueue_depth(). */
 struct reconciler_counters reconciler_counters(const struct reconciler *reconciler);
 /* As publisher_trouble(). */
 const char *reconciler_write_trouble(const struct reconciler *reconciler);

@@ -8,15 +8,18 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "controller/front.h"
+#include "schema/access_review_doc.h"
 #include "schema/token_review_doc.h"
 
-#define PATH "/apis/authentication.k8s.io/v1/tokenreviews"
+#define TOKENS_PATH "/apis/authentication.k8s.io/v1/tokenreviews"
+#define ACCESS_PATH "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
 struct review {
 	struct list link;
 	struct reviewer *reviewer;
 	struct apiclient_request *request;
 	uint64_t ticket;
+	bool is_reader; /* of /metrics; else an agent */
 };
 
 struct reviewer {
@@ -60,13 +63,33 @@ void reviewer_free(struct reviewer *reviewer)
 }
 
 /* Without room for the answer the front lets the request end by its own time limit. */
-static void tell_front(struct reviewer *reviewer, uint64_t ticket,
-		       const struct token_review *verdict)
+static void say_untold(const struct error *error)
+{
+	LOG_WARN("TokenReview result not passed to the front thread", LOG_ERROR_FIELD(error));
+}
+
+static void tell_agent(const struct review *review, const struct token_review *verdict)
 {
 	struct error error = {0};
 
-	if (front_answer_review(reviewer->front, ticket, verdict, &error) < 0)
-		LOG_WARN("TokenReview result not passed to the front thread", LOG_ERROR_FIELD(&error));
+	if (front_answer_review(review->reviewer->front, review->ticket, verdict, &error) < 0)
+		say_untold(&error);
+}
+
+static void tell_reader(const struct review *review, const struct identity *verdict)
+{
+	struct error error = {0};
+
+	if (front_answer_reader(review->reviewer->front, review->ticket, verdict, &error) < 0)
+		say_untold(&error);
+}
+
+static void tell_nothing(const struct review *review)
+{
+	if (review->is_reader)
+		tell_reader(review, NULL);
+	else
+		tell_agent(review, NULL);
 }
 
 static void say_trouble(const struct error *error)
@@ -77,7 +100,90 @@ static void say_trouble(const struct error *error)
 					    : VIEW("check the connection to the API server")));
 }
 
-static void answered(void *owner, int status, struct view body, const struct error *error)
+static void say_access_trouble(const struct error *error)
+{
+	LOG_WARN("SubjectAccessReview failed", LOG_ERROR_FIELD(error),
+		 LOG_TEXT("advice", error->kind == ERROR_DENIED
+					    ? VIEW("grant the verb create on subjectaccessreviews")
+					    : VIEW("check the connection to the API server")));
+}
+
+static int post(struct review *review, const char *path, const struct sbuf *body,
+		apiclient_answer_fn answered, struct error *err)
+{
+	const struct apiclient_call call = {
+		.method = "POST",
+		.path = path,
+		.content_type = "application/json",
+		.body = sbuf_view(body),
+	};
+
+	if (sbuf_check(body, "review", err) < 0)
+		return -1;
+	return apiclient_send(review->reviewer->client, &call, answered, review,
+			      &review->request, err);
+}
+
+static void on_access(void *owner, int status, struct view body, const struct error *error)
+{
+	CLEANUP(arena_deinit) struct arena arena = {0};
+	struct review *review = owner;
+	struct identity verdict = {.outcome = IDENTITY_ACCEPTED, .reason = ""};
+	struct error failure = {0};
+	bool allowed = false;
+
+	(void)status;
+	review->request = NULL;
+	arena_init(&arena, LIMIT_OBJECT_BYTES);
+	if (error)
+		failure = *error;
+	if (error || access_review_doc_decode(body, &arena, &allowed, &failure) < 0) {
+		say_access_trouble(&failure);
+		tell_reader(review, NULL);
+	} else {
+		if (!allowed)
+			verdict = (struct identity){
+				.outcome = IDENTITY_FORBIDDEN,
+				.reason = "the token's user lacks the verb get on the nonResourceURL "
+					  "/metrics: bind the ClusterRole "
+					  "gpu-attribution-metrics-reader",
+			};
+		tell_reader(review, &verdict);
+	}
+	review_free(review);
+}
+
+/* Takes the review over. */
+static void ask_access(struct review *review, const struct token_review *user)
+{
+	static const struct access_review_request read_metrics = {
+		VIEW_INIT("/metrics"),
+		VIEW_INIT("get"),
+	};
+	CLEANUP(sbuf_deinit) struct sbuf body = {0};
+	struct error error = {0};
+
+	sbuf_init(&body, LIMIT_OBJECT_BYTES);
+	access_review_doc_encode(user, &read_metrics, &body);
+	if (post(review, ACCESS_PATH, &body, on_access, &error) == 0)
+		return;
+	say_access_trouble(&error);
+	tell_reader(review, NULL);
+	review_free(review);
+}
+
+static void refuse_reader(struct review *review)
+{
+	static const struct identity unknown = {
+		.outcome = IDENTITY_UNAUTHENTICATED,
+		.reason = "the API server does not know the token",
+	};
+
+	tell_reader(review, &unknown);
+	review_free(review);
+}
+
+static void on_token(void *owner, int status, struct view body, const struct error *error)
 {
 	CLEANUP(arena_deinit) struct arena arena = {0};
 	struct review *review = owner;
@@ -91,47 +197,56 @@ static void answered(void *owner, int status, struct view body, const struct err
 		failure = *error;
 	if (error || token_review_doc_decode(body, &arena, &verdict, &failure) < 0) {
 		say_trouble(&failure);
-		tell_front(review->reviewer, review->ticket, NULL);
+		tell_nothing(review);
+	} else if (!review->is_reader) {
+		tell_agent(review, &verdict);
+	} else if (verdict.authenticated) {
+		ask_access(review, &verdict);
+		return;
 	} else {
-		tell_front(review->reviewer, review->ticket, &verdict);
+		refuse_reader(review);
+		return;
 	}
 	review_free(review);
 }
 
-static int send_review(struct review *review, struct view token, struct error *err)
+static int ask_token(struct review *review, struct view token, struct error *err)
 {
 	CLEANUP(sbuf_deinit) struct sbuf body = {0};
-	struct reviewer *reviewer = review->reviewer;
-	struct apiclient_call call = {
-		.method = "POST",
-		.path = PATH,
-		.content_type = "application/json",
-	};
+	/* Of no audience of ours: whoever reads /metrics has a token for the API server. */
+	const char *audience = review->is_reader ? "" : review->reviewer->audience;
 
 	sbuf_init(&body, 4 * LIMIT_TOKEN_BYTES);
-	token_review_doc_encode(token, view_from(reviewer->audience), &body);
-	if (sbuf_check(&body, "TokenReview", err) < 0)
-		return -1;
-	call.body = sbuf_view(&body);
-	return apiclient_send(reviewer->client, &call, answered, review, &review->request, err);
+	token_review_doc_encode(token, view_from(audience), &body);
+	return post(review, TOKENS_PATH, &body, on_token, err);
+}
+
+static void begin(struct reviewer *reviewer, uint64_t ticket, struct view token, bool is_reader)
+{
+	struct review failed = {.reviewer = reviewer, .ticket = ticket, .is_reader = is_reader};
+	struct review *review = malloc(sizeof(*review));
+	struct error error = {0};
+
+	if (!review) {
+		tell_nothing(&failed);
+		return;
+	}
+	*review = failed;
+	list_init(&review->link);
+	list_append(&reviewer->reviews, &review->link);
+	if (ask_token(review, token, &error) == 0)
+		return;
+	say_trouble(&error);
+	tell_nothing(review);
+	review_free(review);
 }
 
 void reviewer_review(struct reviewer *reviewer, uint64_t ticket, struct view token)
 {
-	struct review *review = calloc(1, sizeof(*review));
-	struct error error = {0};
+	begin(reviewer, ticket, token, false);
+}
 
-	if (!review) {
-		tell_front(reviewer, ticket, NULL);
-		return;
-	}
-	review->reviewer = reviewer;
-	review->ticket = ticket;
-	list_init(&review->link);
-	list_append(&reviewer->reviews, &review->link);
-	if (send_review(review, token, &error) == 0)
-		return;
-	say_trouble(&error);
-	tell_front(reviewer, ticket, NULL);
-	review_free(review);
+void reviewer_review_reader(struct reviewer *reviewer, uint64_t ticket, struct view token)
+{
+	begin(reviewer, ticket, token, true);
 }

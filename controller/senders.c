@@ -14,28 +14,11 @@
 
 #include "controller/shared_report.h"
 
-#define ONE 1000u
+static const struct credit_rate request_rate = {SENDERS_REQUESTS_PER_SECOND, 1};
 
-static void fill(struct senders_credit *credit, uint32_t per_second, uint32_t brim_s,
-		 uint64_t now_ms)
+static struct credit_rate change_rate(const struct senders *senders)
 {
-	const uint64_t brim = (uint64_t)per_second * brim_s * ONE;
-	uint64_t passed_ms = now_ms - credit->filled_at_ms;
-	if (passed_ms > 1000ull * brim_s)
-		passed_ms = 1000ull * brim_s;
-	/* One a second is a thousandth of it a millisecond. */
-	credit->thousandths += passed_ms * per_second;
-	if (credit->thousandths > brim)
-		credit->thousandths = brim;
-	credit->filled_at_ms = now_ms;
-}
-
-static bool draw(struct senders_credit *credit, uint64_t n)
-{
-	if (credit->thousandths < n * ONE)
-		return false;
-	credit->thousandths -= n * ONE;
-	return true;
+	return (struct credit_rate){senders->changes_per_second, SENDERS_CHANGES_BURST_S};
 }
 
 struct view senders_name(const struct sender *sender)
@@ -119,9 +102,8 @@ static struct sender *add_sender(struct senders *senders, struct view node, uint
 		return NULL;
 	*sender = (struct sender){
 		.name_len = node.len,
-		.requests = {(uint64_t)SENDERS_REQUESTS_PER_SECOND * ONE, now_ms},
-		.changes = {(uint64_t)senders->changes_per_second * SENDERS_CHANGES_BURST_S * ONE,
-			    now_ms},
+		.requests = credit_full(request_rate, now_ms),
+		.changes = credit_full(change_rate(senders), now_ms),
 	};
 	memcpy(sender->name, node.ptr, node.len);
 	list_init(&sender->by_use);
@@ -152,8 +134,7 @@ enum senders_verdict senders_admit(struct senders *senders, struct sender *sende
 		return SENDERS_TOO_MUCH;
 	if (size > SENDERS_BODY_BYTES_ALL - senders->body_bytes)
 		return SENDERS_FULL;
-	fill(&sender->requests, SENDERS_REQUESTS_PER_SECOND, 1, now_ms);
-	if (!draw(&sender->requests, 1 + size / SENDERS_REQUEST_BYTES))
+	if (!credit_draw(&sender->requests, request_rate, 1 + size / SENDERS_REQUEST_BYTES, now_ms))
 		return SENDERS_TOO_OFTEN;
 	sender->body_bytes += size;
 	senders->body_bytes += size;
@@ -169,8 +150,7 @@ void senders_release(struct senders *senders, struct sender *sender, size_t size
 
 bool senders_admit_change(const struct senders *senders, struct sender *sender, uint64_t now_ms)
 {
-	fill(&sender->changes, senders->changes_per_second, SENDERS_CHANGES_BURST_S, now_ms);
-	return draw(&sender->changes, 1);
+	return credit_draw(&sender->changes, change_rate(senders), 1, now_ms);
 }
 
 void senders_forget_reports(struct senders *senders)

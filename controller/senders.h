@@ -12,9 +12,11 @@
  *          decoded: as configured.
  */
 
+#include "base/credit.h"
 #include "base/limits.h"
 #include "base/list.h"
 #include "base/table.h"
+#include "controller/agent_counts.h"
 #include "controller/likeness.h"
 #include "controller/report_order.h"
 
@@ -29,22 +31,17 @@
 
 struct shared_report;
 
-/* Fills evenly up to a brim, and is drawn from. */
-struct senders_credit {
-	uint64_t thousandths;
-	uint64_t filled_at_ms;
-};
-
 struct sender {
 	struct table_node by_name;
 	struct list by_use;
 	uint64_t used_at_ms;
-	struct senders_credit requests;
-	struct senders_credit changes;
+	struct credit requests;
+	struct credit changes;
 	size_t body_bytes;         /* of its bodies being read */
 	uint64_t refreshed_at_ms;  /* when the loop was last told of the node */
 	int64_t listed_at;         /* when the last accepted report's List was read, node's clock */
 	int64_t acknowledged;      /* highest event sequence of this instance that is safe */
+	struct agent_counts counts; /* of the last report that was decoded */
 	struct report_order order;
 	struct likeness likeness;  /* of the last accepted report */
 	struct shared_report *last; /* a reference to it; NULL: the next one goes whole */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/settings.h"
 
+#include "base/limits.h"
 #include "base/log.h"
 
 #ifndef GPU_ATTRIBUTION_VERSION

@@ -4,12 +4,19 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/limits.h"
 #include "base/log.h"
+#include "controller/event_teller.h"
 #include "controller/reconciler.h"
+#include "controller/rest_series.h"
 #include "controller/watches.h"
+
+#define LABELS_CAP (64u * LIMIT_KIB)
 
 enum metric {
 #define METRIC(id, ...) METRICS_##id,
@@ -18,27 +25,43 @@ enum metric {
 };
 
 static const struct metric_row rows[] = {
-#define METRIC(id, type, name, unit, help, labels)                                                \
-	{name, METRIC_##type, unit, help, labels},
+#define METRIC(id, type, name, unit, help, ...)                                                   \
+	{name, METRIC_##type, unit, help, __VA_ARGS__},
 #include "controller/metrics.def"
 #undef METRIC
 };
 
 struct telemetry {
+	struct metric_row rows[ARRAY_SIZE(rows)];
+	struct arena labels; /* of those that are made at the start */
 	struct metric_registry *registry;
 	struct telemetry_sources sources;
 };
 
-int telemetry_new(struct telemetry **ret_telemetry, struct error *err)
+static int make_labels(struct telemetry *telemetry, struct view host, struct error *err)
+{
+	struct metric_row *requests = &telemetry->rows[METRICS_REST_CLIENT_REQUESTS];
+	struct metric_row *durations = &telemetry->rows[METRICS_REST_CLIENT_DURATION];
+
+	memcpy(telemetry->rows, rows, sizeof(rows));
+	arena_init(&telemetry->labels, LABELS_CAP);
+	requests->labels = rest_series_requests(&telemetry->labels, host);
+	durations->labels = rest_series_durations(&telemetry->labels, host);
+	return requests->labels && durations->labels ? 0 : error_no_memory(err);
+}
+
+int telemetry_new(struct view host, struct telemetry **ret_telemetry, struct error *err)
 {
 	struct telemetry *telemetry = calloc(1, sizeof(*telemetry));
 
 	if (!telemetry)
 		return error_no_memory(err);
-	if (metric_registry_new(rows, ARRAY_SIZE(rows), &telemetry->registry, err) < 0) {
-		free(telemetry);
+	if (make_labels(telemetry, host, err) < 0 ||
+	    metric_registry_new(telemetry->rows, ARRAY_SIZE(rows), &telemetry->registry, err) < 0) {
+		telemetry_free(telemetry);
 		return -1;
 	}
+	metric_set(telemetry->registry, METRICS_PROCESS_START, 0, (double)clock_wall_ms() / 1000);
 	*ret_telemetry = telemetry;
 	return 0;
 }
@@ -47,6 +70,7 @@ void telemetry_free(struct telemetry *telemetry)
 {
 	if (!telemetry)
 		return;
+	arena_deinit(&telemetry->labels);
 	metric_registry_free(telemetry->registry);
 	free(telemetry);
 }
@@ -65,6 +89,9 @@ struct front_metrics telemetry_front_metrics(const struct telemetry *telemetry)
 		.open_connections = METRICS_OPEN_CONNECTIONS,
 		.nodes = METRICS_NODES,
 		.tokens = METRICS_TOKENS,
+		.requests = METRICS_REQUESTS,
+		.durations = METRICS_REPORT_DURATION,
+		.incomplete = METRICS_INCOMPLETE,
 	};
 }
 
@@ -74,13 +101,31 @@ static void carry(struct telemetry *telemetry, enum metric id, size_t label, uin
 	metric_set_total(telemetry->registry, id, label, total);
 }
 
+static void carry_histogram(struct telemetry *telemetry, enum metric id, size_t label,
+			    const struct histogram *histogram)
+{
+	metric_set_histogram(telemetry->registry, id, label, histogram);
+}
+
 static void show(struct telemetry *telemetry, enum metric id, size_t label, double value)
 {
 	metric_set(telemetry->registry, id, label, value);
 }
 
+static void collect_watch(struct telemetry *telemetry, unsigned label,
+			  const struct watches_state *state)
+{
+	show(telemetry, METRICS_WATCH_SYNCED, label, state->synced);
+	show(telemetry, METRICS_WATCH_UP, label, state->followed);
+	carry(telemetry, METRICS_WATCH_EVENTS, label, state->counters.events);
+	carry(telemetry, METRICS_WATCH_LISTS, label, state->counters.lists);
+	carry(telemetry, METRICS_WATCH_FAILURES, label, state->counters.failures);
+	carry(telemetry, METRICS_WATCH_REFUSED, label, state->counters.objects_refused);
+}
+
 static void collect_watches(struct telemetry *telemetry)
 {
+	struct watches_state configs;
 	struct inventory_unused unused = inventory_unused(telemetry->sources.inventory);
 
 	show(telemetry, METRICS_WATCH_UNUSED, 0, (double)unused.resource_claims);
@@ -91,24 +136,37 @@ static void collect_watches(struct telemetry *telemetry)
 
 		show(telemetry, METRICS_WATCH_OBJECTS, i,
 		     (double)inventory_count(telemetry->sources.inventory, (enum inventory_kind)i));
-		show(telemetry, METRICS_WATCH_SYNCED, i, state.synced);
-		show(telemetry, METRICS_WATCH_UP, i, state.followed);
-		carry(telemetry, METRICS_WATCH_EVENTS, i, state.counters.events);
-		carry(telemetry, METRICS_WATCH_LISTS, i, state.counters.lists);
-		carry(telemetry, METRICS_WATCH_FAILURES, i, state.counters.failures);
-		carry(telemetry, METRICS_WATCH_REFUSED, i, state.counters.objects_refused);
+		collect_watch(telemetry, i, &state);
 	}
+	configs = watches_configs_state(telemetry->sources.watches);
+	collect_watch(telemetry, INVENTORY_N_KINDS, &configs);
+}
+
+/* With the meaning that client-go gives them: see src/kube/workqueue.h. */
+static void collect_queue(struct telemetry *telemetry, const struct reconciler_counters *counters)
+{
+	const struct workqueue_load *load = &counters->load;
+
+	show(telemetry, METRICS_QUEUED_NODES, 0, (double)counters->depth);
+	show(telemetry, METRICS_WORKQUEUE_DEPTH, 0, (double)load->ready);
+	carry(telemetry, METRICS_WORKQUEUE_ADDS, 0, counters->queue.adds);
+	carry(telemetry, METRICS_WORKQUEUE_RETRIES, 0, counters->queue.retries);
+	carry_histogram(telemetry, METRICS_WORKQUEUE_WAITED, 0, &counters->queue.waited);
+	carry_histogram(telemetry, METRICS_WORKQUEUE_WORKED, 0, &counters->durations);
+	show(telemetry, METRICS_WORKQUEUE_UNFINISHED, 0, (double)load->unfinished_ms / 1000);
+	show(telemetry, METRICS_WORKQUEUE_LONGEST, 0, (double)load->longest_ms / 1000);
 }
 
 static void collect_reconciler(struct telemetry *telemetry)
 {
 	struct reconciler_counters counters = reconciler_counters(telemetry->sources.reconciler);
 
-	show(telemetry, METRICS_WORKQUEUE_DEPTH, 0, (double)counters.depth);
-	carry(telemetry, METRICS_WORKQUEUE_ADDS, 0, counters.queue.adds);
-	carry(telemetry, METRICS_WORKQUEUE_RETRIES, 0, counters.queue.retries);
-	carry(telemetry, METRICS_RECONCILE, 0, counters.runs);
+	collect_queue(telemetry, &counters);
+	for (size_t i = 0; i < ARRAY_SIZE(counters.results); i++)
+		carry(telemetry, METRICS_RECONCILE, i, counters.results[i]);
 	carry(telemetry, METRICS_RECONCILE_ERRORS, 0, counters.errors);
+	carry_histogram(telemetry, METRICS_RECONCILE_TIME, 0, &counters.durations);
+	show(telemetry, METRICS_ACTIVE_WORKERS, 0, (double)counters.load.working);
 	carry(telemetry, METRICS_WRITES, 0, counters.writes.created);
 	carry(telemetry, METRICS_WRITES, 1, counters.writes.updated);
 	carry(telemetry, METRICS_WRITES, 2, counters.writes.deleted);
@@ -122,12 +180,30 @@ static void collect_reconciler(struct telemetry *telemetry)
 	carry(telemetry, METRICS_DEBOUNCED_LEFT_OUT, 0, counters.debounced_left_out);
 }
 
+static void collect_events(struct telemetry *telemetry)
+{
+	const struct event_counters counters = event_teller_counters(telemetry->sources.events);
+
+	for (size_t type = 0; type < N_EVENT_TYPES; type++)
+		for (size_t outcome = 0; outcome < N_EVENT_OUTCOMES; outcome++)
+			carry(telemetry, METRICS_EVENTS, type * N_EVENT_OUTCOMES + outcome,
+			      counters.by_type[type][outcome]);
+}
+
 static void collect_client(struct telemetry *telemetry)
 {
 	struct apiclient_counters counters = apiclient_counters(telemetry->sources.client);
 
 	for (size_t i = 0; i < ARRAY_SIZE(counters.by_code); i++)
 		carry(telemetry, METRICS_REST_REQUESTS, i, counters.by_code[i]);
+	for (size_t i = 0; i < REQUEST_COUNTS_METHODS; i++) {
+		for (size_t j = 0; j < REQUEST_COUNTS_CODES; j++)
+			carry(telemetry, METRICS_REST_CLIENT_REQUESTS, i * REQUEST_COUNTS_CODES + j,
+			      counters.requests.counts[i][j]);
+		if (i > 0)
+			carry_histogram(telemetry, METRICS_REST_CLIENT_DURATION, i - 1,
+					&counters.requests.durations[i]);
+	}
 	carry(telemetry, METRICS_API_PROBES, 0, counters.probes);
 	carry(telemetry, METRICS_API_OUTAGES, 0, counters.outages);
 }
@@ -177,6 +253,7 @@ void telemetry_collect(struct telemetry *telemetry)
 {
 	collect_watches(telemetry);
 	collect_reconciler(telemetry);
+	collect_events(telemetry);
 	collect_client(telemetry);
 	collect_process(telemetry);
 }

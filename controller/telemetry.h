@@ -20,10 +20,14 @@ struct telemetry_sources {
 	const struct inventory *inventory;
 	const struct watches *watches;
 	const struct reconciler *reconciler;
+	const struct event_teller *events; /* NULL: none are sent */
 };
 
-/* All metrics at 0. telemetry_watch() must precede telemetry_collect(). ERROR_NO_MEMORY. */
-MUST_USE int telemetry_new(struct telemetry **ret_telemetry, struct error *err);
+/*
+ * All metrics at 0. host is that of the API server, copied. telemetry_watch() must precede
+ * telemetry_collect(). ERROR_NO_MEMORY.
+ */
+MUST_USE int telemetry_new(struct view host, struct telemetry **ret_telemetry, struct error *err);
 /* Nobody may render any more. Accepts NULL. */
 void telemetry_free(struct telemetry *telemetry);
 /* From now on these are looked at; they must outlive the last telemetry_collect(). */

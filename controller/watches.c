@@ -7,48 +7,23 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/sbuf.h"
-#include "schema/attribution_doc.h"
-#include "schema/node_doc.h"
-#include "schema/pod_doc.h"
-#include "schema/policy_doc.h"
-#include "schema/resource_claim_doc.h"
-#include "schema/resource_slice_doc.h"
+#include "controller/config_watch.h"
+#include "controller/definition_watch.h"
+#include "controller/watch_kinds.h"
 
 /*
- * One row a resource. The rows differ in how an object's bytes become a record. The order of
- * events, versions and replaces is the same for all, and is decided before decoding. So an object
- * that is older than what the inventory has is not even decoded.
- *
- * Pods without a node cannot hold a device, and the server spares us their events.
- *
- * Dynamic resource allocation is one witness among several, and many clusters have none of it. If
- * the server has no resource.k8s.io/v1, there is nothing to know. If we may not read it (rules of
- * an older release), everything else goes on, and readiness and metrics say what is missing.
+ * Each resource of controller/watch_kinds.h has a reflector. The order of events, versions and
+ * replaces is the same for all, and is decided before decoding. So an object that is older than what
+ * the inventory has is not even decoded.
  */
 
+#define LOOK_MS 30000u     /* so often what may be absent is looked for, */
+#define LOOK_SOON_MS 2000u /* and what is needed */
 #define FORBIDDEN_MS 5000u /* an API server that has just started may refuse for a moment */
-
-struct follow;
-typedef int (*put_fn)(struct follow *follow, enum store_change change, uint64_t version,
-		      struct view document, struct error *err);
-
-/* What the controller does without a resource. */
-enum need {
-	NEEDED,      /* it waits, and readiness says so */
-	MAY_BE_ABSENT, /* the server need not have it (its definition is not installed) */
-	MAY_BE_DENIED, /* nor need we be allowed to read it */
-};
-
-struct kind {
-	const char *name;
-	struct resource resource;
-	put_fn put;
-	enum need need;
-};
 
 struct follow {
 	struct watches *watches;
-	const struct kind *kind;
+	const struct watch_kind *kind;
 	enum inventory_kind inventory_kind;
 	struct reflector *reflector;
 	struct sbuf key; /* "namespace/name", used again for each object */
@@ -70,116 +45,8 @@ struct watches {
 	uint64_t away_changed_at; /* ms; when is_away did last */
 	uint64_t answered_ms;     /* for how long it had answered in all by then */
 	struct follow follows[INVENTORY_N_KINDS];
-};
-
-static int put_pod(struct follow *follow, enum store_change change, uint64_t version,
-		   struct view document, struct error *err)
-{
-	struct pod_fields fields;
-
-	if (pod_doc_decode(document, &fields, err) < 0)
-		return -1;
-	return inventory_put_pod(follow->watches->inventory, &fields, change, version,
-				 loop_now_ms(follow->watches->loop), err);
-}
-
-static int put_node(struct follow *follow, enum store_change change, uint64_t version,
-		    struct view document, struct error *err)
-{
-	struct node node;
-
-	if (node_doc_decode(document, &node, err) < 0)
-		return -1;
-	return inventory_put_node(follow->watches->inventory, &node, change, version, err);
-}
-
-static int put_policy(struct follow *follow, enum store_change change, uint64_t version,
-		      struct view document, struct error *err)
-{
-	CLEANUP(arena_deinit) struct arena arena = {0};
-	struct policy policy;
-
-	arena_init(&arena, LIMIT_OBJECT_BYTES);
-	if (policy_doc_decode(document, &arena, &policy, err) < 0)
-		return -1;
-	return inventory_put_policy(follow->watches->inventory, &policy, change, version, err);
-}
-
-static int put_attribution(struct follow *follow, enum store_change change, uint64_t version,
-			   struct view document, struct error *err)
-{
-	CLEANUP(arena_deinit) struct arena arena = {0};
-	struct attribution attribution;
-
-	arena_init(&arena, LIMIT_OBJECT_BYTES);
-	if (attribution_doc_decode(document, &arena, &attribution, err) < 0)
-		return -1;
-	return inventory_put_attribution(follow->watches->inventory, &attribution, &arena, change,
-					 version, err);
-}
-
-static int put_resource_claim(struct follow *follow, enum store_change change, uint64_t version,
-			      struct view document, struct error *err)
-{
-	struct resource_claim_fields fields;
-
-	if (resource_claim_doc_decode(document, &fields, err) < 0)
-		return -1;
-	return inventory_put_resource_claim(follow->watches->inventory, &fields, change, version,
-					    err);
-}
-
-static int put_resource_slice(struct follow *follow, enum store_change change, uint64_t version,
-			      struct view document, struct error *err)
-{
-	struct resource_slice_fields fields;
-
-	if (resource_slice_doc_decode(document, &fields, err) < 0)
-		return -1;
-	return inventory_put_resource_slice(follow->watches->inventory, &fields, change, version,
-					    err);
-}
-
-static const struct kind kinds[INVENTORY_N_KINDS] = {
-	[INVENTORY_PODS] = {
-		"pods",
-		{"", "v1", "pods", "Pod", RESOURCE_PROTOBUF, "spec.nodeName!="},
-		put_pod,
-		NEEDED,
-	},
-	[INVENTORY_NODES] = {
-		"nodes",
-		{"", "v1", "nodes", "Node", RESOURCE_PROTOBUF, NULL},
-		put_node,
-		NEEDED,
-	},
-	[INVENTORY_POLICIES] = {
-		"clusterpolicies",
-		{"nvidia.com", "v1", "clusterpolicies", "ClusterPolicy", RESOURCE_JSON, NULL},
-		put_policy,
-		MAY_BE_ABSENT,
-	},
-	[INVENTORY_ATTRIBUTIONS] = {
-		"gpuattributions",
-		{"gpuattribution.dev", "v1alpha1", "gpuattributions", "GPUAttribution",
-		 RESOURCE_JSON, NULL},
-		put_attribution,
-		NEEDED,
-	},
-	[INVENTORY_RESOURCE_CLAIMS] = {
-		"resourceclaims",
-		{"resource.k8s.io", "v1", "resourceclaims", "ResourceClaim", RESOURCE_PROTOBUF,
-		 NULL},
-		put_resource_claim,
-		MAY_BE_DENIED,
-	},
-	[INVENTORY_RESOURCE_SLICES] = {
-		"resourceslices",
-		{"resource.k8s.io", "v1", "resourceslices", "ResourceSlice", RESOURCE_PROTOBUF,
-		 NULL},
-		put_resource_slice,
-		MAY_BE_DENIED,
-	},
+	struct config_watch *configs; /* which ConfigMaps, the policies say */
+	struct definition_watch *definitions;
 };
 
 static const enum store_change changes[] = {
@@ -199,25 +66,11 @@ static int make_key(struct follow *follow, const struct object_meta *meta, struc
 	return sbuf_check(&follow->key, "name", err);
 }
 
-static int take_object(void *owner, enum reflector_change change, const struct object_meta *meta,
-		       struct view document, struct error *err)
+/* The records of a kind have changed, or may have. */
+static void note_change(const struct follow *follow)
 {
-	struct follow *follow = owner;
-	struct inventory *inventory = follow->watches->inventory;
-	struct view key;
-
-	if (make_key(follow, meta, err) < 0)
-		return -1;
-	key = sbuf_view(&follow->key);
-	if (change == REFLECTOR_DELETE) {
-		inventory_remove(inventory, follow->inventory_kind, key, meta->version,
-				 loop_now_ms(follow->watches->loop));
-		return 0;
-	}
-	if (!inventory_wants(inventory, follow->inventory_kind, key, changes[change],
-			     meta->version))
-		return 0;
-	return follow->kind->put(follow, changes[change], meta->version, document, err);
+	if (follow->inventory_kind == INVENTORY_POLICIES)
+		config_watch_look(follow->watches->configs);
 }
 
 static void begin_replace(void *owner)
@@ -232,6 +85,7 @@ static void set_absent(void *owner)
 	struct follow *follow = owner;
 
 	inventory_set_absent(follow->watches->inventory, follow->inventory_kind);
+	note_change(follow);
 }
 
 /* Is the inventory current? */
@@ -242,13 +96,13 @@ static void set_absent(void *owner)
  */
 static bool is_tolerated(const struct follow *follow)
 {
-	return follow->kind->need == MAY_BE_DENIED && reflector_is_denied(follow->reflector);
+	return follow->kind->need == WATCH_MAY_BE_DENIED && reflector_is_denied(follow->reflector);
 }
 
 /* The first join did not wait for it either: what it would tell is not known. */
 static bool is_never_read(const struct follow *follow)
 {
-	return follow->kind->need == MAY_BE_DENIED &&
+	return follow->kind->need == WATCH_MAY_BE_DENIED &&
 	       !inventory_is_synced(follow->watches->inventory, follow->inventory_kind);
 }
 
@@ -272,7 +126,7 @@ static bool is_unused(const struct follow *follow)
 {
 	const struct inventory *inventory = follow->watches->inventory;
 
-	return follow->kind->need == MAY_BE_DENIED &&
+	return follow->kind->need == WATCH_MAY_BE_DENIED &&
 	       inventory_count(inventory, INVENTORY_RESOURCE_CLAIMS) == 0 &&
 	       inventory_count(inventory, INVENTORY_RESOURCE_SLICES) == 0;
 }
@@ -292,13 +146,14 @@ static uint64_t given_up_in(const struct follow *follow, uint64_t now)
 
 /*
  * A write names the version of the object that it replaces, so what is not known of GPUAttributions
- * does no harm; a ClusterPolicy tells of a namespace only. After a restart of the API server both are
- * a second later than the others.
+ * does no harm. What the GPU operator has tells what is intended, and says nothing of who holds what.
+ * After a restart of the API server these are a second later than the others.
  */
 static bool is_rested_upon(const struct follow *follow)
 {
 	return follow->inventory_kind != INVENTORY_ATTRIBUTIONS &&
-	       follow->inventory_kind != INVENTORY_POLICIES;
+	       follow->inventory_kind != INVENTORY_POLICIES &&
+	       follow->inventory_kind != INVENTORY_GPU_CLUSTERS;
 }
 
 static bool is_awaited(const struct follow *follow, uint64_t now)
@@ -311,7 +166,7 @@ bool watches_allow_writes(const struct watches *watches)
 {
 	uint64_t now = loop_now_ms(watches->loop);
 
-	if (apiclient_is_doubtful(watches->client))
+	if (apiclient_is_doubtful(watches->client) || !config_watch_is_settled(watches->configs))
 		return false;
 	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++)
 		if (is_awaited(&watches->follows[i], now))
@@ -402,6 +257,45 @@ static void on_server(void *owner)
 	look(watches);
 }
 
+/* Takes one object as it has come. */
+static int put_object(struct follow *follow, enum reflector_change change,
+		      const struct object_meta *meta, struct view document, struct error *err)
+{
+	struct inventory *inventory = follow->watches->inventory;
+	struct view key;
+
+	if (make_key(follow, meta, err) < 0)
+		return -1;
+	key = sbuf_view(&follow->key);
+	note_change(follow);
+	if (change == REFLECTOR_DELETE) {
+		inventory_remove(inventory, follow->inventory_kind, key, meta->version,
+				 loop_now_ms(follow->watches->loop));
+		return 0;
+	}
+	if (!inventory_wants(inventory, follow->inventory_kind, key, changes[change],
+			     meta->version))
+		return 0;
+	return follow->kind->put(inventory,
+				 &(struct watch_event){changes[change], meta->version, document,
+						       loop_now_ms(follow->watches->loop)},
+				 err);
+}
+
+/* The first claim or slice, and the last, changes which watches are waited for. */
+static int take_object(void *owner, enum reflector_change change, const struct object_meta *meta,
+		       struct view document, struct error *err)
+{
+	struct follow *follow = owner;
+	bool was_unused = is_unused(follow);
+
+	if (put_object(follow, change, meta, document, err) < 0)
+		return -1;
+	if (is_unused(follow) != was_unused)
+		look(follow->watches);
+	return 0;
+}
+
 static void set_followed(void *owner, bool is_followed)
 {
 	struct follow *follow = owner;
@@ -423,6 +317,7 @@ static void end_replace(void *owner)
 	if (!inventory_is_synced(inventory, follow->inventory_kind))
 		follow->lost_at = answering_ms(follow->watches, now); /* its watch is, so to say */
 	inventory_end_replace(inventory, follow->inventory_kind, now);
+	note_change(follow);
 	look(follow->watches);
 	LOG_INFO("Resource synced", LOG_TEXT("resource", view_from(follow->kind->name)),
 		 LOG_I64("objects", (int64_t)inventory_count(inventory, follow->inventory_kind)));
@@ -439,12 +334,13 @@ static void set_denied(void *owner, bool is_denied)
 static int follow_start(struct follow *follow, struct apiclient *client,
 			const struct watches_config *config, struct error *err)
 {
-	bool may_be_absent = follow->kind->need != NEEDED;
+	bool may_be_absent = follow->kind->need != WATCH_NEEDED;
+	uint32_t look_ms = follow->kind->definition ? DEFINITION_WATCH_RARELY_MS : LOOK_MS;
 	const struct reflector_config reflector = {
 		.resource = &follow->kind->resource,
 		.initial = config->initial,
 		.page_size = 500,
-		.absent_retry_ms = may_be_absent ? 30000 : 2000,
+		.absent_retry_ms = may_be_absent ? look_ms : LOOK_SOON_MS,
 		.seed = config->seed + (uint64_t)follow->inventory_kind,
 	};
 	const struct reflector_sink sink = {
@@ -460,6 +356,48 @@ static int follow_start(struct follow *follow, struct apiclient *client,
 	if (reflector_new(&reflector, &sink, &follow->reflector, err) < 0)
 		return error_wrap(err, "follow %s", follow->kind->name);
 	return apiclient_run(client, follow->reflector, err);
+}
+
+static void on_configs(void *owner)
+{
+	struct watches *watches = owner;
+
+	if (watches->changed)
+		watches->changed(watches->owner);
+}
+
+static int follow_configs(struct watches *watches, const struct watches_config *config,
+			  struct error *err)
+{
+	const struct reflector_config reflector = {
+		.initial = config->initial,
+		.page_size = 500,
+		.absent_retry_ms = LOOK_MS,
+		.seed = config->seed + INVENTORY_N_KINDS,
+	};
+
+	if (config_watch_new(watches->loop, watches->client, watches->inventory, &reflector,
+			     &watches->configs, err) < 0)
+		return -1;
+	config_watch_on_told(watches->configs, on_configs, watches);
+	return 0;
+}
+
+/* Of the kinds that are looked for rarely. */
+static int follow_definitions(struct watches *watches, uint64_t seed, struct error *err)
+{
+	if (definition_watch_new(watches->loop, watches->client, seed, &watches->definitions, err) <
+	    0)
+		return -1;
+	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++) {
+		const struct follow *follow = &watches->follows[i];
+
+		if (follow->kind->definition &&
+		    definition_watch_add(watches->definitions, follow->kind->definition,
+					 follow->reflector, err) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 static void watches_freep(struct watches **watches)
@@ -481,19 +419,23 @@ int watches_new(struct loop *loop, struct apiclient *client, struct inventory *i
 	watches->changed = config->changed;
 	watches->owner = config->owner;
 	watches->away_changed_at = loop_now_ms(loop);
-	if (loop_timer_new(loop, on_timer, watches, &watches->timer, err) < 0)
+	if (loop_timer_new(loop, on_timer, watches, &watches->timer, err) < 0 ||
+	    follow_configs(watches, config, err) < 0)
 		return -1;
 	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++) {
 		struct follow *follow = &watches->follows[i];
 
 		follow->watches = watches;
-		follow->kind = &kinds[i];
+		follow->kind = watch_kinds_of((enum inventory_kind)i);
 		follow->inventory_kind = (enum inventory_kind)i;
 		follow->changed_at = watches->away_changed_at;
 		sbuf_init(&follow->key, LIMIT_URL);
 		if (follow_start(follow, client, config, err) < 0)
 			return -1;
 	}
+	if (follow_definitions(watches, config->seed + INVENTORY_N_KINDS + INTENT_N_CONFIGS, err) <
+	    0)
+		return -1;
 	apiclient_on_state(client, on_server, watches);
 	*ret_watches = TAKE(watches);
 	return 0;
@@ -507,6 +449,8 @@ void watches_free(struct watches *watches)
 		reflector_free(watches->follows[i].reflector);
 		sbuf_deinit(&watches->follows[i].key);
 	}
+	config_watch_free(watches->configs);
+	definition_watch_free(watches->definitions);
 	loop_timer_free(watches->timer);
 	free(watches);
 }
@@ -520,7 +464,7 @@ bool watches_are_synced(const struct watches *watches)
 		    !is_tolerated(follow))
 			return false;
 	}
-	return true;
+	return config_watch_is_settled(watches->configs);
 }
 
 const char *watches_server_trouble(const struct watches *watches)
@@ -540,5 +484,19 @@ struct watches_state watches_state(const struct watches *watches, unsigned i)
 		.followed = follow->is_followed,
 		.tolerated = is_tolerated(follow),
 		.counters = reflector_counters(follow->reflector),
+	};
+}
+
+struct watches_state watches_configs_state(const struct watches *watches)
+{
+	const struct config_watch_state state = config_watch_state(watches->configs);
+
+	return (struct watches_state){
+		.name = "configmaps",
+		.trouble = state.trouble,
+		.synced = config_watch_is_settled(watches->configs),
+		.followed = state.n_followed == state.n_named,
+		.tolerated = true,
+		.counters = state.counters,
 	};
 }

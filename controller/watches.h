@@ -46,7 +46,10 @@ MUST_USE int watches_new(struct loop *loop, struct apiclient *client, struct inv
 /* The client must have been freed before: it runs the reflectors. Accepts NULL. */
 void watches_free(struct watches *watches);
 
-/* True once every resource has arrived whole, or is known to be out of our reach and not needed. */
+/*
+ * True once every resource has arrived whole, or is known to be out of our reach and not needed; also
+ * the ConfigMaps that the ClusterPolicy names.
+ */
 bool watches_are_synced(const struct watches *watches);
 /*
  * True while what the inventory has may be written about: the API server answers, and each watch is
@@ -68,3 +71,5 @@ struct watches_state {
 };
 /* The i-th, i < INVENTORY_N_KINDS. */
 struct watches_state watches_state(const struct watches *watches, unsigned i);
+/* The same of the ConfigMaps that the ClusterPolicy names, together. */
+struct watches_state watches_configs_state(const struct watches *watches);

@@ -55,6 +55,26 @@ caught() {
 	expect fail "$sentence" "$@"
 }
 
+# exits STATUS COMMAND...
+exits() {
+	local status=0
+	"${@:2}" || status=$?
+	[[ $status -eq $1 ]]
+}
+
+# usage STATUS LINE COMMAND...: the command prints the line, of its usage, and exits with that status.
+usage() {
+	exits "$1" "${@:3}" >usage 2>&1 && grep -qx "$2" usage
+}
+
+cd "$copy"
+for check in comments contracts docs layers messages words; do
+	line="usage: hack/check-$check.py .*"
+	expect pass "check-$check.py tells its usage" usage 0 "$line" "$hack/check-$check.py" --help
+	expect pass "check-$check.py knows its options" usage 2 "$line" "$hack/check-$check.py" --wrote
+	expect pass "check-$check.py takes one folder" usage 2 "$line" "$hack/check-$check.py" "$copy" "$copy"
+done
+
 layers=("$hack/check-layers.py" "$copy")
 fresh_tree
 expect pass "a clean tree has clean layers" "${layers[@]}"
@@ -139,13 +159,6 @@ mutable_tree() {
 	if [[ $# -gt 1 ]]; then printf 'src/join/sum.c\tsum_of\treturn a + b;\t%s\t%s\n' "$2" "$3" >tests/mutation-survivors.txt; fi
 }
 
-# exits STATUS COMMAND...
-exits() {
-	local status=0
-	"${@:2}" || status=$?
-	[[ $status -eq $1 ]]
-}
-
 mutate=("$hack/mutate" --root "$copy" --cache "$copy/cache")
 mutable_tree 'sum_of(2, 3) == 5'
 expect pass "a test that looks kills each mutant" "${mutate[@]}"
@@ -159,5 +172,35 @@ mutable_tree 'sum_of(2, 3) == 5' 'a + b => a * b' 'accepted: for this test'
 expect pass "there is a reason for no mutant" exits 1 "${mutate[@]}"
 mutable_tree 'sum_of(2, 3) == 6'
 expect pass "a test does not even pass without a mutation" exits 2 "${mutate[@]}"
+
+# words FILE EXPRESSION...: check-words.py on copies of what it reads, one file of them edited by sed.
+words() {
+	local file=$1 path expressions=()
+	for path in "${@:2}"; do expressions+=(-e "$path"); done
+	rm -rf "${copy:?}"/*
+	for path in controller src/assess src/schema src/join crds tests/unit tests/sim tests/e2e; do
+		mkdir -p "$copy/$path"
+		find "$hack/../$path" -maxdepth 1 -type f -exec cp -t "$copy/$path" {} +
+	done
+	[[ ${#expressions[@]} -eq 0 ]] || sed -i "${expressions[@]}" "$copy/$file"
+	(cd "$copy" && "$hack/check-words.py" "$copy")
+}
+
+expect pass "each word has its tests and its row" words crds/README.md
+expect fail "a word is in no test" words src/assess/health.def 's/"GPULost"/"GPUGone"/'
+expect fail "a comment mentions what a unit test no longer expects" words tests/unit/health_test.c \
+	's/"PowerBrake"/"X"/' '$a/* {"PowerBrake"} */'
+expect fail "a unit test only says a word" words tests/unit/health_test.c 's/"PowerBrake"/"X"/' \
+	'$astatic void say(void) { print("PowerBrake"); }'
+expect fail "a promise says what is not to be" words tests/e2e/attribution.py \
+	's/wait_health(.*"NVMLUnavailable")/assert "NVMLUnavailable" not in health_of(cluster, name)/'
+expect fail "nothing but a docstring of a promise has a word" words tests/e2e/attribution.py \
+	's/wait_health(cluster, name, "Unknown", "HealthUnread")/"""health: HealthUnread"""/'
+expect fail "the reference has another state" words crds/README.md \
+	's/^\(| `PowerBrake` | \)Degraded/\1Unhealthy/'
+expect fail "the reference has another remedy" words crds/README.md \
+	's/^\(| `RowRemapFailed` | Unhealthy | \)Replace/\1Reset/'
+expect fail "the reference lacks a word" words crds/README.md '/^| `SamplesMissing`/d'
+expect fail "the table is out of date" words tests/e2e/README.md '/^| `PowerBrake`/d'
 
 exit "$failed"

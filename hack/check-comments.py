@@ -11,11 +11,12 @@ word.
 Prints each sentence that is longer, and fails if there is any.
 """
 
-import pathlib
 import re
 import sys
 
-ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent)
+import arguments
+
+ROOT, _ = arguments.parse(__doc__)
 SENTENCE = 30
 FOLDERS = ("src", "controller", "tests")
 TOKEN = re.compile(r"""/\*(?P<comment>.*?)\*/|//(?P<line>[^\n]*)|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\]|\\.)*'""",

@@ -9,11 +9,12 @@ that it is in: prototypes in successive lines, with no blank line between them.
 Prints each function without one, and fails if there is any.
 """
 
-import pathlib
 import re
 import sys
 
-ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent)
+import arguments
+
+ROOT, _ = arguments.parse(__doc__)
 NO_FUNCTION = re.compile(r"typedef\b|_?[Ss]tatic_assert\b|(struct|enum|union) \w+ \{|static const\b")
 
 

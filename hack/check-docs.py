@@ -11,24 +11,27 @@ usage: hack/check-docs.py [--write] [FOLDER]     the checkout (default: where th
 - each path in code style in README.md, src/README.md and CONTRIBUTING.md exists;
 - each option that the manifests pass is in the program's table of settings, each variable in one of
   them;
-- crds/README.md has each reason that src/join/wording.def, src/assess/health.def and
-  src/assess/activity.c publish;
+- crds/README.md has each reason that src/join/wording.def, src/assess/health.def, src/assess/drift.def
+  and src/assess/activity.c publish;
 - no sentence of the documents in PLAIN has more than SENTENCE words, code not counted;
-- controller/README.md has the flags of both programs and the metrics; --write brings it up to date.
+- controller/README.md has the flags of both programs and the metrics, crds/README.md the types of drift
+  in src/assess/drift.def and the Events in controller/event_types.def; --write brings them up to date. What a type compares, and what to do about
+  it, is written by hand in its row.
 Prints what does not hold, and fails if anything does not.
 """
 
-import pathlib
 import re
 import sys
 
-FOLDERS = [argument for argument in sys.argv[1:] if argument != "--write"]
-ROOT = pathlib.Path(FOLDERS[0] if FOLDERS else pathlib.Path(__file__).parent.parent)
+import arguments
+
+ROOT, OPTIONS = arguments.parse(__doc__, "--write")
 DOCUMENTS = ("README.md", "src/README.md", "CONTRIBUTING.md", "SECURITY.md", "crds/README.md",
              "manifests/README.md", "controller/README.md")
 PLAIN = ("README.md", "crds/README.md", "crds/gpuattributions.yaml", "manifests/README.md",
          "SECURITY.md", "CONTRIBUTING.md", "controller/README.md", "tests/README.md",
-         "tests/e2e/README.md", "hack/cluster/README.md", "src/kubectl/README.md")
+         "tests/e2e/README.md", "hack/cluster/README.md", "src/kubectl/README.md",
+         "manifests/monitoring/README.md", "manifests/samples/README.md")
 SENTENCE = 30
 TREES = ("controller", "crds", "src", "manifests", "tests", "hack")
 PREFIXES = ("", "src/")
@@ -135,7 +138,7 @@ def check_sentences(name):
                 faults.append(f"{name}: {len(words)} words in one sentence: {' '.join(words[:9])} ...")
 
 
-def flags_of(table):
+def flags_of(table, _):
     """The rows of a table of options, as Markdown."""
     rows = re.findall(r'SETTING\(\w+, "([\w-]+)",\s*\w+,\s*"([^"]*)",[^"]*((?:"[^"]*"\s*)+)\)',
                       (ROOT / table).read_text())
@@ -148,24 +151,70 @@ def label_names(labels):
     """Of METRIC_LABELS(...), or of the name under which a header of the controller has them."""
     if re.fullmatch(r"\w+_LABELS", labels):
         headers = "".join(p.read_text() for p in sorted((ROOT / "controller").glob("*.h")))
-        defined = re.search(rf"#define {labels}\b((?:.*\\\n)*.*)", headers)
-        labels = defined[1] if defined else ""
+        labels = "".join(re.findall(rf"#define {labels}(?:_OF)?\b((?:.*\\\n)*.*)", headers))
     return sorted(set(re.findall(r'(\w+)=\\"', labels)))
 
 
-def metrics_of(table):
+def metrics_of(table, _):
     """The rows of a table of metrics, as Markdown; a counter is named as it is shown."""
     text = r'((?:"(?:[^"\\]|\\.)*"\s*)+)'
     rows = re.findall(rf'METRIC\(\w+, (\w+), "(\w+)", "\w*",\s*{text},\s*'
-                      rf'(NULL|METRIC_LABELS\([^)]*\)|\w+)\)', (ROOT / table).read_text())
+                      rf'(NULL|METRIC_LABELS\([^)]*\)|\w+)(?:,\s*\w+)?\)',
+                      (ROOT / table).read_text())
     return ["| metric | type | labels | |", "|---|---|---|---|"] + [
-        f"| `{name}{'_total' if kind.startswith('COUNTER') else ''}` | "
-        f"{'gauge' if kind == 'GAUGE' else 'counter'} | "
+        f"| `{name}{'_info' if kind == 'INFO' else '_total' if kind.startswith('COUNTER') else ''}` | "
+        f"{kind.partition('_')[0].lower()} | "
         + (", ".join(f"`{label}`" for label in label_names(labels)) or "–") + " | "
         + "".join(re.findall(r'"([^"]*)"', help_)) + " |" for kind, name, help_, labels in rows]
 
 
-TABLES = {"flags": flags_of, "metrics": metrics_of}
+def drift_rows(table):
+    """Of each type: name, word, severity, hold-off in s, what it is about, what it hides."""
+    text = re.sub(r"\\\n", " ", (ROOT / table).read_text())
+    macros = dict(re.findall(r"#define (DRIFT_\w+) (.*)", text))
+    rows = re.findall(r'DRIFT\((\w+), "(\w+)", (\w+), (\d+), ([\w |]+),\s*(.*?),\s*\S+(?: \| \S+)*,'
+                      r"\s*drift_\w+\)", text[text.index("#define DRIFT_TABLE"):])
+    return [(name, word, severity, int(hold), about,
+             re.findall(r"DRIFT_BIT\((\w+)\)", re.sub(r"DRIFT_(?!BIT)\w+",
+                                                     lambda m: macros.get(m[0], ""), hides)))
+            for name, word, severity, hold, about, hides in rows]
+
+
+def drifts_of(table, old):
+    """The last two columns of a type are kept from the old table; a new type has none yet."""
+    kept = {cells[1]: cells[5:7] for cells in
+            ([cell.strip() for cell in line.split("|")] for line in old.splitlines())}
+    lines = ["| type | severity | of | counts after | intended; observed | what to do |",
+             "|---|---|---|---|---|---|"]
+    for _, word, severity, hold, about, _ in drift_rows(table):
+        after = f"{hold // 60} min" if hold % 60 == 0 and hold else f"{hold} s" if hold else "at once"
+        of = "node" if "NODE" in about else "device"
+        compared, remedy = kept.get(f"`{word}`", ["", ""])
+        if not compared or not remedy:
+            faults.append(f"crds/README.md: {word} lacks what it compares, or what to do")
+        lines.append(f"| `{word}` | {severity.capitalize()} | {of}{' ∅' if 'ANYWAY' in about else ''} | "
+                     f"{after} | {compared} | {remedy} |")
+    return lines
+
+
+def hidden_by(table, _):
+    rows = drift_rows(table)
+    words = {name: word for name, word, *_ in rows}
+    return ["| type | hides |", "|---|---|"] + [
+        f"| `{word}` | {', '.join(f'`{words[name]}`' for name in sorted(set(hides), key=list(words).index))} |"
+        for _, word, _, _, _, hides in rows if hides]
+
+
+def events_of(table, _):
+    """The rows of the table of Kubernetes Events."""
+    text = re.sub(r"\\\n", " ", (ROOT / table).read_text())
+    rows = re.findall(r'EVENT\(\w+, "(\w+)", (\w+), "(\w+)",\s*"([^"]*)",\s*((?:"[^"]*"\s*)+)\)', text)
+    return ["| reason | type | action | about | when |", "|---|---|---|---|---|"] + [
+        f"| `{reason}` | {kind.capitalize()} | {action} | {about} | "
+        + "".join(re.findall(r'"([^"]*)"', when)) + " |" for reason, kind, action, about, when in rows]
+
+
+TABLES = {"flags": flags_of, "events": events_of, "metrics": metrics_of, "drifts": drifts_of, "hidden": hidden_by}
 
 
 def check_tables(name):
@@ -174,13 +223,13 @@ def check_tables(name):
     if not path.exists():
         return
     text = written = path.read_text()
-    for what, table in re.findall(r"<!-- (flags|metrics) of ([\w/.]+) -->", text):
-        mark = f"<!-- {what} of {table} -->"
-        written = re.sub(rf"{re.escape(mark)}\n(?:\|.*\n)*",
-                         lambda _: "\n".join([mark, *TABLES[what](table), ""]), written)
+    for what, of, table in re.findall(rf"<!-- ({'|'.join(TABLES)}) (of|by) ([\w/.]+) -->", text):
+        mark = f"<!-- {what} {of} {table} -->"
+        written = re.sub(rf"{re.escape(mark)}\n((?:\|.*\n)*)",
+                         lambda match: "\n".join([mark, *TABLES[what](table, match[1]), ""]), written)
     if written == text:
         return
-    if "--write" in sys.argv:
+    if "--write" in OPTIONS:
         path.write_text(written)
     else:
         faults.append(f"{name}: its tables are not those of the programs; hack/check-docs.py --write")
@@ -209,6 +258,8 @@ def check_reasons(document):
     published = re.findall(r'X\(REASON_\w+, "(\w+)"\)', (ROOT / "src/join/wording.def").read_text())
     published += re.findall(r'REASON\(\w+, "(\w+)"\)', (ROOT / "src/assess/activity.c").read_text())
     published += re.findall(r'FINDING\(\w+, "(\w+)"', (ROOT / "src/assess/health.def").read_text())
+    for kind in ("DRIFT", "SETTLING", "REASON"):
+        published += re.findall(rf'\b{kind}\(\w+, "(\w+)"', (ROOT / "src/assess/drift.def").read_text())
     for reason in published:
         if f"`{reason}`" not in text:
             faults.append(f"{document}: no word of the reason {reason}")
@@ -224,6 +275,7 @@ for document in PLAIN:
 check_options()
 check_reasons("crds/README.md")
 check_tables("controller/README.md")
+check_tables("crds/README.md")
 for fault in faults:
     print(fault)
 sys.exit(1 if faults else 0)

@@ -11,11 +11,12 @@ Each LOG_DEBUG, LOG_INFO, LOG_WARN and LOG_ERROR of src/ and controller/ has a m
 Prints what does not hold, and fails if anything does not.
 """
 
-import pathlib
 import re
 import sys
 
-ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent)
+import arguments
+
+ROOT, _ = arguments.parse(__doc__)
 CALL = re.compile(r'\bLOG_(?:DEBUG|INFO|WARN|ERROR)\(\s*((?:"(?:[^"\\]|\\.)*"\s*)*)')
 NO_CODE = re.compile(r"/\*.*?\*/|^\s*#.*?(?<!\\)$", re.S | re.M)
 

@@ -23,7 +23,4 @@ if [[ ${#files[@]} -eq 0 ]]; then
 	hack/check-comments.py
 	mapfile -t files < <(find src controller -name '*.c' | sort)
 fi
-# One file at a time: with several, version 14 carries the state of va_lists from one to the next.
-printf '%s\0' "${files[@]}" |
-	xargs -0 -n 1 -P 2 clang-tidy-14 -p "$build" --quiet \
-		--extra-arg=-Wno-unknown-warning-option 2> >(grep -v 'warnings generated' >&2)
+hack/tidy.py "$build" "${files[@]}"

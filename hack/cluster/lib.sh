@@ -14,7 +14,7 @@ STATE_ROOT=${GPU_ATTRIBUTION_STATE:-/var/lib/gpu-attribution}
 
 # What hack/cluster/build builds. All but the images have a folder with go.mod and go.sum beside
 # this file.
-ALL_PARTS=(etcd containerd nvidia kubernetes clusterpolicy images nfd)
+ALL_PARTS=(etcd containerd nvidia kubernetes clusterpolicy images nfd monitoring)
 
 # Go 1.26 is what Kubernetes' own go.mod asks for.
 GO_WANTED=1.26
@@ -78,7 +78,7 @@ go_cgo() { [[ $1 == nvidia ]] && echo 1 || echo 0; }
 part_inputs() {
 	case $1 in
 	images) cat "$CLUSTER_DIR"/{build-images,make-image,pause.c} /bin/busybox ;;
-	clusterpolicy) cat "$CLUSTER_DIR/$1"/go.{mod,sum} ;;
+	clusterpolicy | monitoring) cat "$CLUSTER_DIR/$1"/go.{mod,sum} ;;
 	*)
 		cat "$CLUSTER_DIR/$1"/go.{mod,sum}
 		go_flags "$1"

@@ -18,13 +18,13 @@
 #include <string.h>
 
 #include "agent/evidence.h"
+#include "agent/ready_mark.h"
 #include "agent/reporter.h"
 #include "agent/sampler.h"
 #include "agent/schedule.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "io/fetch.h"
-#include "io/file.h"
 #include "io/filewatch.h"
 #include "wire/jindent.h"
 
@@ -32,12 +32,9 @@
 
 struct agent {
 	const struct agent_settings *settings;
-	char boot_id[LIMIT_TEXT_UUID];
-	size_t boot_id_len;
-
 	struct loop *loop;
-	struct loop_timer *timer;  /* for advance() */
-	struct loop_timer *events; /* for XID errors */
+	struct loop_timer *timer; /* for advance() */
+	struct loop_timer *look;  /* for sampler_look() */
 	struct loop_signal *terminated;
 	struct loop_signal *interrupted;
 	struct fetcher *fetcher;
@@ -51,6 +48,8 @@ struct agent {
 	bool has_sample;    /* the first one has ended */
 	unsigned last_loss; /* enum evidence_loss of the last report */
 	enum delivery_verdict last_verdict;
+	struct ready_mark mark;
+	int64_t refused; /* reports that were not accepted */
 
 	bool failed; /* --once did not succeed; error says why */
 	struct error error;
@@ -65,11 +64,12 @@ static struct report tell(struct agent *agent, int64_t sequence)
 	struct report report = {
 		.version = REPORT_VERSION,
 		.node = view_from(agent->settings->node_name),
-		.boot_id = {agent->boot_id, agent->boot_id_len},
+		.boot_id = boot_id_view(&agent->mark.boot_id),
 		.instance = agent->delivery.instance,
 		.sequence = sequence,
 		.observed_at = clock_wall_ms(),
 		.agent_version = VIEW(GPU_ATTRIBUTION_VERSION),
+		.reports_refused = agent->refused,
 	};
 	sampler_tell(agent->sampler, &report);
 	return report;
@@ -133,6 +133,7 @@ static void answered(void *owner, const struct reporter_answer *answer)
 	struct agent *agent = owner;
 	enum delivery_verdict verdict = delivery_end(&agent->delivery, &answer->delivery,
 						     loop_now_ms(agent->loop), clock_boot_ms());
+	agent->refused += verdict != DELIVERY_ACCEPTED;
 	if (verdict == DELIVERY_ACCEPTED)
 		sampler_acknowledge(agent->sampler, answer->acknowledged_events);
 	if (agent->settings->once) {
@@ -140,6 +141,8 @@ static void answered(void *owner, const struct reporter_answer *answer)
 		return;
 	}
 	log_verdict(agent, verdict, &answer->error);
+	if (verdict == DELIVERY_ACCEPTED)
+		ready_mark_accepted(&agent->mark, clock_boot_ms(), agent->delivery.heartbeat_ms);
 	advance(agent);
 }
 
@@ -250,11 +253,11 @@ static void on_time(void *owner)
 	advance(owner);
 }
 
-static void on_events_due(void *owner)
+static void on_look_due(void *owner)
 {
 	struct agent *agent = owner;
-	loop_timer_set(agent->events, (uint64_t)agent->settings->event_interval_ms);
-	sampler_read_events(agent->sampler);
+	loop_timer_set(agent->look, SAMPLER_LOOK_MS);
+	sampler_look(agent->sampler);
 }
 
 static void on_surprise(void *owner, enum sampler_surprise surprise)
@@ -309,21 +312,6 @@ static void on_signal(void *owner, int number)
 
 /* Beginning and end. */
 
-static int read_boot_id(struct agent *agent, struct error *err)
-{
-	CLEANUP(sbuf_deinit) struct sbuf file;
-	sbuf_init(&file, sizeof(agent->boot_id));
-	if (file_read(agent->settings->boot_id_file, &file, err) < 0)
-		return error_wrap(err, "boot ID");
-	struct view id = view_trim(sbuf_view(&file));
-	if (id.len == 0)
-		return error_set(err, ERROR_REJECTED, 0, "boot ID file %s is empty",
-				 agent->settings->boot_id_file);
-	memcpy(agent->boot_id, id.ptr, id.len);
-	agent->boot_id_len = id.len;
-	return 0;
-}
-
 static int open_loop(struct agent *agent, struct error *err)
 {
 	struct loop *loop;
@@ -331,7 +319,7 @@ static int open_loop(struct agent *agent, struct error *err)
 		return -1;
 	loop = agent->loop;
 	if (loop_timer_new(loop, on_time, agent, &agent->timer, err) < 0 ||
-	    loop_timer_new(loop, on_events_due, agent, &agent->events, err) < 0 ||
+	    loop_timer_new(loop, on_look_due, agent, &agent->look, err) < 0 ||
 	    loop_signal_new(loop, SIGTERM, on_signal, agent, &agent->terminated, err) < 0 ||
 	    loop_signal_new(loop, SIGINT, on_signal, agent, &agent->interrupted, err) < 0)
 		return -1;
@@ -439,7 +427,8 @@ int agent_new(const struct agent_settings *settings, struct agent **ret_agent, s
 	if (!agent)
 		return error_no_memory(err);
 	agent->settings = settings;
-	if (read_boot_id(agent, err) < 0 || open_loop(agent, err) < 0)
+	if (ready_mark_init(&agent->mark, settings->ready_file, settings->boot_id_file, err) < 0 ||
+	    open_loop(agent, err) < 0)
 		return -1;
 	plan(agent);
 	if (open_sampler(agent, err) < 0 || open_reporter(agent, err) < 0)
@@ -463,10 +452,13 @@ static void log_start(const struct agent *agent)
 
 int agent_run(struct agent *agent, struct error *err)
 {
-	if (!agent->settings->once)
+	if (!agent->settings->once) {
 		log_start(agent);
+		if (ready_mark_clear(&agent->mark, err) < 0)
+			return -1;
+	}
 	loop_timer_set(agent->timer, 0);
-	loop_timer_set(agent->events, (uint64_t)agent->settings->event_interval_ms);
+	loop_timer_set(agent->look, SAMPLER_LOOK_MS);
 	if (loop_run(agent->loop, err) < 0)
 		return -1;
 	if (!agent->failed)
@@ -486,7 +478,7 @@ void agent_free(struct agent *agent)
 	fetcher_free(agent->fetcher);
 	loop_signal_free(agent->interrupted);
 	loop_signal_free(agent->terminated);
-	loop_timer_free(agent->events);
+	loop_timer_free(agent->look);
 	loop_timer_free(agent->timer);
 	loop_free(agent->loop);
 	free(agent);

@@ -17,8 +17,8 @@
  *					processes that the driver lists, and stat of the first one.
  *
  * Both folders may be mounted read-only; connecting to a socket needs no more. Their owner is root,
- * so uid 0 without any capability may use them, and no other uid. Nothing is written anywhere, and
- * no port is opened.
+ * so uid 0 without any capability may use them, and no other uid. Nothing is written but the file
+ * --ready-file, and no port is opened.
  *
  * Threads: the one that calls; libcurl resolves names on threads of its own.
  */

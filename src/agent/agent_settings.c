@@ -86,8 +86,18 @@ static int check_paths(const struct agent_settings *settings, struct error *err)
 	return 0;
 }
 
+/* The probe needs nothing else of the settings: it must work where the agent cannot start. */
+static int check_probe(const struct agent_settings *settings, struct error *err)
+{
+	if (!settings->ready_file[0])
+		return error_set(err, ERROR_REJECTED, 0, "--check-ready needs --ready-file");
+	return 0;
+}
+
 static int check(const struct agent_settings *settings, struct error *err)
 {
+	if (settings->check_ready)
+		return check_probe(settings, err);
 	size_t name_len = view_from(settings->node_name).len;
 	if (name_len == 0)
 		return error_set(err, ERROR_REJECTED, 0,

@@ -10,6 +10,11 @@
  * device was reset is not known to the second: what is told is the time of the last higher sample. Whoever
  * asks whether an error came before the reset is then told yes for those only that surely did.
  *
+ * The PCIe link of an idle device is in a lower generation by design. So only samples of a busy one
+ * count, and any other begins the time anew. Who starts while a device is idle does not know of its
+ * generation. Then nothing is said of its link unless that is too narrow: what an earlier agent saw
+ * stays.
+ *
  * How many NVLinks a device should have is not known: not all of them need lead anywhere. So they are
  * compared with the most that were seen. Who starts while some are down takes what there is for the
  * most. It then says neither that they are down nor that they are not, until all of them are up, or
@@ -77,6 +82,7 @@ static void interrupt(struct condition_window *window)
 static void feed_clocks(struct condition_window *window, int64_t reasons, int64_t bits,
 			const struct condition_history_settings *settings, uint64_t now_ms)
 {
+	assert(settings);
 	if (reasons < 0)
 		interrupt(window);
 	else
@@ -90,6 +96,27 @@ static void feed_lanes(struct condition_window *window, const struct report_link
 		interrupt(window);
 	else
 		feed(window, lanes->active < lanes->total, now_ms, settings->narrow_ms, 0);
+}
+
+static void feed_generation(struct condition_window *window,
+			    const struct report_pcie_generation *generation,
+			    const struct condition_history_settings *settings, uint64_t now_ms)
+{
+	if (!generation->present || !generation->busy)
+		interrupt(window);
+	else
+		feed(window, generation->current < generation->highest, now_ms,
+		     settings->narrow_ms, 0);
+}
+
+static int pcie_verdict(const struct condition_past *past,
+			const struct report_pcie_generation *generation)
+{
+	if (past->pcie_generation.verdict == REPORT_YES)
+		return REPORT_YES;
+	if (past->pcie_lanes.verdict == REPORT_NO && generation->present)
+		return past->pcie_generation.verdict;
+	return past->pcie_lanes.verdict;
 }
 
 static void feed_nvlinks(struct condition_past *past, const struct report_links *links)
@@ -145,7 +172,8 @@ static void interrupt_all(struct condition_past *past)
 	interrupt(&past->thermal);
 	interrupt(&past->power_brake);
 	interrupt(&past->hardware);
-	interrupt(&past->pcie);
+	interrupt(&past->pcie_lanes);
+	interrupt(&past->pcie_generation);
 }
 
 static void feed_all(struct condition_past *past, const struct report_condition *c,
@@ -158,7 +186,8 @@ static void feed_all(struct condition_past *past, const struct report_condition 
 	feed_clocks(&past->thermal, reasons, REPORT_CLOCKS_THERMAL, settings, now_ms);
 	feed_clocks(&past->power_brake, reasons, REPORT_CLOCKS_POWER_BRAKE, settings, now_ms);
 	feed_clocks(&past->hardware, reasons, REPORT_CLOCKS_HARDWARE, settings, now_ms);
-	feed_lanes(&past->pcie, &c->pcie_lanes, settings, now_ms);
+	feed_lanes(&past->pcie_lanes, &c->pcie_lanes, settings, now_ms);
+	feed_generation(&past->pcie_generation, &c->pcie_generation, settings, now_ms);
 	feed_nvlinks(past, &c->nvlinks);
 	feed_counter(past, &past->corrected, c->ecc_volatile.corrected);
 	feed_counter(past, &past->uncorrected, c->ecc_volatile.uncorrected);
@@ -186,7 +215,7 @@ void condition_history_judge(struct condition_history *history, uint64_t now_ms,
 		c->slowdown.thermal = past->thermal.verdict;
 		c->slowdown.power_brake = past->power_brake.verdict;
 		c->slowdown.hardware = past->hardware.verdict;
-		c->pcie_degraded = past->pcie.verdict;
+		c->pcie_degraded = pcie_verdict(past, &c->pcie_generation);
 		c->nvlinks_down = past->nvlinks_down;
 		c->reset_time = past->reset.told;
 	}

@@ -21,7 +21,7 @@
 struct condition_history_settings {
 	uint64_t slow_ms;   /* that clocks are low for that reason */
 	uint64_t fast_ms;   /* that they are not */
-	uint64_t narrow_ms; /* that the PCIe link is narrower than it can be */
+	uint64_t narrow_ms; /* that the PCIe link is narrower, or slower while busy, than it can be */
 };
 
 /* A fact that may hold at one sample and not at the next. */
@@ -41,7 +41,7 @@ struct condition_counter {
 /* What was seen of one device. */
 struct condition_past {
 	char uuid[LIMIT_TEXT_UUID + 1]; /* empty: of none */
-	struct condition_window thermal, power_brake, hardware, pcie;
+	struct condition_window thermal, power_brake, hardware, pcie_lanes, pcie_generation;
 	int64_t most_nvlinks; /* active in any sample; -1: none told */
 	int nvlinks_down; /* enum report_verdict */
 	struct condition_counter corrected, uncorrected;

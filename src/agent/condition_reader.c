@@ -169,6 +169,20 @@ static void read_pcie_lanes(struct device_subject *subject, struct report_links 
 		*ret = (struct report_links){.present = true, .total = total, .active = active};
 }
 
+static void read_pcie_generation(struct device_subject *subject,
+				 struct report_pcie_generation *ret)
+{
+	unsigned highest = 0;
+	unsigned current = 0;
+	bool none = device_reader_fails(subject, "PCIe generation",
+					ASK(subject, max_pcie_generation, &highest));
+	none |= device_reader_fails(subject, "PCIe generation in use",
+				    ASK(subject, pcie_generation, &current));
+	if (!none && highest <= LIMIT_NUMBER_PCIE && current > 0 && current <= highest)
+		*ret = (struct report_pcie_generation){
+			.present = true, .highest = highest, .current = current};
+}
+
 static void read_clocks(struct device_subject *subject, struct report_condition *ret)
 {
 	unsigned long long reasons = 0;
@@ -197,5 +211,6 @@ void condition_reader_read(struct device_subject *subject, struct report_conditi
 	read_nvlinks(subject, &ret->nvlinks);
 	read_fabric(subject, ret);
 	read_pcie_lanes(subject, &ret->pcie_lanes);
+	read_pcie_generation(subject, &ret->pcie_generation);
 	read_clocks(subject, ret);
 }

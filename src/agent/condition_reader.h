@@ -15,7 +15,7 @@
 #include "model/report.h"
 
 /*
- * Fills *ret but `lost`, `reset_required`, and what takes several samples to tell
+ * Fills *ret but `lost`, `reset_required`, whether the device was busy, and what takes several samples to tell
  * (agent/condition_history.h); what was not read is as report.h says. Sets subject's
  * flags and notes failures, as device_reader_fails() does. Nothing is asked of a device that is lost
  * or missing.

@@ -28,6 +28,7 @@ struct subject {
 	uint64_t memory; /* bytes of the physical device; 0: not known */
 	bool hides_processes;  /* a list of processes could not be read */
 	bool hides_partitions; /* a MIG device could not be read */
+	bool has_gpm;          /* the device tells how busy its GPU instances are */
 };
 
 void device_reader_note(struct device_reader *reader, const char *format, ...)
@@ -155,6 +156,21 @@ static void read_memory(struct subject *subject, struct report_device *device)
 		return;
 	subject->memory = memory.total;
 	device->memory_mib = (int64_t)(memory.total / BYTES_PER_MIB);
+	if (memory.used <= memory.total)
+		device->figures.memory_used_mib = (int64_t)(memory.used / BYTES_PER_MIB);
+}
+
+/* A number that cannot be true is none. */
+static void read_figures(struct subject *subject, struct report_device *device)
+{
+	unsigned celsius = 0;
+	unsigned milliwatts = 0;
+	int code = ASK(subject, temperature, NVML_ABI_TEMPERATURE_GPU, &celsius);
+	if (!fails(subject, "temperature", code) && celsius <= LIMIT_NUMBER_CELSIUS)
+		device->figures.temperature_celsius = celsius;
+	code = ASK(subject, power, &milliwatts);
+	if (!fails(subject, "power", code) && milliwatts <= LIMIT_NUMBER_MILLIWATTS)
+		device->figures.power_mw = milliwatts;
 }
 
 /* Moves *text behind digits and then `unit`. False: it does not start so. */
@@ -291,6 +307,21 @@ static void find_processes(struct subject *subject, struct view partition)
 	add_processes(subject, code, n, REPORT_PROCESS_GRAPHICS, partition);
 }
 
+/* A figure is that of the whole GPU instance, as dcgm-exporter's is. */
+static void read_gpm(struct subject *device, struct report_partition *partition)
+{
+	int64_t percent = -1;
+	struct device_reader *reader = device->asked.reader;
+	if (!device->has_gpm || partition->gpu_instance_id < 0)
+		return;
+	int code = gpm_read(reader->gpm, reader->library, device->asked.handle,
+			    (unsigned)partition->gpu_instance_id, &percent);
+	bool none = fails(device, "GPU performance monitoring", code);
+	if (code != NVML_ABI_NOT_SUPPORTED && code != NVML_ABI_FUNCTION_NOT_FOUND)
+		activity_windows_offer(&partition->activity, REPORT_ACTIVITY_GPM,
+				       none ? -1 : percent);
+}
+
 /* False if there is nothing at this index, or nothing that can be named. */
 static bool read_partition(struct subject *device, unsigned index, struct report_partition *ret)
 {
@@ -308,6 +339,7 @@ static bool read_partition(struct subject *device, unsigned index, struct report
 	device_reader_keep(device->asked.reader, uuid, &ret->uuid);
 	read_profile(&mig, ret);
 	read_instances(&mig, ret);
+	read_gpm(device, ret);
 	find_processes(&mig, ret->uuid);
 	device->asked.lost |= mig.asked.lost;
 	device->asked.missing |= mig.asked.missing;
@@ -329,6 +361,8 @@ static void read_partitions(struct subject *subject, struct report_device *devic
 		subject->hides_partitions = true;
 		max = 0;
 	}
+	code = gpm_ask_support(subject->asked.reader->library, subject->asked.handle);
+	subject->has_gpm = !fails(subject, "GPU performance monitoring", code);
 	struct report_partition *items = keep_array(subject->asked.reader, max, sizeof(*items));
 	uint32_t count = 0;
 	for (unsigned i = 0; items && i < max; i++)
@@ -388,7 +422,9 @@ void device_reader_read(struct device_subject *asked, struct report_device *ret)
 	read_bus_id(&subject, ret);
 	read_compute_capability(&subject, ret);
 	read_compute_mode(&subject, ret);
+	ret->figures = (struct report_figures){true, -1, -1, -1};
 	read_memory(&subject, ret);
+	read_figures(&subject, ret);
 	read_mig(&subject, ret);
 	keep_processes(&subject, ret);
 	read_utilization(&subject, ret);

@@ -13,7 +13,7 @@
  *          says so. LIMIT_REPORT_PROCESSES. The message has LIMIT_REPORT_MESSAGE bytes.
  */
 
-#include "agent/nvml_library.h"
+#include "agent/gpm.h"
 #include "base/arena.h"
 #include "base/limits.h"
 #include "model/report.h"
@@ -29,6 +29,7 @@ struct device_reader_scratch {
 struct device_reader {
 	const struct nvml_library *library;
 	struct device_reader_scratch *scratch;
+	struct gpm *gpm;
 	struct arena *arena;                     /* of texts and arrays */
 	bool no_memory;                          /* the arena could not hold everything */
 	char message[LIMIT_REPORT_MESSAGE + 1];  /* what went wrong, parts joined by "; " */

@@ -14,6 +14,8 @@
 
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/log.h"
 #include "schema/report_doc.h"
 
 /* A copy of an array's items in the arena. False: no memory. */
@@ -70,18 +72,76 @@ static bool adopt(struct hardware *hardware, const struct report *reading,
 	return is_news;
 }
 
+static bool tell_failure(struct hardware *hardware, const struct hardware_failure *failure)
+{
+	struct source_state *source = &hardware->source;
+	const bool is_news = failure->is_absent
+				     ? source_state_vanish(source, view_from(failure->why.text))
+				     : source_state_fail(source, &failure->why);
+
+	source->said.has_driver_mismatch = failure->is_mismatch;
+	return is_news;
+}
+
+static void end_hold(struct hardware *hardware)
+{
+	hardware->held.is_so = false;
+	loop_timer_clear(hardware->hold);
+}
+
+static void on_hold_over(void *owner)
+{
+	struct hardware *hardware = owner;
+	const struct hardware_failure held = hardware->held;
+	end_hold(hardware);
+	if (tell_failure(hardware, &held))
+		hardware->changed(hardware->owner, HARDWARE_NEWS);
+}
+
+/* The latest failure is the one that is told. */
+static bool hold_failure(struct hardware *hardware, const struct hardware_failure *failure)
+{
+	if (hardware->source.said.state != REPORT_SOURCE_OK)
+		return tell_failure(hardware, failure);
+	if (!hardware->held.is_so) {
+		LOG_WARN("Reading of NVML failed, told if that lasts", LOG_ERROR_FIELD(&failure->why));
+		loop_timer_set(hardware->hold, HARDWARE_HOLD_MS);
+	}
+	hardware->held.is_so = true;
+	hardware->held.is_absent = failure->is_absent;
+	hardware->held.is_mismatch = failure->is_mismatch;
+	hardware->held.why = failure->why;
+	return false;
+}
+
+static bool take_hang(struct hardware *hardware, const struct error *why)
+{
+	end_hold(hardware);
+	return source_state_hang(&hardware->source, why);
+}
+
+static bool take_failure(struct hardware *hardware, const struct report *reading)
+{
+	const struct report_source *source = &reading->sources.nvml;
+	struct hardware_failure failure = {
+		.is_absent = source->state == REPORT_SOURCE_ABSENT && !reading->devices.present,
+		.is_mismatch = source->has_driver_mismatch,
+	};
+	error_set(&failure.why, ERROR_RETRY, 0, "%.*s", VIEW_ARG(source->message));
+	if (!reading->devices.present)
+		return hold_failure(hardware, &failure);
+	end_hold(hardware);
+	return tell_failure(hardware, &failure);
+}
+
 /* True when the reading says something new. */
 static bool take_reading(struct hardware *hardware, const struct nvml_process_answer *answer)
 {
 	const struct processes_time asked = {answer->asked_wall, answer->asked_boot};
 	const struct report_source *source = &answer->reading.sources.nvml;
-	struct error err;
-	if (source->state == REPORT_SOURCE_ABSENT)
-		return source_state_vanish(&hardware->source, source->message);
-	if (source->state != REPORT_SOURCE_OK) {
-		error_set(&err, ERROR_RETRY, 0, "%.*s", VIEW_ARG(source->message));
-		return source_state_fail(&hardware->source, &err);
-	}
+	if (source->state != REPORT_SOURCE_OK)
+		return take_failure(hardware, &answer->reading);
+	end_hold(hardware);
 	condition_history_judge(&hardware->history, asked.boot, asked.wall, answer->reading.devices);
 	bool is_news = source_state_succeed(&hardware->source, asked.wall, source->message);
 	is_news |= processes_fill(&hardware->processes, asked, answer->reading.devices,
@@ -110,9 +170,12 @@ static void on_answer(void *owner, const struct nvml_process_answer *answer)
 	if (answer->outcome == NVML_PROCESS_READING)
 		is_news = take_reading(hardware, answer);
 	else if (answer->outcome == NVML_PROCESS_HANGS)
-		is_news = source_state_hang(&hardware->source, answer->why);
+		is_news = take_hang(hardware, answer->why);
 	else if (answer->outcome == NVML_PROCESS_FAILED)
-		is_news = source_state_fail(&hardware->source, answer->why);
+		is_news = hold_failure(hardware,
+				       &(struct hardware_failure){.why = *answer->why});
+	if (!hardware->held.is_so)
+		hardware->held.was_watched = nvml_process_events_since(hardware->process) > 0;
 	if (answer->outcome != NVML_PROCESS_EVENTS)
 		changes |= HARDWARE_READ;
 	if (is_news)
@@ -126,19 +189,32 @@ bool hardware_read(struct hardware *hardware)
 	return nvml_process_ask(hardware->process, NVML_CHILD_READING);
 }
 
-void hardware_read_events(struct hardware *hardware)
+void hardware_look(struct hardware *hardware)
 {
-	(void)nvml_process_ask(hardware->process, NVML_CHILD_EVENTS);
+	(void)nvml_process_ask(hardware->process, NVML_CHILD_UTILIZATION);
+}
+
+/*
+ * While a failure is held back nobody may be watching. Then errors up to this moment may have been missed,
+ * which is told in the place of 0: that would be a change of what is read.
+ */
+static int64_t find_events_since(const struct hardware *hardware)
+{
+	const int64_t since = nvml_process_events_since(hardware->process);
+	if (since == 0 && hardware->held.is_so && hardware->held.was_watched)
+		return clock_wall_ms();
+	return since;
 }
 
 void hardware_tell(const struct hardware *hardware, struct report *report)
 {
 	report->sources.nvml = hardware->source.said;
+	report->nvml_processes = nvml_process_started(hardware->process);
 	processes_tell(&hardware->processes, report);
 	report->driver_version = hardware->reading.driver_version;
 	report->cuda_version = hardware->reading.cuda_version;
 	report->devices = hardware->reading.devices;
-	report->events_since = nvml_process_events_since(hardware->process);
+	report->events_since = find_events_since(hardware);
 }
 
 int hardware_init(struct hardware *hardware, struct loop *loop,
@@ -156,6 +232,8 @@ int hardware_init(struct hardware *hardware, struct loop *loop,
 		.child = {.library_name = config->library_name, .last = &hardware->reading.devices},
 		.timeout_ms = config->nvml_timeout_ms,
 	};
+	if (loop_timer_new(loop, on_hold_over, hardware, &hardware->hold, err) < 0)
+		return -1;
 	return nvml_process_new(loop, &process, on_answer, hardware, &hardware->process, err);
 }
 
@@ -163,6 +241,8 @@ void hardware_deinit(struct hardware *hardware)
 {
 	nvml_process_free(hardware->process);
 	hardware->process = NULL;
+	loop_timer_free(hardware->hold);
+	hardware->hold = NULL;
 	arena_deinit(&hardware->arena);
 	hardware->reading = (struct report){0};
 	hardware->activity.n_items = 0;

@@ -5,6 +5,12 @@
  * hardware - the driver as a source of evidence: the last good reading, kept and dated, and the
  * XID errors since. With it goes whose the processes are that the driver lists.
  *
+ * One reading that fails between two good ones changes nothing that is told: the last good one stands,
+ * with its date. Only a failure that lasts for HARDWARE_HOLD_MS is told. Told at once are a hang, whose
+ * time-out has passed already, XID errors, and that no device answers, though the driver does: these may
+ * be lost. XID errors may be missed meanwhile. So eventsSince is never earlier than they are watched again,
+ * and until then it is the moment of telling. That is no news by itself.
+ *
  * The driver is called by another process (agent/nvml_process.h), so nothing here waits for it.
  *
  * Threads: the loop's.
@@ -18,11 +24,23 @@
 #include "agent/processes.h"
 #include "agent/source_state.h"
 
+/* For how long a failure is not told, if the readings before were good. */
+#define HARDWARE_HOLD_MS 30000u
+
 /* What happened, a bit mask. */
 enum hardware_change {
 	HARDWARE_READ = 1u << 0,   /* what hardware_read() asked for came, hangs or failed */
 	HARDWARE_NEWS = 1u << 1,   /* something is told that was not told before */
 	HARDWARE_EVENTS = 1u << 2, /* XID errors were added to the queue */
+};
+
+/* A failure that is not told yet. */
+struct hardware_failure {
+	bool is_so;
+	bool is_absent; /* there is no library any more */
+	bool is_mismatch; /* it does not fit the kernel module */
+	bool was_watched; /* before it: XID errors, on all devices */
+	struct error why;
 };
 
 typedef void (*hardware_fn)(void *owner, unsigned changes);
@@ -38,6 +56,8 @@ struct hardware {
 	hardware_fn changed;
 	void *owner;
 	struct source_state source;
+	struct hardware_failure held;
+	struct loop_timer *hold; /* ends that */
 	struct processes processes;
 	struct condition_history history;
 	hardware_offer_fn offer; /* NULL: there is no further source */
@@ -70,11 +90,11 @@ void hardware_deinit(struct hardware *hardware);
  * as soon as it can be.
  *
  * News is anything but the memory that processes use, counts of corrected errors, and figures of
- * activity. These move all the time and go out with whatever report comes next. A failure is the
- * source's state and leaves the devices as they were last read.
+ * activity. These move all the time and go out with whatever report comes next. A failure that is told
+ * is the source's state and leaves the devices as they were last read.
  */
 bool hardware_read(struct hardware *hardware);
-/* Has XID errors read, which go to the queue. */
-void hardware_read_events(struct hardware *hardware);
+/* Has utilisation looked at, for the next reading. XID errors that there are go to the queue. */
+void hardware_look(struct hardware *hardware);
 /* Puts the driver's part into the report, borrowed until the next reading. Events are the queue's. */
 void hardware_tell(const struct hardware *hardware, struct report *report);

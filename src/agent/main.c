@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/ready_mark.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "io/fetch.h"
 
@@ -27,6 +29,18 @@ static int print_version(void)
 	fetch_versions(&text);
 	sbuf_append(&text, VIEW("\n"));
 	return fwrite(text.ptr, 1, text.len, stdout) == text.len ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* The kubelet shows what is written here in the pod's events. */
+static int check_ready(const struct agent_settings *settings)
+{
+	struct ready_mark mark;
+	struct error err;
+	if (ready_mark_init(&mark, settings->ready_file, settings->boot_id_file, &err) == 0 &&
+	    ready_mark_check(&mark, clock_boot_ms(), &err) == 0)
+		return EXIT_SUCCESS;
+	printf("not ready: %s\n", err.text);
+	return EXIT_FAILURE;
 }
 
 static int run(const struct agent_settings *settings)
@@ -58,5 +72,5 @@ int main(int argc, char **argv)
 		return print_help();
 	if (outcome == OPTION_VERSION)
 		return print_version();
-	return run(&settings);
+	return settings.check_ready ? check_ready(&settings) : run(&settings);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "io/file.h"
+#include "model/report.h"
 
 /* The library tells its version before it was started, with CUDA's in front: "13.580.65.06". */
 static void read_library(const struct nvml_library *library, char text[static NVML_ABI_VERSION_SIZE])
@@ -49,7 +50,7 @@ void mismatch_describe(const struct nvml_library *library, const char *module_fi
 	read_library(library, ours);
 	read_module(module_file, loaded);
 	snprintf(text, size,
-		 "the driver's library%s%s%s and the kernel module that is loaded%s%s%s are of "
-		 "different versions: reload the module, or reboot the node",
+		 "the driver's library%s%s%s and the kernel module that is loaded%s%s%s "
+		 REPORT_DRIVER_MISMATCH ": reload the module, or reboot the node",
 		 opening(ours), ours, closing(ours), opening(loaded), loaded, closing(loaded));
 }

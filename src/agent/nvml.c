@@ -7,9 +7,8 @@
 
 #include "agent/condition_reader.h"
 #include "agent/device_memory.h"
-#include "agent/device_reader.h"
 #include "agent/mismatch.h"
-#include "agent/nvml_library.h"
+#include "agent/nvml_events.h"
 #include "base/log.h"
 
 /*
@@ -28,28 +27,20 @@
  * and when a device answers under another index.
  */
 
-struct known_device {
-	struct nvml_abi_device *handle; /* NULL: never seen in this session */
-	char uuid[NVML_ABI_UUID_SIZE];
-	bool has_events; /* registered on the event set */
-	int64_t reset_time; /* as in struct report_condition: NVML gave out another handle then */
-	uint32_t peak;   /* percent: its highest utilisation since the last reading */
-};
+/* Utilisation from which on a PCIe link should not be in one of its idle states. */
+#define BUSY_PERCENT 5
 
 struct nvml {
 	struct nvml_library library; /* loaded exactly while the session lives */
 	bool is_started;
 	bool is_barren; /* no device answered at the last reading */
-	struct nvml_abi_event_set *events;
-	int event_failure;   /* code of the wait that failed, or 0; told by the next reading */
-	bool has_missed_events; /* the last reading told that */
+	struct nvml_events events;
 	int64_t observed_at; /* last good reading */
-	struct known_device known[LIMIT_REPORT_DEVICES];
+	struct nvml_known_device known[LIMIT_REPORT_DEVICES];
 	struct device_memory memories[LIMIT_REPORT_DEVICES];
 	unsigned n_devices; /* at the last count, 0: none or never counted */
-	uint64_t watch;       /* rises whenever something begins to be watched */
-	unsigned n_unwatched; /* devices, at the last reading */
 	struct device_reader_scratch scratch;
+	struct gpm gpm;
 	char library_name[];
 };
 
@@ -68,9 +59,8 @@ static const char *meaning(const struct nvml *nvml, int code)
 
 static void end_session(struct nvml *nvml)
 {
-	if (nvml->events)
-		(void)NVML_LIBRARY_CALL(&nvml->library, event_set_free, nvml->events);
-	nvml->events = NULL;
+	nvml_events_close(&nvml->events);
+	gpm_clear(&nvml->gpm, &nvml->library);
 	if (nvml->is_started && nvml->library.shutdown)
 		(void)nvml->library.shutdown();
 	nvml->is_started = false;
@@ -88,6 +78,7 @@ static void fail_source(struct reading *reading, const char *what, int code)
 		mismatch_describe(&reading->nvml->library, MISMATCH_MODULE_FILE, mismatch,
 				  sizeof(mismatch));
 		why = mismatch;
+		reading->result.source.has_driver_mismatch = true;
 	}
 	device_reader_note(&reading->reader, "%s: %s", what, why);
 	reading->result.source.state = REPORT_SOURCE_ERROR;
@@ -122,46 +113,6 @@ static bool begin_session(struct reading *reading)
 	return nvml->is_started;
 }
 
-/* Makes the event set if there is none; says so when XID errors are or were not watched. */
-static void open_events(struct reading *reading)
-{
-	struct nvml *nvml = reading->nvml;
-	if (nvml->event_failure)
-		device_reader_note(&reading->reader, "XID errors may be missing: %s",
-				   meaning(nvml, nvml->event_failure));
-	nvml->has_missed_events = nvml->event_failure != NVML_ABI_SUCCESS;
-	nvml->event_failure = NVML_ABI_SUCCESS;
-	if (nvml->events)
-		return;
-	int code = NVML_ABI_FUNCTION_NOT_FOUND;
-	if (nvml->library.event_wait)
-		code = NVML_LIBRARY_CALL(&nvml->library, event_set_create, &nvml->events);
-	nvml->watch++;
-	if (code != NVML_ABI_SUCCESS)
-		device_reader_note(&reading->reader, "XID errors are not watched: %s",
-				   meaning(nvml, code));
-}
-
-static void watch_device(struct reading *reading, struct known_device *known)
-{
-	struct nvml *nvml = reading->nvml;
-	if (!nvml->events || known->has_events)
-		return;
-	int code = NVML_LIBRARY_CALL(&nvml->library, register_events, known->handle,
-				     NVML_ABI_EVENT_XID, nvml->events);
-	known->has_events = code == NVML_ABI_SUCCESS;
-	nvml->watch++;
-	if (!known->has_events)
-		device_reader_note(&reading->reader, "%s: XID errors are not watched: %s",
-				   known->uuid, meaning(nvml, code));
-}
-
-static void watch_events(struct reading *reading, struct known_device *known)
-{
-	watch_device(reading, known);
-	reading->nvml->n_unwatched += !known->has_events;
-}
-
 static void read_versions(struct reading *reading)
 {
 	const struct nvml_library *library = &reading->nvml->library;
@@ -176,10 +127,10 @@ static void read_versions(struct reading *reading)
 }
 
 /* Handle and UUID; a return code of NVML. */
-static int identify(struct reading *reading, unsigned index, struct known_device *known)
+static int identify(struct reading *reading, unsigned index, struct nvml_known_device *known)
 {
 	const struct nvml_library *library = &reading->nvml->library;
-	struct known_device now = {.has_events = known->has_events,
+	struct nvml_known_device now = {.has_events = known->has_events,
 				   .reset_time = known->reset_time,
 				   .peak = known->peak};
 	int code = library->handle(index, &now.handle);
@@ -237,8 +188,17 @@ static void note_device(struct reading *reading, unsigned index, struct view uui
 			   VIEW_ARG(uuid), meaning(reading->nvml, code));
 }
 
+/*
+ * At this moment: what was seen earlier tells nothing of a link that is looked at now. So it is not
+ * known under MIG.
+ */
+static bool is_busy(const struct report_activity *activity)
+{
+	return activity->present && activity->utilization >= BUSY_PERCENT;
+}
+
 /* What was seen between two readings counts in the later one. */
-static void tell_peak(struct known_device *known, struct report_activity *activity)
+static void tell_peak(struct nvml_known_device *known, struct report_activity *activity)
 {
 	if (activity->present && known->peak > 0 && known->peak > activity->utilization)
 		activity->utilization = known->peak;
@@ -257,6 +217,8 @@ static int ask_device(struct reading *reading, unsigned index, struct report_dev
 	device_reader_keep(&reading->reader, subject.label, &ret->uuid);
 	device_reader_read(&subject, ret);
 	condition_reader_read(&subject, &ret->condition);
+	ret->condition.pcie_generation.busy =
+		ret->condition.pcie_generation.present && is_busy(&ret->activity);
 	ret->condition.reset_time = nvml->known[index].reset_time;
 	tell_peak(&nvml->known[index], &ret->activity);
 	if (subject.missing)
@@ -275,7 +237,7 @@ static int ask_device(struct reading *reading, unsigned index, struct report_dev
 /* False if the device is to be left out; the message then says why. */
 static bool read_device(struct reading *reading, unsigned index, struct report_device *ret)
 {
-	struct known_device *known = &reading->nvml->known[index];
+	struct nvml_known_device *known = &reading->nvml->known[index];
 	*ret = (struct report_device){.index = index, .minor = -1};
 	int code = identify(reading, index, known);
 	if (code == NVML_ABI_SUCCESS)
@@ -287,7 +249,7 @@ static bool read_device(struct reading *reading, unsigned index, struct report_d
 	}
 	reading->n_answered++;
 	remember(reading, index, ret);
-	watch_events(reading, known);
+	nvml_events_watch(&reading->nvml->events, &reading->reader, known);
 	return true;
 }
 
@@ -318,8 +280,7 @@ static void read_devices(struct reading *reading, unsigned n)
 	nvml->is_barren = n > 0 && reading->n_answered == 0;
 	if (n > 0 && count == 0)
 		reading->result.source.state = REPORT_SOURCE_ERROR;
-	else
-		reading->result.devices = (struct array){items, count, true};
+	reading->result.devices = (struct array){items, count, true};
 }
 
 static void forget_devices(struct nvml *nvml)
@@ -344,10 +305,11 @@ static void read_node(struct reading *reading)
 	if (reading->nvml->n_devices != 0 && n != reading->nvml->n_devices)
 		forget_devices(reading->nvml);
 	reading->nvml->n_devices = n;
-	reading->nvml->n_unwatched = 0;
-	open_events(reading);
+	nvml_events_open(&reading->nvml->events, &reading->reader);
 	read_versions(reading);
 	read_devices(reading, n);
+	gpm_sweep(&reading->nvml->gpm, &reading->nvml->library);
+	nvml_events_await(&reading->nvml->events);
 }
 
 int nvml_read(struct nvml *nvml, int64_t wall_now, struct arena *arena,
@@ -355,7 +317,8 @@ int nvml_read(struct nvml *nvml, int64_t wall_now, struct arena *arena,
 {
 	struct reading reading = {
 		.nvml = nvml,
-		.reader = {.library = &nvml->library, .scratch = &nvml->scratch, .arena = arena},
+		.reader = {.library = &nvml->library, .scratch = &nvml->scratch,
+			   .gpm = &nvml->gpm, .arena = arena},
 		.result.source.state = REPORT_SOURCE_OK,
 	};
 	struct report_source *source = &reading.result.source;
@@ -371,59 +334,22 @@ int nvml_read(struct nvml *nvml, int64_t wall_now, struct arena *arena,
 	return 0;
 }
 
-/* The set is of no use any more; the next reading says so and makes a new one. */
-static void drop_events(struct nvml *nvml, int code)
-{
-	(void)NVML_LIBRARY_CALL(&nvml->library, event_set_free, nvml->events);
-	nvml->events = NULL;
-	nvml->event_failure = code;
-	for (size_t i = 0; i < ARRAY_SIZE(nvml->known); i++)
-		nvml->known[i].has_events = false;
-}
-
-static const struct known_device *find_known(const struct nvml *nvml,
-					     const struct nvml_abi_device *handle)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(nvml->known); i++)
-		if (nvml->known[i].handle == handle)
-			return &nvml->known[i];
-	return NULL;
-}
-
-static int64_t instance_id(uint32_t id)
-{
-	return id == NVML_ABI_NO_INSTANCE ? -1 : (int64_t)id;
-}
-
 bool nvml_next_event(struct nvml *nvml, struct nvml_event *ret_event)
 {
-	while (nvml->events) {
-		struct nvml_abi_event raw = {.gpu_instance = NVML_ABI_NO_INSTANCE,
-					     .compute_instance = NVML_ABI_NO_INSTANCE};
-		int code = nvml->library.event_wait(nvml->events, &raw, 0);
-		if (code == NVML_ABI_TIMEOUT)
-			return false;
-		if (code != NVML_ABI_SUCCESS) {
-			drop_events(nvml, code);
-			return false;
-		}
-		const struct known_device *known = find_known(nvml, raw.device);
-		if (raw.type != NVML_ABI_EVENT_XID || !known)
-			continue;
-		ret_event->xid = raw.data;
-		ret_event->gpu_instance_id = instance_id(raw.gpu_instance);
-		ret_event->compute_instance_id = instance_id(raw.compute_instance);
-		memcpy(ret_event->uuid, known->uuid, sizeof(ret_event->uuid));
-		return true;
-	}
-	return false;
+	return nvml_events_next(&nvml->events, ret_event);
+}
+
+void nvml_wait_with(struct nvml *nvml, struct nvml_waiter *waiter)
+{
+	nvml->events.waiter = waiter;
 }
 
 uint64_t nvml_watch(const struct nvml *nvml)
 {
-	const bool is_whole = nvml->events && nvml->n_unwatched == 0 && !nvml->is_barren &&
-			      !nvml->has_missed_events;
-	return is_whole ? nvml->watch : 0;
+	const struct nvml_events *events = &nvml->events;
+	const bool is_whole = events->set && events->n_unwatched == 0 && !nvml->is_barren &&
+			      !events->has_missed;
+	return is_whole ? events->watch : 0;
 }
 
 void nvml_remember(struct nvml *nvml, struct array devices)
@@ -439,7 +365,7 @@ void nvml_remember(struct nvml *nvml, struct array devices)
 void nvml_sample(struct nvml *nvml)
 {
 	for (size_t i = 0; nvml->is_started && i < ARRAY_SIZE(nvml->known); i++) {
-		struct known_device *known = &nvml->known[i];
+		struct nvml_known_device *known = &nvml->known[i];
 		struct nvml_abi_utilization rates = {.gpu = 0};
 		if (known->handle &&
 		    NVML_LIBRARY_CALL(&nvml->library, utilization, known->handle, &rates) ==
@@ -456,6 +382,8 @@ int nvml_new(const char *library_name, struct nvml **ret_nvml, struct error *err
 	if (!nvml)
 		return error_no_memory(err);
 	memcpy(nvml->library_name, library_name, size);
+	nvml->events.library = &nvml->library;
+	nvml->events.known = nvml->known;
 	*ret_nvml = nvml;
 	return 0;
 }

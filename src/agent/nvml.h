@@ -12,7 +12,7 @@
  * Limits:  LIMIT_REPORT_DEVICES devices, LIMIT_REPORT_PARTITIONS and LIMIT_REPORT_PROCESSES each.
  */
 
-#include "agent/nvml_abi.h"
+#include "agent/nvml_waiter.h"
 #include "base/arena.h"
 #include "model/report.h"
 
@@ -23,7 +23,7 @@ struct nvml_reading {
 	struct report_source source;
 	struct view driver_version; /* empty: not known */
 	struct view cuda_version;   /* "13.0"; empty: not known */
-	struct array devices;       /* struct report_device; present only if source is OK */
+	struct array devices;       /* struct report_device; present if the driver said how many it has */
 };
 
 /* An XID error. */
@@ -47,6 +47,12 @@ void nvml_free(struct nvml *nvml);
 void nvml_freep(struct nvml **nvml);
 
 /*
+ * Has the driver's events waited for by this waiter, which outlives the reader and is its alone. Without
+ * one they are asked for in nvml_next_event(). Before the first reading.
+ */
+void nvml_wait_with(struct nvml *nvml, struct nvml_waiter *waiter);
+
+/*
  * Gives a new reader what another one read last (struct report_device; copied), as if it had read that
  * itself: so a device that is lost by now is still told. How many devices there were is not told: some
  * may never have had a name.
@@ -59,7 +65,8 @@ void nvml_remember(struct nvml *nvml, struct array devices);
  *
  * source.state is one of
  * - ABSENT: there is no such library.
- * - ERROR: the driver does not answer for the node as a whole.
+ * - ERROR: the driver does not answer for the node as a whole, or for none of the devices that it
+ *   counts: `devices` is then present.
  * - OK: all else.
  *
  * A lost device that was read before is told as it was then: condition.lost is set, and its
@@ -83,7 +90,7 @@ void nvml_sample(struct nvml *nvml);
 
 /*
  * The next XID error since the first nvml_read() that saw its device; call it until it returns
- * false. Never waits. An XID is told once. False also when events cannot be watched, which the
+ * false. Does not wait for one. An XID is told once. False also when events cannot be watched, which the
  * next reading's message then says.
  */
 bool nvml_next_event(struct nvml *nvml, struct nvml_event *ret_event);

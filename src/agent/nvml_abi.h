@@ -114,6 +114,7 @@ enum nvml_abi_recovery {
 /* Opaque: handles are only passed back to the library that gave them. */
 struct nvml_abi_device;
 struct nvml_abi_event_set;
+struct nvml_abi_gpm_sample;
 
 struct nvml_abi_pci_info {
 	char bus_id_legacy[16]; /* four-digit domain */
@@ -130,6 +131,8 @@ struct nvml_abi_memory { /* bytes */
 	uint64_t free;
 	uint64_t used;
 };
+
+enum { NVML_ABI_TEMPERATURE_GPU = 0 }; /* the sensor */
 
 struct nvml_abi_utilization { /* percent of the last moments, 1/6 to 1 s */
 	uint32_t gpu;
@@ -181,6 +184,33 @@ struct nvml_abi_fabric_info {
 	uint8_t state; /* enum nvml_abi_fabric_state */
 };
 
+/* GPU performance monitoring. Both structures with a version have the same. */
+enum {
+	NVML_ABI_GPM_VERSION = 1,
+	NVML_ABI_GPM_GRAPHICS_UTILIZATION = 1, /* percent of the time in which anything computed */
+	NVML_ABI_GPM_METRICS = 1024,           /* room for more than any header knows: 98 to 400 */
+};
+
+struct nvml_abi_gpm_support {
+	uint32_t version;
+	uint32_t is_supported;
+};
+
+struct nvml_abi_gpm_metric {
+	uint32_t id;  /* set by the caller */
+	int32_t code; /* enum nvml_abi_return; each metric has its own */
+	double value;
+	const char *names[3]; /* short, long, unit */
+};
+
+struct nvml_abi_gpm_query {
+	uint32_t version;
+	uint32_t n_metrics;
+	struct nvml_abi_gpm_sample *first;
+	struct nvml_abi_gpm_sample *second;
+	struct nvml_abi_gpm_metric metrics[NVML_ABI_GPM_METRICS];
+};
+
 struct nvml_abi_event {
 	struct nvml_abi_device *device; /* always the physical device */
 	uint64_t type;
@@ -205,6 +235,10 @@ static_assert(offsetof(struct nvml_abi_field, value) == 32, "nvmlFieldValue_t.va
 static_assert(sizeof(struct nvml_abi_fabric_info) == 28, "nvmlGpuFabricInfo_t");
 static_assert(offsetof(struct nvml_abi_fabric_info, status) == 16, "nvmlGpuFabricInfo_t.status");
 static_assert(offsetof(struct nvml_abi_fabric_info, state) == 24, "nvmlGpuFabricInfo_t.state");
+static_assert(sizeof(struct nvml_abi_gpm_support) == 8, "nvmlGpmSupport_t");
+static_assert(sizeof(struct nvml_abi_gpm_metric) == 40, "nvmlGpmMetric_t");
+static_assert(offsetof(struct nvml_abi_gpm_metric, value) == 8, "nvmlGpmMetric_t.value");
+static_assert(offsetof(struct nvml_abi_gpm_query, metrics) == 24, "nvmlGpmMetricsGet_t.metrics");
 static_assert(sizeof(struct nvml_abi_event) == 32, "nvmlEventData_t");
 static_assert(offsetof(struct nvml_abi_event, gpu_instance) == 24, "gpuInstanceId");
 static_assert(offsetof(struct nvml_abi_event, compute_instance) == 28, "computeInstanceId");

@@ -2,7 +2,9 @@
 #include "agent/nvml_child.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -16,10 +18,8 @@
 #include "schema/report_doc.h"
 
 #define SOCKET_FD (STDERR_FILENO + 1)
+#define NOTICE_FD (STDERR_FILENO + 2)
 #define NAME "gpu-agent-nvml" /* the kernel keeps 15 bytes */
-
-/* NVML's figure covers the last 1/6 to 1 s. More often would cost more than it shows. */
-#define UTILIZATION_INTERVAL_MS 5000
 
 /* How many descriptors are closed one by one on kernels that cannot close all of them at once. */
 #define DESCRIPTORS_MAX 1024
@@ -54,15 +54,6 @@ static bool is_tellable(const struct nvml_event *event)
 	return event->xid <= LIMIT_NUMBER_XID && device_id_is_gpu_uuid(uuid);
 }
 
-static void sample_now_and_then(struct nvml_child *child)
-{
-	uint64_t now = clock_monotonic_ms();
-	if (child->sampled_at > 0 && now - child->sampled_at < UTILIZATION_INTERVAL_MS)
-		return;
-	child->sampled_at = now;
-	nvml_sample(child->nvml);
-}
-
 struct events {
 	struct nvml_event raw[LIMIT_REPORT_EVENTS];
 	struct report_event items[LIMIT_REPORT_EVENTS];
@@ -81,10 +72,7 @@ static void describe(const struct nvml_event *raw, uint32_t index, struct report
 	};
 }
 
-/*
- * Appends to what was read already. Mostly there is none, and no room is taken for any: this happens
- * several times a second.
- */
+/* Appends to what was read already. Mostly there is none, and no room is taken for any. */
 static int read_events(struct nvml_child *child, struct arena *arena, struct events **events,
 		       struct report *report, struct error *err)
 {
@@ -163,8 +151,8 @@ int nvml_child_answer(struct nvml_child *child, enum nvml_child_request request,
 			return -1;
 		date_watch(child);
 	}
-	if (request == NVML_CHILD_EVENTS)
-		sample_now_and_then(child);
+	if (request == NVML_CHILD_UTILIZATION)
+		nvml_sample(child->nvml);
 	if (read_events(child, &arena, &events, &report, err) < 0)
 		return -1;
 	date_watch(child);
@@ -192,17 +180,33 @@ static void forget_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* Either may have the other's number. */
+static bool place_descriptors(const struct nvml_child_ends *ends)
+{
+	int socket = fcntl(ends->socket, F_DUPFD, NOTICE_FD + 1);
+	int notice = fcntl(ends->notice, F_DUPFD, NOTICE_FD + 1);
+	if (socket < 0 || notice < 0 || dup2(socket, SOCKET_FD) < 0 || dup2(notice, NOTICE_FD) < 0)
+		return false;
+	close_others(NOTICE_FD + 1);
+	return true;
+}
+
 /* False when nobody waits for this process any more. */
-static bool settle(int fd, int parent)
+static bool settle(const struct nvml_child_ends *ends)
 {
 	forget_signals();
 	prctl(PR_SET_NAME, NAME);
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != ends->parent)
 		return false;
-	if (dup2(fd, SOCKET_FD) < 0)
-		return false;
-	close_others(SOCKET_FD + 1);
-	return true;
+	return place_descriptors(ends);
+}
+
+/* The counter cannot be full: the parent empties it. */
+static void give_notice(void *owner)
+{
+	const uint64_t one = 1;
+	(void)owner;
+	(void)!write(NOTICE_FD, &one, sizeof(one));
 }
 
 /* Waits for a request. False: the other end is closed, or says what is none. */
@@ -253,13 +257,29 @@ static int serve(struct nvml_child *child, struct error *err)
 	return 0;
 }
 
-void nvml_child_run(int fd, int parent, const struct nvml_child_config *config)
+static int begin(struct nvml_child *child, const struct nvml_child_config *config,
+		 struct error *err)
+{
+	const struct nvml_waiter_config waiter = {
+		.wait_ms = config->wait_ms ? config->wait_ms : NVML_CHILD_WAIT_MS,
+		.told = give_notice,
+	};
+	struct nvml_waiter *events;
+	/* What the thread allocates needs no heap of its own. */
+	mallopt(M_ARENA_MAX, 1);
+	if (nvml_child_init(child, config, err) < 0 || nvml_waiter_new(&waiter, &events, err) < 0)
+		return -1;
+	nvml_wait_with(child->nvml, events);
+	return 0;
+}
+
+void nvml_child_run(const struct nvml_child_ends *ends, const struct nvml_child_config *config)
 {
 	struct nvml_child child;
 	struct error err;
-	if (!settle(fd, parent))
+	if (!settle(ends))
 		_exit(EXIT_FAILURE);
-	if (nvml_child_init(&child, config, &err) < 0 || serve(&child, &err) < 0) {
+	if (begin(&child, config, &err) < 0 || serve(&child, &err) < 0) {
 		LOG_ERROR("Process for NVML stopped after an error", LOG_ERROR_FIELD(&err));
 		_exit(EXIT_FAILURE);
 	}

@@ -63,8 +63,21 @@
 	  (struct nvml_abi_device *, struct nvml_abi_fabric_info *))                               \
 	X(utilization, nvmlDeviceGetUtilizationRates,                                              \
 	  (struct nvml_abi_device *, struct nvml_abi_utilization *))                               \
+	X(temperature, nvmlDeviceGetTemperature, (struct nvml_abi_device *, int, unsigned *))      \
+	X(power, nvmlDeviceGetPowerUsage, (struct nvml_abi_device *, unsigned *))                  \
 	X(max_pcie_width, nvmlDeviceGetMaxPcieLinkWidth, (struct nvml_abi_device *, unsigned *))   \
 	X(pcie_width, nvmlDeviceGetCurrPcieLinkWidth, (struct nvml_abi_device *, unsigned *))      \
+	X(max_pcie_generation, nvmlDeviceGetMaxPcieLinkGeneration,                                 \
+	  (struct nvml_abi_device *, unsigned *))                                                  \
+	X(pcie_generation, nvmlDeviceGetCurrPcieLinkGeneration,                                    \
+	  (struct nvml_abi_device *, unsigned *))                                                  \
+	X(gpm_support, nvmlGpmQueryDeviceSupport,                                                  \
+	  (struct nvml_abi_device *, struct nvml_abi_gpm_support *))                               \
+	X(gpm_sample_alloc, nvmlGpmSampleAlloc, (struct nvml_abi_gpm_sample **))                   \
+	X(gpm_sample_free, nvmlGpmSampleFree, (struct nvml_abi_gpm_sample *))                      \
+	X(gpm_mig_sample, nvmlGpmMigSampleGet,                                                     \
+	  (struct nvml_abi_device *, unsigned, struct nvml_abi_gpm_sample *))                      \
+	X(gpm_metrics, nvmlGpmMetricsGet, (struct nvml_abi_gpm_query *))                           \
 	X(event_set_create, nvmlEventSetCreate, (struct nvml_abi_event_set **))                    \
 	X(event_set_free, nvmlEventSetFree, (struct nvml_abi_event_set *))                         \
 	X(register_events, nvmlDeviceRegisterEvents,                                               \

@@ -9,6 +9,9 @@
  * no more than what comes from a network. A child that says what it should not, or ends, is replaced
  * after a back-off.
  *
+ * XID errors are waited for by the child. It gives notice of them, and they are fetched at once, but no
+ * more often than every NVML_PROCESS_NOTICE_MS.
+ *
  * A request that is older than the time-out is told as a hang. Nothing waits for it any more, so its child
  * goes on: a driver that is only slow answers after all, and tells which XID errors it had meanwhile. A
  * child is ended when one request has taken NVML_PROCESS_LONGEST_MS, or the time-out if that is longer.
@@ -27,6 +30,7 @@
 #include "io/loop.h"
 
 #define NVML_PROCESS_LONGEST_MS 60000u
+#define NVML_PROCESS_NOTICE_MS 100u
 
 struct nvml_process;
 
@@ -34,7 +38,7 @@ struct nvml_process;
 struct nvml_process_system {
 	int (*kill)(pid_t pid, int number);
 	pid_t (*wait)(pid_t pid, int *ret_status, int options);
-	void (*run)(int fd, int parent, const struct nvml_child_config *config); /* the child's life */
+	void (*run)(const struct nvml_child_ends *ends, const struct nvml_child_config *config);
 };
 
 struct nvml_process_config {
@@ -47,7 +51,7 @@ struct nvml_process_config {
 
 enum nvml_process_outcome {
 	NVML_PROCESS_READING, /* a reading, with XID errors */
-	NVML_PROCESS_EVENTS,  /* XID errors only */
+	NVML_PROCESS_EVENTS,  /* XID errors only; also without a request, when there are some */
 	NVML_PROCESS_HANGS,   /* a request is older than its time-out; its answer may still come */
 	NVML_PROCESS_FAILED,  /* the child ended, or said what it should not */
 };
@@ -78,6 +82,8 @@ void nvml_process_free(struct nvml_process *process);
  * `answered` has told. A reading is then made as soon as there can be one.
  */
 bool nvml_process_ask(struct nvml_process *process, enum nvml_child_request request);
+/* How many children were started. */
+int64_t nvml_process_started(const struct nvml_process *process);
 /*
  * Since when (wall clock, ms) no XID error can have been missed, as the child said; 0: some can be
  * missed now.

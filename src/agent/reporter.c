@@ -14,6 +14,7 @@
 #include "base/limits.h"
 #include "io/file.h"
 #include "wire/jmap.h"
+#include "wire/jmap_decode.h"
 
 #define ANSWER_CAP (64u * LIMIT_KIB)
 #define ANSWER_DEPTH 8u

@@ -173,9 +173,9 @@ bool sampler_is_busy(const struct sampler *sampler)
 	return sampler->is_busy;
 }
 
-void sampler_read_events(struct sampler *sampler)
+void sampler_look(struct sampler *sampler)
 {
-	hardware_read_events(&sampler->hardware);
+	hardware_look(&sampler->hardware);
 }
 
 void sampler_acknowledge(struct sampler *sampler, int64_t sequence)

@@ -17,6 +17,8 @@
 #include "io/fetch.h"
 
 #define SAMPLER_PATIENCE_MS 500u
+/* NVML's utilisation covers the last 1/6 to 1 s. To look more often would cost more than it shows. */
+#define SAMPLER_LOOK_MS 5000u
 
 struct sampler;
 
@@ -69,8 +71,11 @@ void sampler_free(struct sampler *sampler);
 void sampler_start(struct sampler *sampler, unsigned parts, uint64_t now_ms);
 /* True from sampler_start() until `finished` is about to be called. */
 bool sampler_is_busy(const struct sampler *sampler);
-/* Asks the driver for XID errors; if there are any, SAMPLER_EVENTS or the end of a sample says so. */
-void sampler_read_events(struct sampler *sampler);
+/*
+ * Has the driver looked at between two samples; to be called every SAMPLER_LOOK_MS. XID errors come by
+ * themselves: SAMPLER_EVENTS or the end of a sample says so.
+ */
+void sampler_look(struct sampler *sampler);
 /* Events up to this sequence number need not be told again. */
 void sampler_acknowledge(struct sampler *sampler, int64_t sequence);
 /* Puts all that the sources said into the report, borrowed until anything else happens here. */

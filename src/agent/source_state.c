@@ -17,6 +17,7 @@ static bool update(struct source_state *source, enum report_source_state state, 
 		memmove(source->text, cut.ptr, cut.len);
 	source->said.state = (int)state;
 	source->said.hangs = hangs;
+	source->said.has_driver_mismatch = false;
 	source->said.message = (struct view){source->text, cut.len};
 	return true;
 }
@@ -29,16 +30,19 @@ bool source_state_succeed(struct source_state *source, int64_t wall_now, struct 
 
 bool source_state_fail(struct source_state *source, const struct error *why)
 {
+	source->said.failures++;
 	return update(source, REPORT_SOURCE_ERROR, false, view_from(why->text));
 }
 
 bool source_state_hang(struct source_state *source, const struct error *why)
 {
+	source->said.hang_count += !source->said.hangs;
 	return update(source, REPORT_SOURCE_ERROR, true, view_from(why->text));
 }
 
 bool source_state_vanish(struct source_state *source, struct view message)
 {
 	bool was_there = source->said.observed_at != 0;
+	source->said.failures += was_there;
 	return update(source, was_there ? REPORT_SOURCE_ERROR : REPORT_SOURCE_ABSENT, false, message);
 }

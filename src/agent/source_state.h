@@ -19,9 +19,12 @@ struct source_state {
 
 /* The source answered at wall_now (ms since 1970); message may be empty. True: that is news. */
 bool source_state_succeed(struct source_state *source, int64_t wall_now, struct view message);
-/* It did not; observed_at stays that of its last answer. True: that is news. */
+/* It did not, which is counted; observed_at stays that of its last answer. True: that is news. */
 bool source_state_fail(struct source_state *source, const struct error *why);
-/* It does not return; observed_at stays that of its last answer. True: that is news. */
+/*
+ * It does not return, which is counted when it begins; observed_at stays that of its last answer. True:
+ * that is news.
+ */
 bool source_state_hang(struct source_state *source, const struct error *why);
 /*
  * It is not there on this node; if it once answered it has vanished, and that is a failure. True:

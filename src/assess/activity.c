@@ -43,6 +43,7 @@ static const struct view reason_words[] = {
 static const struct view source_words[] = {
 	VIEW_INIT(""),
 	VIEW_INIT("NVMLUtilization"),
+	VIEW_INIT("GPM"),
 	VIEW_INIT("DCGM"),
 	VIEW_INIT("NoProcess"),
 };

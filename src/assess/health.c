@@ -16,8 +16,7 @@
 #include "assess/xid.h"
 #include "base/limits.h"
 
-/* Room for the message of a healthy device. */
-#define READ_SIZE 512
+#define READ_SIZE 512 /* room for the message of a healthy device */
 /* The longest reason of an XID error, with its NUL. */
 #define XID_REASON_SIZE 32u
 /* Until the node's next report or heartbeat nothing is known that was not known before. */
@@ -56,6 +55,7 @@ static const struct row table[] = {
 
 struct judge {
 	const struct health_input *input;
+	const struct attribution_health_state *last; /* published, by whichever node; NULL: nothing */
 	bool is_listed; /* by NVML, now */
 	bool was_away;  /* missing from NVML's list, or lost */
 	struct report_condition condition; /* not present: nothing is read */
@@ -70,19 +70,28 @@ struct judge {
 
 /* What was published */
 
-static bool had_reason(const struct judge *judge, struct view reason)
+static bool has_reason(const struct attribution_health_state *published, struct view reason)
 {
-	const struct array reasons = judge->input->published ? judge->input->published->reasons
-							     : (struct array){0};
-	return view_is_among(reason, reasons.items, reasons.count);
+	return published &&
+	       view_is_among(reason, published->reasons.items, published->reasons.count);
 }
 
-static bool had(const struct judge *judge, enum finding finding)
+static bool has(const struct attribution_health_state *published, enum finding finding)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
 		if (table[i].reason.len > 0 && table[i].finding == finding)
-			return had_reason(judge, table[i].reason);
+			return has_reason(published, table[i].reason);
 	return false;
+}
+
+bool health_was_listed(const struct attribution_health_state *published)
+{
+	return !has(published, DEVICE_MISSING) && !has(published, NVML_UNAVAILABLE);
+}
+
+bool health_was_missing(const struct attribution_health_state *published)
+{
+	return has(published, DEVICE_MISSING);
 }
 
 static struct view xid_reason(int64_t code, char text[static XID_REASON_SIZE])
@@ -95,7 +104,7 @@ static struct view xid_reason(int64_t code, char text[static XID_REASON_SIZE])
 static bool had_xid(const struct judge *judge, int64_t code)
 {
 	char text[XID_REASON_SIZE];
-	return had_reason(judge, xid_reason(code, text));
+	return has_reason(judge->last, xid_reason(code, text));
 }
 
 /* Evidence */
@@ -105,7 +114,7 @@ static bool is_missing(const struct judge *judge)
 {
 	const struct health_input *input = judge->input;
 	return input->report && !judge->is_listed &&
-	       (input->list == HEALTH_LIST_GOOD || had(judge, DEVICE_MISSING));
+	       (input->list == HEALTH_LIST_GOOD || has(judge->input->published, DEVICE_MISSING));
 }
 
 /* In MIG mode, and not cut into instances yet. */
@@ -120,7 +129,7 @@ static bool is_withdrawn(const struct judge *judge)
 	const struct health_input *input = judge->input;
 	return input->is_off_offer && !is_missing(judge) && !judge->found[GPU_LOST] &&
 	       !has_nothing_to_offer(input->reported) &&
-	       (input->is_withdrawn || had(judge, NOT_ADVERTISED));
+	       (input->is_withdrawn || has(judge->input->published, NOT_ADVERTISED));
 }
 
 static bool reads_memory_errors(const struct report_condition *c)
@@ -144,17 +153,17 @@ static bool is_decided(const struct judge *judge, int verdict, enum finding find
 	if (verdict != REPORT_UNDECIDED)
 		return verdict == REPORT_YES;
 	return judge->input->is_same_boot && (!reported || reported->condition.present) &&
-	       had(judge, finding);
+	       has(judge->input->published, finding);
 }
 
-/* Errors cannot be watched, and nothing else can be read. */
+/* Errors cannot be watched, nothing else is read, and no reset is asked for instead. */
 static bool is_unread(const struct judge *judge)
 {
 	const struct report_condition *c = &judge->condition;
 	const struct report *report = judge->input->report;
-	return report && judge->is_listed && c->present && !c->lost && !reads_memory_errors(c) &&
-	       !reads_links(c) && !c->slowdown.present && c->recovery == REPORT_RECOVERY_UNREAD &&
-	       report->events_since == 0;
+	return report && judge->is_listed && c->present && !c->lost && !c->reset_required &&
+	       !reads_memory_errors(c) && !reads_links(c) && !c->slowdown.present &&
+	       c->recovery == REPORT_RECOVERY_UNREAD && report->events_since == 0;
 }
 
 /*
@@ -163,7 +172,7 @@ static bool is_unread(const struct judge *judge)
  */
 static bool is_so(const struct judge *judge, bool is_read, bool is_told, enum finding finding)
 {
-	return is_read ? is_told : judge->input->is_same_boot && had(judge, finding);
+	return is_read ? is_told : judge->input->is_same_boot && has(judge->input->published, finding);
 }
 
 /* What the driver asks for. */
@@ -268,13 +277,18 @@ static bool is_quiet_since(const struct judge *judge, int64_t time)
 	       judge->input->heard_at - time >= judge->input->quiet_ms;
 }
 
-/* Clocks may be set; they count only where it is not known in which boot the errors were published. */
+/*
+ * Clocks may be set; they count only where it is not known in which boot the errors were published. The
+ * boot of a node that has not got the card any more settles nothing.
+ */
 static bool was_booted_since(const struct judge *judge, int64_t time)
 {
 	const struct health_input *input = judge->input;
+	const bool was_booted = input->is_other_boot ||
+				(!input->is_same_boot && input->booted_after > 0 &&
+				 time <= input->booted_after);
 
-	return input->is_other_boot || (!input->is_same_boot && input->booted_after > 0 &&
-					time <= input->booted_after);
+	return was_booted && !judge->found[DEVICE_MISSING];
 }
 
 /* True when what an error of that class asks for was done since then, or is not needed. */
@@ -467,6 +481,7 @@ int health_judge(const struct health_input *input, struct health *ret_health, st
 				.arena = input->arena,
 			},
 		.is_listed = input->reported && input->list == HEALTH_LIST_GOOD,
+		.last = input->published ? input->published : input->former,
 		.condition = {.ecc_volatile = {-1, -1}},
 		.health = {
 			.state = {.state = ATTRIBUTION_HEALTH_HEALTHY,
@@ -477,14 +492,13 @@ int health_judge(const struct health_input *input, struct health *ret_health, st
 		},
 	};
 
-	judge.was_away = had(&judge, DEVICE_MISSING) || had(&judge, GPU_LOST);
+	judge.was_away = has(judge.last, DEVICE_MISSING) || has(judge.last, GPU_LOST);
 	if (input->reported && input->reported->condition.present)
 		judge.condition = input->reported->condition;
 	if (events_collect(&judge.events, err) < 0 || find_reasons(&judge, err) < 0)
 		return -1;
 	judge.health.state.reasons = list_of(judge.reasons, judge.n_reasons);
-	if (input->report)
-		judge.health.state.events_since = input->report->events_since;
+	judge.health.state.events_since = input->report ? input->report->events_since : 0;
 	judge.health.state.events = list_of(judge.events.items, judge.events.n_items);
 	*ret_health = judge.health;
 	return 0;

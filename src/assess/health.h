@@ -7,9 +7,9 @@
  *
  * Error events stay in the status as history (assess/events.h). A new event speaks against the device
  * until
- * - the node has been booted since, as boot IDs tell;
+ * - the node has been booted since and has the card, as boot IDs tell. Of a card that comes from another
+ *   node the clock tells it: whoever claims a card that was not moved has not been booted for it;
  * - or the device answers again, after it was missing or lost, if the error asks for a reboot;
- * - or the card is in another node;
  * - or the device was reset since, if the error asks for no more than a reset;
  * - or the driver still asks for nothing quiet_ms later, if the error's number does not say
  *   what to do.
@@ -42,6 +42,8 @@ struct health_input {
 	const struct report_device *reported; /* NULL: the report does not list the device */
 	enum health_list list;
 	const struct attribution_health_state *published; /* by this node; NULL: nothing */
+	const struct attribution_health_state *former; /* by the node that the card was taken from; */
+						       /* NULL: from none */
 	struct array published_events; /* the device's, by whichever node */
 	int64_t booted_after; /* by the node's clock: it was booted after that; 0: not known */
 	int64_t quiet_ms;     /* if the driver asks for nothing so long after an error, it was nothing */
@@ -65,3 +67,10 @@ struct health {
 /* Judges the device. The result lies in the arena or is borrowed. Fails with ERROR_NO_MEMORY. */
 MUST_USE int health_judge(const struct health_input *input, struct health *ret_health,
 			  struct error *err);
+/*
+ * True when NVML listed the device, as it was published: it says neither that the device is missing,
+ * nor that NVML could not be read. While NVML hangs its last list counts.
+ */
+bool health_was_listed(const struct attribution_health_state *published);
+/* True when it was published as missing: also while NVML cannot be read since then. */
+bool health_was_missing(const struct attribution_health_state *published);

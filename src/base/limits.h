@@ -22,6 +22,8 @@
 /* What the agent's child tells of the driver (agent/nvml_process.h). */
 #define LIMIT_READING_BYTES (8u * LIMIT_MIB) /* LIMIT_REPORT_PROCESSES on all LIMIT_REPORT_DEVICES */
 #define LIMIT_READING_ARENA (16u * LIMIT_MIB) /* the same, decoded */
+#define LIMIT_NVML_EVENTS 64u /* that wait for a request; the driver keeps further ones */
+#define LIMIT_GPM_INSTANCES (8u * LIMIT_REPORT_DEVICES) /* no GPU has more than seven */
 #define LIMIT_NVML_ORPHANS 4u /* children that cannot be ended, above which none is started */
 
 /* Objects of one node, above which a report creates no more; two whole sets of devices. */
@@ -45,6 +47,15 @@
 #define LIMIT_FILE_BYTES LIMIT_MIB            /* tokens, certificates */
 #define LIMIT_URL 2048u
 
+/* What /metrics says of agents. */
+#define LIMIT_AGENT_SERIES_NODES 8192u /* ten series each */
+/* What /metrics says of devices and namespaces. */
+#define LIMIT_EXPOSITION_BYTES (128u * LIMIT_MIB) /* of one text */
+#define LIMIT_EXPOSITION_TEXTS 4u     /* that clients still read, above which none is made anew */
+#define LIMIT_GPU_TIME_SERIES 8192u   /* namespace, model and mode; the oldest unused one goes */
+#define LIMIT_XID_DEVICES 16384u      /* of which XID errors are counted; the oldest one goes */
+#define LIMIT_XID_NUMBERS 16u         /* of one device; further ones are counted together */
+
 /* The HTTPS front. */
 #define LIMIT_HTTP_HEAD (16u * LIMIT_KIB)
 #define LIMIT_HTTP_HEADERS 64u
@@ -57,6 +68,7 @@
 #define LIMIT_RECENT_TENANTS 16u
 #define LIMIT_HEALTH_EVENTS 16u
 #define LIMIT_DRIFTS 32u
+#define LIMIT_OFFERS 32u /* resources by which one device is on offer, that are compared */
 #define LIMIT_UNALLOCATED_USERS 64u
 #define LIMIT_SOURCE_DISAGREEMENT 16u /* containers of whom witnesses say different things */
 #define LIMIT_STATED_IDS 16u          /* of what one witness says of one of them */
@@ -66,6 +78,38 @@
 #define LIMIT_EVENT_TENANTS 64u /* of one health event */
 #define LIMIT_WITNESSES 8u
 #define LIMIT_CONDITIONS 16u
+
+/* Kubernetes Events, which tell of changes. */
+#define LIMIT_EVENT_NOTE 1024u /* bytes, as the API server has it; so is the next */
+#define LIMIT_EVENT_WORD 128u  /* reason, action, reporting instance */
+#define LIMIT_EVENT_PODS 64u   /* told of the errors of one device, at a time */
+#define LIMIT_EVENT_QUEUE 1024u     /* that wait to be sent */
+#define LIMIT_EVENT_NODE_QUEUE 96u  /* of one node */
+#define LIMIT_EVENT_SERIES 4096u    /* that are remembered, so that repeats are counted */
+#define LIMIT_EVENT_RATE 100u       /* a minute, of one node */
+#define LIMIT_EVENT_TENANCIES 8192u /* of whose idleness was told */
+
+/* What is kept of a Node; what it has beyond is left out. */
+#define LIMIT_NODE_DEPLOYS 64u    /* labels nvidia.com/gpu.deploy. */
+#define LIMIT_NODE_RESOURCES 256u /* that may be GPUs */
+
+/* A document in YAML. */
+#define LIMIT_YAML_BYTES LIMIT_MIB
+#define LIMIT_YAML_DEPTH 32u
+#define LIMIT_YAML_NODES 65536u
+#define LIMIT_YAML_ARENA (16u * LIMIT_MIB) /* LIMIT_YAML_NODES, and their texts */
+
+/* The ConfigMaps that a ClusterPolicy names. */
+#define LIMIT_CONFIG_KEYS 1024u
+#define LIMIT_CONFIG_RESOURCES 64u /* shared ones, of one configuration of the device plugin */
+#define LIMIT_CONFIG_FORMER 4u     /* earlier meanings of a key that are remembered */
+#define LIMIT_MIG_PARTS 64u        /* of one layout; also devices, filters and profiles of a part */
+#define LIMIT_CONFIG_ARENA (16u * LIMIT_MIB)
+
+/* ClusterPolicies; one with more cannot be read. */
+#define LIMIT_POLICY_VARIABLES 256u  /* for the device plugin */
+#define LIMIT_POLICY_CONDITIONS 64u
+#define LIMIT_TEXT_VARIABLE 32768u   /* the value of one, in bytes */
 
 /* Texts of reports and of GPUAttribution, in bytes. */
 #define LIMIT_TEXT_LABEL 63u      /* namespaces, containers, kinds */
@@ -103,7 +147,11 @@
 #define LIMIT_NUMBER_MEMORY_MIB 1073741824u
 #define LIMIT_NUMBER_COUNT 1000000u          /* slots, tenants, processes */
 #define LIMIT_NUMBER_ERRORS 1000000000000000u /* of a device's memory */
+#define LIMIT_NUMBER_COUNTER 1000000000000000u /* what an agent counts of itself */
 #define LIMIT_NUMBER_PERCENT 100u
+#define LIMIT_NUMBER_CELSIUS 1000u
+#define LIMIT_NUMBER_MILLIWATTS 1000000000u
+#define LIMIT_NUMBER_PCIE 15u                 /* generations of PCIe; the specification has seven */
 #define LIMIT_NUMBER_LINKS 256u               /* NVLinks, or lanes of PCIe, of a device */
 #define LIMIT_NUMBER_XID 65535u
 #define LIMIT_NUMBER_PID 4194304u

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * metric - counters and gauges of a program, declared in one table of it and written as OpenMetrics
- * text (https://prometheus.io/docs/specs/om/open_metrics_spec/).
+ * metric - counters, gauges and histograms of a program, declared in one table of it and written as
+ * OpenMetrics text (https://prometheus.io/docs/specs/om/open_metrics_spec/).
  *
  * Every series exists, at 0, from the start: labels are part of the table, so no input can make
  * new ones. A program's table is a .def file, included twice:
@@ -11,26 +11,30 @@
  *	metrics.def	METRIC(REPORTS, COUNTER, "gpu_attribution_reports", "", "Reports by answer.",
  *			       METRIC_LABELS("code=\"200\"", "code=\"400\""))
  *	ids		#define METRIC(id, ...) METRICS_##id,
- *	rows		#define METRIC(id, type, name, unit, help, labels) \
- *				{name, METRIC_##type, unit, help, labels},
+ *	rows		#define METRIC(id, type, name, unit, help, ...) \
+ *				{name, METRIC_##type, unit, help, __VA_ARGS__},
  *
  * Threads: any; updates are relaxed atomics, a rendering sees each value whole, not all at once.
  */
 
+#include "base/histogram.h"
 #include "base/sbuf.h"
 
 enum metric_type {
 	METRIC_COUNTER,
 	METRIC_COUNTER_REAL, /* with fractions, counted elsewhere: seconds of CPU */
 	METRIC_GAUGE,
+	METRIC_HISTOGRAM,
+	METRIC_INFO, /* always 1: what there is to know is in its labels */
 };
 
 struct metric_row {
-	const char *name;           /* of the family, without the _total that counters end in */
+	const char *name;           /* of the family, without what is shown after it: _total, _info */
 	enum metric_type type;
 	const char *unit;           /* "seconds", "bytes", or "": the name ends in it */
 	const char *help;           /* a sentence or two */
 	const char *const *labels;  /* label sets, NULL-terminated; NULL: one series without labels */
+	const double *buckets;      /* HISTOGRAM: as in base/histogram.h */
 };
 
 #define METRIC_LABELS(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -54,7 +58,13 @@ void metric_set_total(struct metric_registry *registry, size_t id, size_t label,
 /* The value of a gauge or a real counter. */
 void metric_set(struct metric_registry *registry, size_t id, size_t label, double value);
 
-/* What a counter or a gauge shows. */
+/* Counts a value of a histogram. */
+void metric_observe(struct metric_registry *registry, size_t id, size_t label, double value);
+/* What a histogram shows when somebody else counts, with the bounds of the row; never less than before. */
+void metric_set_histogram(struct metric_registry *registry, size_t id, size_t label,
+			  const struct histogram *histogram);
+
+/* What a counter or a gauge shows; how many values a histogram has counted. */
 double metric_value(const struct metric_registry *registry, size_t id, size_t label);
 
 #define METRIC_CONTENT_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"

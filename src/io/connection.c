@@ -26,6 +26,7 @@
 
 #include "base/limits.h"
 #include "base/sbuf.h"
+#include "base/stopwatch.h"
 #include "io/transport.h"
 #include "wire/httpmsg.h"
 
@@ -64,6 +65,10 @@ struct connection {
 	bool holds_body;    /* let in, and done() not yet called */
 	struct sbuf in;     /* the present request, and what came behind it */
 	struct sbuf out;
+	struct server_shared shared; /* goes out between the head and the rest of out */
+	size_t head;        /* of out, bytes before it */
+	size_t part;        /* of it that is being written, */
+	size_t part_written; /* and how far */
 	size_t written;     /* of out */
 	size_t discarded;   /* bytes thrown away while lingering */
 	struct httpmsg msg;
@@ -85,10 +90,20 @@ static void tell_done(struct connection *c)
 	c->holds_body = false;
 }
 
+static void release_shared(struct connection *c)
+{
+	if (c->shared.release)
+		c->shared.release(c->shared.owner);
+	c->shared = (struct server_shared){0};
+	c->part = 0;
+	c->part_written = 0;
+}
+
 static void close_connection(struct connection *c)
 {
 	struct connection_set *set = c->set;
 	tell_done(c);
+	release_shared(c);
 	deadlines_leave(&c->deadline);
 	turns_leave(&set->turns, &c->turn);
 	transport_deinit(&c->transport);
@@ -135,12 +150,20 @@ static void get_head(const struct connection *c, struct server_head *ret_head)
 	};
 }
 
+static size_t shared_size(const struct server_shared *shared)
+{
+	size_t size = 0;
+	for (size_t i = 0; i < shared->n_parts; i++)
+		size += shared->parts[i].len;
+	return size;
+}
+
 static void write_answer(struct connection *c, const struct server_answer *answer)
 {
 	const struct httpmsg_answer head = {
 		.status = answer->status,
 		.content_type = answer->content_type,
-		.content_length = answer->body.len,
+		.content_length = shared_size(&answer->shared) + answer->body.len,
 		.retry_after_s = answer->retry_after_s,
 		.location = answer->location,
 		.allow = answer->allow,
@@ -148,7 +171,11 @@ static void write_answer(struct connection *c, const struct server_answer *answe
 	};
 	struct view method = {c->in.ptr ? c->in.ptr + c->msg.method.at : NULL, c->msg.method.len};
 	httpmsg_write(&head, &c->out);
-	if (!view_equal(method, VIEW("HEAD")))
+	c->shared = answer->shared;
+	c->head = c->out.len;
+	if (view_equal(method, VIEW("HEAD")))
+		release_shared(c);
+	else
 		sbuf_append(&c->out, answer->body);
 	enter(c, PHASE_WRITE);
 }
@@ -185,7 +212,7 @@ static enum transport_step begin_request(struct connection *c)
 		return refuse(c, 413, "the body is too large");
 	}
 	enter(c, PHASE_DECIDE);
-	c->request = (struct server_request){.connection = c};
+	c->request = (struct server_request){.connection = c, .began_us = stopwatch_us()};
 	set->counters.requests++;
 	get_head(c, &head);
 	set->handler.head(set->handler.owner, &c->request, &head);
@@ -262,19 +289,41 @@ static enum transport_step begin_linger(struct connection *c)
 	return TRANSPORT_DONE;
 }
 
+/* What is to be written next; empty: all is. An empty part is passed over. */
+static struct view next_bytes(struct connection *c, size_t **ret_progress)
+{
+	const struct view out = sbuf_view(&c->out);
+	while (c->part < c->shared.n_parts &&
+	       c->part_written == c->shared.parts[c->part].len) {
+		c->part++;
+		c->part_written = 0;
+	}
+	if (c->part < c->shared.n_parts && c->written == c->head) {
+		*ret_progress = &c->part_written;
+		return view_from_offset(c->shared.parts[c->part], c->part_written);
+	}
+	*ret_progress = &c->written;
+	if (c->part < c->shared.n_parts)
+		return (struct view){out.ptr + c->written, c->head - c->written};
+	return view_from_offset(out, c->written);
+}
+
 static enum transport_step step_write(struct connection *c)
 {
+	size_t *progress;
 	if (c->out.failure != ERROR_NONE)
 		return TRANSPORT_OVER;
-	if (c->written < c->out.len) {
+	const struct view bytes = next_bytes(c, &progress);
+	if (bytes.len > 0) {
 		size_t n = 0;
-		enum transport_step step = transport_write(
-			&c->transport, view_from_offset(sbuf_view(&c->out), c->written), &n);
-		c->written += n;
+		enum transport_step step = transport_write(&c->transport, bytes, &n);
+		*progress += n;
 		return step;
 	}
+	release_shared(c);
 	sbuf_clear(&c->out);
 	c->written = 0;
+	c->head = 0;
 	if (c->after_write == PHASE_LINGER)
 		return begin_linger(c);
 	if (c->after_write == PHASE_IDLE)

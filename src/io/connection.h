@@ -21,6 +21,7 @@ struct connection;
 struct server_request {
 	struct connection *connection;
 	void *data; /* the handler's */
+	uint64_t began_us; /* when its head was whole, by base/stopwatch.h */
 };
 
 /* The connections of one server, and what they share. */

@@ -12,8 +12,8 @@
  * Nothing waits for a name server that is silent: not the loop, not the end of a request, not the
  * end of the program.
  *
- * The program must ignore SIGPIPE: TLS on a connection that the peer has closed raises it. The only
- * file that includes libcurl is fetch.c.
+ * The program must ignore SIGPIPE: TLS on a connection that the peer has closed raises it. Only fetch.c
+ * and its parts fetch_multi and fetch_options include libcurl.
  *
  * Threads: the loop's.
  * Limits:  a response head of 64 KiB; 16 threads that look up a name for requests which have ended.

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/stopwatch.h"
 #include "io/connection.h"
 #include "io/listener.h"
 
@@ -87,6 +88,11 @@ void server_answer(struct server_request *request, const struct server_answer *a
 struct view server_request_peer(const struct server_request *request)
 {
 	return connection_peer(request->connection);
+}
+
+double server_request_seconds(const struct server_request *request)
+{
+	return stopwatch_seconds(request->began_us);
 }
 
 void server_request_set_data(struct server_request *request, void *data)

@@ -100,10 +100,19 @@ uint16_t server_port(const struct server *server);
 /* Of all connections since server_new(). */
 struct server_counters server_counters(const struct server *server);
 
+/* Bytes that several answers have in common. */
+struct server_shared {
+	const struct view *parts; /* borrowed, as what they point to, until release() */
+	size_t n_parts;
+	void (*release)(void *owner); /* they are needed no more; called once. NULL: there are none */
+	void *owner;
+};
+
 struct server_answer {
 	int status;
 	const char *content_type; /* static text */
-	struct view body;         /* copied */
+	struct server_shared shared; /* the body begins with these */
+	struct view body;         /* copied; ends the body */
 	uint32_t retry_after_s;   /* header Retry-After, 0: none */
 	struct view location;     /* header Location, empty: none */
 	const char *allow;        /* header Allow, for 405; NULL: none */
@@ -126,3 +135,5 @@ void server_request_set_data(struct server_request *request, void *data);
 void *server_request_data(const struct server_request *request);
 /* What Content-Length says, 0 without. */
 size_t server_request_body_size(const struct server_request *request);
+/* How long ago its head was whole, in seconds. */
+double server_request_seconds(const struct server_request *request);

@@ -229,18 +229,21 @@ static bool is_silent(const struct conditions_facts *facts)
 	return !facts->is_fresh && (facts->sources || facts->is_awaited);
 }
 
-/* Nothing is intended and nothing was found: whoever waits for InSync must not wait for ever. */
-static struct rule judge_in_sync(const struct conditions_facts *facts)
+static struct condition judge_in_sync(const struct conditions_facts *facts)
 {
+	const struct drift_verdict *intent = &facts->intent;
 	const struct rule rules[] = {
 		{is_silent(facts), CONDITION_UNKNOWN, REASON_REPORT_STALE, MESSAGE_REPORT_STALE},
 		{facts->is_awaited, .status = AS_PUBLISHED},
 		{!facts->sources, CONDITION_UNKNOWN, REASON_NO_AGENT, MESSAGE_NO_AGENT},
-		{facts->status->intent.state == ATTRIBUTION_INTENT_UNMANAGED, CONDITION_TRUE, REASON_UNMANAGED,
-		 MESSAGE_UNMANAGED},
-		{true, CONDITION_UNKNOWN, REASON_NOT_ASSESSED, MESSAGE_NOT_ASSESSED},
+		{true, .message = MESSAGE_MADE},
 	};
-	return first_that_fits(rules);
+	const struct rule rule = first_that_fits(rules);
+
+	if (rule.message != MESSAGE_MADE)
+		return verdict_of(rule);
+	return (struct condition){
+		.status = intent->status, .reason = intent->reason, .message = intent->message};
 }
 
 static int make_healthy(const struct conditions_facts *facts, struct arena *arena,
@@ -355,7 +358,7 @@ int conditions_make(const struct conditions_facts *facts, struct arena *arena,
 	if (make_attributed(facts, arena, &verdicts[CONDITION_ATTRIBUTED], err) < 0 ||
 	    make_healthy(facts, arena, &verdicts[CONDITION_HEALTHY], err) < 0)
 		return -1;
-	verdicts[CONDITION_IN_SYNC] = verdict_of(judge_in_sync(facts));
+	verdicts[CONDITION_IN_SYNC] = judge_in_sync(facts);
 	verdicts[CONDITION_READY] = judge_ready(facts, verdicts[CONDITION_ATTRIBUTED]);
 	verdicts[CONDITION_REPORT_FRESH] = verdict_of(judge_fresh(facts));
 	for (int i = 0; i < N_CONDITION_TYPES; i++)

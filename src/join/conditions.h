@@ -9,6 +9,7 @@
  * Threads: any; pure.
  */
 
+#include "assess/drift.h"
 #include "assess/health.h"
 #include "join/stages.h"
 
@@ -31,6 +32,7 @@ struct conditions_facts {
 	struct tenants tenants;
 	struct unplaced unplaced;
 	struct health health; /* not while the first report is awaited */
+	struct drift_verdict intent; /* while the node's last report is recent */
 	bool may_be_held_twice;      /* by what is known, not by facts seen now */
 	struct view held_twice;      /* the message of join/overlap.c, or empty */
 };

@@ -7,9 +7,9 @@
 /*
  * The node's clock tells when an event happened; the controller's tells when a pod was first and last
  * seen as a tenant. Synchronised clocks are much closer together than this. The rest makes up for
- * what is told late. A tenant is seen a moment after it began. The agent asks for errors at times
- * (--event-interval), when the error may have ended the pod already. If the clocks are further apart,
- * an event may lack a pod whose start is not told, or have one that had left before.
+ * what is told late. A tenant is seen a moment after it began. An error is dated when it reaches the
+ * agent, and may have ended the pod by then. If the clocks are further apart, an event may lack a pod
+ * whose start is not told, or have one that had left before.
  */
 #define TOLD_LATE_MS 2000
 
@@ -195,6 +195,7 @@ int examine_health(const struct subject *subject, struct health *ret_health, str
 		.reported = subject->device->reported,
 		.list = worth_of(subject->facts->devices->nvml),
 		.published = published ? &published->status->health : NULL,
+		.former = subject->device->is_taken ? &previous->status->health : NULL,
 		.published_events = previous ? previous->status->health.events : (struct array){0},
 		.booted_after = subject->facts->input->booted_after,
 		.quiet_ms = subject->facts->input->limits->quiet_ms,

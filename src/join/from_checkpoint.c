@@ -7,14 +7,63 @@
  * A report can name one ID in thousands of entries of both sources. So there is one place for each
  * ID and container name, and one for each of these and live pod. A live pod's container itself has the
  * place of the empty ID.
+ *
+ * Likewise it can name thousands of pods that nobody knows, on a node with very many published tenants.
+ * So these are looked up by their UID.
  */
 
 #include "join/witnesses.h"
 
 #include <assert.h>
 
+/* Pods that were published */
+
+static int list_published(const struct facts *facts, struct arena *arena,
+			  struct checkpoint_index *checkpoint, struct error *err)
+{
+	const struct devices *devices = facts->devices;
+	size_t max = 0, n = 0;
+
+	for (size_t i = 0; i < devices->n_devices; i++)
+		max += previous_max_pods(devices->devices[i].previous);
+	checkpoint->published = arena_alloc(arena, max, sizeof(*checkpoint->published));
+	if (!checkpoint->published)
+		return error_no_memory(err);
+	if (lookup_make(&checkpoint->published_lookup, max, arena, err) < 0)
+		return -1;
+	for (size_t i = 0; i < devices->n_devices; i++)
+		n += previous_list_pods(devices->devices[i].previous, &checkpoint->published[n]);
+	for (size_t i = 0; i < n; i++)
+		(void)lookup_add(&checkpoint->published_lookup,
+				 lookup_hash(0, checkpoint->published[i]));
+	return 0;
+}
+
+static bool was_published(const struct checkpoint_index *checkpoint, struct view uid)
+{
+	const struct lookup *lookup = &checkpoint->published_lookup;
+
+	for (uint32_t at = lookup_first(lookup, lookup_hash(0, uid)); at != LOOKUP_END;
+	     at = lookup_next(lookup, at))
+		if (view_equal(checkpoint->published[at], uid))
+			return true;
+	return false;
+}
+
+/* Where each pod is known, nobody asks for others. */
+static bool has_unknown(const struct facts *facts, struct array entries)
+{
+	for (uint32_t i = 0; i < entries.count; i++)
+		if (!node_pods_find_uid(&facts->node_pods,
+					ARRAY_AT(entries, struct report_checkpoint_entry, i)
+						->pod_uid))
+			return true;
+	return false;
+}
+
 /* After a restart of the controller what was published tells who was known once. */
-static enum checkpoint_standing judge(const struct facts *facts, struct view uid,
+static enum checkpoint_standing judge(const struct facts *facts,
+				      const struct checkpoint_index *checkpoint, struct view uid,
 				      const struct pod *pod)
 {
 	if (pod)
@@ -23,11 +72,7 @@ static enum checkpoint_standing judge(const struct facts *facts, struct view uid
 		return CHECKPOINT_REFUSED;
 	if (node_pods_has_ended(&facts->node_pods, uid))
 		return CHECKPOINT_ENDED;
-	for (size_t i = 0; i < facts->devices->n_devices; i++) {
-		if (previous_had_pod(facts->devices->devices[i].previous, uid))
-			return CHECKPOINT_ENDED;
-	}
-	return CHECKPOINT_UNKNOWN;
+	return was_published(checkpoint, uid) ? CHECKPOINT_ENDED : CHECKPOINT_UNKNOWN;
 }
 
 /* Places */
@@ -71,7 +116,7 @@ static void index_entry(const struct facts *facts, const struct report_checkpoin
 {
 	const struct pod *pod = node_pods_find_uid(&facts->node_pods, entry->pod_uid);
 	const struct view container = entry->container;
-	const unsigned standing = judge(facts, entry->pod_uid, pod);
+	const unsigned standing = judge(facts, checkpoint, entry->pod_uid, pod);
 	const struct view *ids = entry->device_ids.items;
 	const bool is_live = standing == CHECKPOINT_LIVE;
 
@@ -97,7 +142,8 @@ int from_checkpoint_index(const struct facts_draft *draft, struct checkpoint_ind
 	ret->places = arena_alloc(draft->arena, n, sizeof(*ret->places));
 	if (!ret->places)
 		return error_no_memory(err);
-	if (lookup_make(&ret->lookup, n, draft->arena, err) < 0)
+	if (lookup_make(&ret->lookup, n, draft->arena, err) < 0 ||
+	    (has_unknown(facts, all) && list_published(facts, draft->arena, ret, err) < 0))
 		return -1;
 	for (uint32_t i = 0; i < all.count; i++)
 		index_entry(facts, &entries[i], ret);
@@ -141,7 +187,7 @@ static void read_entry(struct facts_draft *draft, const struct checkpoint_index 
 {
 	struct facts *facts = draft->facts;
 	const struct pod *pod = node_pods_find_uid(&facts->node_pods, entry->pod_uid);
-	const enum checkpoint_standing standing = judge(facts, entry->pod_uid, pod);
+	const enum checkpoint_standing standing = judge(facts, checkpoint, entry->pod_uid, pod);
 
 	/* When a pod is deleted on another node, it does not become one that nobody knows here. */
 	if (standing == CHECKPOINT_REFUSED)

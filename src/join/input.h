@@ -26,6 +26,7 @@ struct join_limits {
 	int64_t disagreement_ms; /* witnesses may differ for this long: they are not read at once */
 	int64_t user_grace_ms;     /* a process of a pod that ended may be listed for this long */
 	int64_t quiet_ms; /* the driver asks for nothing so long after an error: it was nothing */
+	uint32_t hold_off_percent; /* of the hold-offs in assess/drift.def; 0: all of them, as 100 */
 };
 
 /* An object whose status names this node, or one of the report's devices, wherever it is. */

@@ -11,6 +11,7 @@
 
 #include "base/again.h"
 #include "base/limits.h"
+#include "join/compare.h"
 #include "join/stages.h"
 #include "join/witnesses.h"
 #include "model/claim.h"
@@ -88,6 +89,39 @@ static bool may_write(const struct joiner *joiner, const struct device *device)
 		return false;
 	/* The other node is about to take it: it lists it, this one does not. */
 	return device->reported || !devices_is_claimed_elsewhere(joiner->input, device);
+}
+
+/*
+ * The driver may list the device again, which may then be this node's. A clock that was set back tells no
+ * age: then nothing waits.
+ */
+static bool may_be_listed_again(const struct joiner *joiner, const struct report_event *event)
+{
+	const int64_t age = joiner->input->report->observed_at - event->time +
+			    joiner->input->report_held_ms;
+
+	return age >= 0 && age < joiner->input->limits->report_stale_ms;
+}
+
+/*
+ * What happened to a device of which another node may speak stands in no status yet: the device may be
+ * about to become this node's, or to stay so. Nor does what happened lately to one that is not listed.
+ */
+static int64_t find_events_until(const struct joiner *joiner)
+{
+	const struct report *report = joiner->input->report;
+	const struct array events = report ? report->events : (struct array){0};
+	int64_t until = 0;
+
+	for (uint32_t i = 0; i < events.count; i++) {
+		const struct report_event *event = ARRAY_AT(events, struct report_event, i);
+		const struct device *device = devices_find(&joiner->devices, event->uuid).device;
+
+		if (device ? !may_write(joiner, device) : may_be_listed_again(joiner, event))
+			break;
+		until = event->sequence;
+	}
+	return until;
 }
 
 /* One report can name other devices each time: somewhere there must be an end. */
@@ -282,6 +316,7 @@ static int read_input(struct joiner *joiner, struct error *err)
 	    debounce_open(joiner->input, count_facts(joiner), joiner->node.arena,
 			  &joiner->node.debounce, err) < 0)
 		return -1;
+	joiner->node.intent = compare_node(&joiner->node.facts, &joiner->node.slots);
 	joiner->result->devices = arena_alloc(joiner->node.arena, joiner->devices.n_devices,
 					      sizeof(*joiner->result->devices));
 	return joiner->result->devices ? 0 : error_no_memory(err);
@@ -332,6 +367,7 @@ int join_node(const struct join_input *input, struct arena *arena, struct join_r
 		bury(&joiner);
 	else if (join_devices(&joiner, err) < 0)
 		return -1;
+	result.events_until = find_events_until(&joiner);
 	set_debounced(&joiner);
 	*ret_result = result;
 	return 0;

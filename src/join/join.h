@@ -42,6 +42,9 @@ struct join_result {
 	size_t n_devices;
 	struct recall recall;          /* for the next join: replaces what the last one said */
 	struct place_refusals refused; /* what could not be used */
+	int64_t events_until;          /* once this is written, statuses hold the report's events up */
+				       /* to this sequence, if their device has an object; 0: none. */
+				       /* Lately listed no more, it may yet get one */
 	int64_t again_in_ms;           /* time alone changes the result then; -1: it does not */
 	bool is_buried;                /* the node is gone: its report will not be asked for again */
 };

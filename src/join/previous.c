@@ -55,19 +55,23 @@ int previous_read(const struct attribution_status *status, struct arena *arena,
 	return 0;
 }
 
-bool previous_had_pod(const struct previous *previous, struct view pod_uid)
+size_t previous_max_pods(const struct previous *previous)
+{
+	return previous ? (size_t)previous->status->recent_tenants.count + previous->n_tenants : 0;
+}
+
+size_t previous_list_pods(const struct previous *previous, struct view *uids)
 {
 	const struct array recent = previous ? previous->status->recent_tenants : (struct array){0};
 	const struct attribution_past_tenant *past = recent.items;
+	size_t n = 0;
 
 	for (uint32_t i = 0; i < recent.count; i++)
-		if (view_equal(past[i].pod_uid, pod_uid))
-			return true;
+		uids[n++] = past[i].pod_uid;
 	for (uint32_t i = 0; previous && i < previous->n_tenants; i++)
-		if (!previous->tenants[i].is_unknown &&
-		    view_equal(previous->tenants[i].published->pod_uid, pod_uid))
-			return true;
-	return false;
+		if (!previous->tenants[i].is_unknown)
+			uids[n++] = previous->tenants[i].published->pod_uid;
+	return n;
 }
 
 static bool is_namesake(struct view uid, struct view namespace, struct view name,

@@ -35,10 +35,12 @@ struct previous {
 MUST_USE int previous_read(const struct attribution_status *status, struct arena *arena,
 			   const struct previous **ret_previous, struct error *err);
 /*
- * True when the pod of that UID is, or was, a tenant that the API server knew. A card that came from
- * another node counts too. NULL: nothing was published.
+ * Lists the UIDs of pods that are, or were, tenants that the API server knew; returns how many. A card that
+ * came from another node counts too. uids: room for previous_max_pods(). NULL: nothing was published.
  */
-bool previous_had_pod(const struct previous *previous, struct view pod_uid);
+size_t previous_list_pods(const struct previous *previous, struct view *uids);
+/* How many previous_list_pods() lists at most. NULL: none. */
+size_t previous_max_pods(const struct previous *previous);
 /* True when a pod other than `pod` is, or was, such a tenant by the names that the List said. */
 bool previous_had_namesake(const struct previous *previous, const struct report_pod_resource *said,
 			   const struct pod *pod);

@@ -60,7 +60,8 @@ static void add_held(struct slots *slots, const struct fact *item)
 	slots->items[slots->n_items++] = slot;
 }
 
-static void add_offer(const struct devices *devices, struct slots *slots, struct array lists)
+static void add_offer(const struct devices *devices, struct slots *slots, struct array lists,
+		      bool is_latest)
 {
 	for (uint32_t i = 0; i < lists.count; i++) {
 		const struct report_resource_devices *offer = ARRAY_AT(
@@ -76,6 +77,9 @@ static void add_offer(const struct devices *devices, struct slots *slots, struct
 			*slot = slot_of(id, (size_t)(place.device - devices->devices),
 					place.partition, offer->resource);
 			slot->is_offered = true;
+			slot->is_on_offer_now = is_latest;
+			if (is_latest)
+				slot->offered_as = offer->resource;
 			slots->n_items++;
 		}
 	}
@@ -83,7 +87,9 @@ static void add_offer(const struct devices *devices, struct slots *slots, struct
 
 /*
  * Two sources say what is on offer. The last good part of one that fails counts only where the
- * other says nothing: it may be older than the plugin's present configuration.
+ * other says nothing: it may be older than the plugin's present configuration. Of two good ones
+ * PodResources is the later. The kubelet writes its checkpoint when it gives out a device, and not when
+ * a plugin goes or comes back with other devices.
  */
 static void add_offers(const struct facts *facts, const struct report *report, struct slots *slots)
 {
@@ -93,9 +99,10 @@ static void add_offers(const struct facts *facts, const struct report *report, s
 				is_known[1] && source_is_good(facts->source.checkpoint)};
 
 	slots->is_offer_known = is_known[0] || is_known[1];
+	slots->is_offer_told_now = is_good[0] || is_good[1];
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
 		if (is_good[i] || !is_good[1 - i])
-			add_offer(facts->devices, slots, lists[i]);
+			add_offer(facts->devices, slots, lists[i], is_good[i] && (i == 0 || !is_good[0]));
 	}
 }
 
@@ -115,6 +122,15 @@ static bool is_same(const struct slot *a, const struct slot *b)
 	       (a->resource.len == 0 || view_equal(a->resource, b->resource));
 }
 
+static void take_offer(struct slot *last, const struct slot *slot)
+{
+	if (!last->is_on_offer_now ||
+	    (slot->is_on_offer_now && view_compare(slot->offered_as, last->offered_as) < 0))
+		last->offered_as = slot->offered_as;
+	last->is_on_offer_now |= slot->is_on_offer_now;
+	last->is_offered |= slot->is_offered;
+}
+
 static void fold(struct slots *slots)
 {
 	size_t n = 0;
@@ -124,12 +140,12 @@ static void fold(struct slots *slots)
 		const struct slot *slot = &slots->items[i];
 		if (last && is_same(last, slot)) {
 			last->resource = slot->resource;
-			last->is_shared |= last->claimant.len > 0 && slot->claimant.len > 0 &&
+			last->is_shared |= last->claimant.len && slot->claimant.len &&
 					   !view_equal(last->claimant, slot->claimant);
 			last->is_share |= slot->is_share;
 			last->mps |= slot->mps;
 			last->is_held |= slot->is_held;
-			last->is_offered |= slot->is_offered;
+			take_offer(last, slot);
 		} else {
 			slots->items[n++] = *slot;
 		}

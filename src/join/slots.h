@@ -15,6 +15,7 @@ struct slot {
 	size_t device;         /* index in the devices */
 	struct view id;        /* raw, or a claim's "pool/device" */
 	struct view resource;  /* of a replica only */
+	struct view offered_as; /* the resource by which it is on offer now, the first of several */
 	struct view partition; /* UUID of the MIG device, or empty */
 	struct view claimant;  /* UID of a pod that has it by a claim, or empty */
 	unsigned mps;          /* of enum fact_mps: what its holders were given */
@@ -27,6 +28,7 @@ struct slot {
 	bool is_shared;   /* several pods have it by claims */
 	bool is_held;
 	bool is_offered; /* advertised or registered */
+	bool is_on_offer_now; /* by the latest of the good sources */
 };
 
 struct slots {
@@ -34,6 +36,7 @@ struct slots {
 	size_t n_items;
 	size_t *first;        /* of each device, and of one after the last: index in the items */
 	bool is_offer_known;  /* some source says which IDs are on offer */
+	bool is_offer_told_now; /* some good one does */
 	uint32_t ids_unknown; /* offered IDs of no device */
 };
 

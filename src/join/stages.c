@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "join/stages.h"
 
+#include <assert.h>
+
 #include "base/again.h"
+#include "join/compare.h"
 #include "join/conditions.h"
 #include "join/examine.h"
 #include "join/from_resource_claim.h"
 #include "join/layout.h"
 #include "join/measure.h"
-
-static int intent_of(const struct join_input *input)
-{
-	const struct intent *intent = input->intent;
-	return intent && intent->known && intent->n_policies == 0 ? ATTRIBUTION_INTENT_UNMANAGED
-								  : ATTRIBUTION_INTENT_UNKNOWN;
-}
 
 /* What is known of the device before anything is found out. */
 static struct subject begin(const struct stages_node *node, size_t index)
@@ -85,9 +81,11 @@ static struct attribution_status begin_status(const struct subject *subject)
 	struct attribution_status status = {
 		.node_name = input->node_name,
 		.report = report_of(input->report),
-		.intent = {.state = intent_of(input)},
 	};
 
+	assert(!subject->is_awaited || subject->published);
+	if (input->report && subject->published)
+		status.intent = subject->published->intent; /* while the node is silent */
 	if (subject->is_awaited)
 		status = *subject->published;
 	status.observed_generation = object ? object->object->generation : 1;
@@ -126,10 +124,22 @@ static int find_reported(const struct subject *subject, struct conditions_facts 
 	return 0;
 }
 
-/* A silent node says nothing new until its next report. */
-static int64_t health_again_in(const struct conditions_facts *known)
+/* What is intended is compared with what a recent report tells. */
+static int find_drifts(const struct stages_node *node, const struct subject *subject,
+		       struct conditions_facts *known, struct attribution_status *status,
+		       struct error *err)
 {
-	return known->is_fresh && !known->is_awaited ? known->health.again_in_ms : -1;
+	if (!known->sources || !known->is_fresh)
+		return 0;
+	return compare_intent(subject, &node->intent, status, &known->intent, err);
+}
+
+/* A silent node says nothing new until its next report. */
+static int64_t verdicts_again_in(const struct conditions_facts *known)
+{
+	return known->sources && known->is_fresh
+		       ? again_sooner(known->health.again_in_ms, known->intent.again_in_ms)
+		       : -1;
 }
 
 int stages_run(const struct stages_node *node, size_t index, bool is_duplicate,
@@ -159,7 +169,8 @@ int stages_run(const struct stages_node *node, size_t index, bool is_duplicate,
 	    (!subject.is_awaited && find_reported(&subject, &known, &status, err) < 0) ||
 	    layout_count(&subject, &status.slots, err) < 0 ||
 	    (!(subject.is_awaited && known.is_fresh) &&
-	     measure_activity(&subject, known.is_fresh, &status, &activity_again_in_ms, err) < 0))
+	     measure_activity(&subject, known.is_fresh, &status, &activity_again_in_ms, err) < 0) ||
+	    find_drifts(node, &subject, &known, &status, err) < 0)
 		return -1;
 	set_report_state(&known, &status);
 	if (conditions_make(&known, node->arena, &status.conditions, err) < 0)
@@ -168,7 +179,7 @@ int stages_run(const struct stages_node *node, size_t index, bool is_duplicate,
 		.status = status,
 		.claims_refused = claims_refused,
 		.again_in_ms = again_sooner(again_sooner(tenants.again_in_ms,
-							 health_again_in(&known)),
+							 verdicts_again_in(&known)),
 					    activity_again_in_ms),
 	};
 	return 0;

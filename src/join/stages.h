@@ -12,6 +12,7 @@
  * Threads: any; pure.
  */
 
+#include "assess/drift.h"
 #include "join/tenants.h"
 
 /* What is known of the node. */
@@ -19,6 +20,7 @@ struct stages_node {
 	struct facts facts;
 	struct slots slots;
 	struct debounce *debounce;
+	struct drift_node intent; /* what is intended of it, and what is there */
 	struct arena *arena;
 	bool is_fresh;  /* the last report is recent */
 };

@@ -38,6 +38,8 @@ struct checkpoint_place {
 struct checkpoint_index {
 	struct lookup lookup;
 	struct checkpoint_place *places;
+	struct lookup published_lookup; /* of pods that were published, */
+	struct view *published;         /* by UID; empty where each pod of the checkpoint is known */
 };
 
 /*
@@ -61,11 +63,15 @@ void from_pod_resources_read(struct facts_draft *draft, const struct checkpoint_
  */
 MUST_USE int from_checkpoint_read(struct facts_draft *draft, const struct checkpoint_index *checkpoint,
 				  struct error *err);
-/*
- * Each reads what is written on one pod of the node that is not over. from_hami_read() replaces the
- * facts about HAMi's IDs. from_kai_read() adds the sharers of a reservation, and marks its holders.
- * Both come after the witnesses that name IDs.
- */
+/* Reads which devices the kubelet wrote into the status of one pod of the node that is not over. */
 void from_pod_status_read(struct facts_draft *draft, const struct pod *pod);
+/*
+ * Reads what HAMi wrote on such a pod, and replaces the facts about HAMi's IDs. It comes after the
+ * witnesses that name IDs.
+ */
 void from_hami_read(struct facts_draft *draft, const struct pod *pod);
+/*
+ * Reads what KAI wrote on such a pod: adds the sharers of a reservation, and marks its holders. It
+ * comes after the witnesses that name IDs, too.
+ */
 void from_kai_read(struct facts_draft *draft, const struct pod *pod);

@@ -47,19 +47,27 @@ enum message { WORDING_MESSAGES(WORDING_NAME) N_MESSAGES };
 enum evidence_index { WORDING_EVIDENCE(WORDING_INDEX) N_EVIDENCE };
 enum evidence { WORDING_EVIDENCE(WORDING_BIT) };
 
-/* The text of each; static. The index of a witness is that of its bit. */
+/* The name of a witness; static, as all texts here. index is that of its bit. */
 struct view wording_witness(unsigned index);
-struct view wording_placeholder(enum placeholder placeholder); /* of PLACEHOLDER_NONE: empty */
+/* Who holds for others; empty of PLACEHOLDER_NONE. */
+struct view wording_placeholder(enum placeholder placeholder);
+/* The type of a condition. */
 struct view wording_condition(enum condition_type type);
+/* The reason of a condition; empty of REASON_NONE. */
 struct view wording_reason(enum reason reason);
+/* The message of a condition, or the end of one that wording_slots() completes. */
 struct view wording_message(enum message message);
+/* A line of status.sharing.evidence. */
 struct view wording_evidence(enum evidence_index line);
 
-/* What a published text means. A text that is not known: 0, PLACEHOLDER_NONE, REASON_NONE. */
-unsigned wording_witnesses_of(struct array texts); /* struct view; bits of enum witness */
+/* The witnesses that published texts (struct view) name, bits of enum witness; unknown ones add none. */
+unsigned wording_witnesses_of(struct array texts);
+/* What a published text means; PLACEHOLDER_NONE: it is not known. */
 enum placeholder wording_placeholder_of(struct view text);
+/* The same of a condition's reason; REASON_NONE: it is not known. */
 enum reason wording_reason_of(struct view text);
-unsigned wording_evidence_of(struct view text); /* a bit of enum evidence */
+/* The same of a line of evidence, a bit of enum evidence; 0: it is not known. */
+unsigned wording_evidence_of(struct view text);
 /* True for a type of condition that is ours, or was in an earlier release. */
 bool wording_is_condition(struct view type);
 

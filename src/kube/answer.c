@@ -15,6 +15,7 @@
 
 #include "base/limits.h"
 #include "wire/jmap.h"
+#include "wire/jmap_decode.h"
 #include "wire/pbscan.h"
 
 #define MAX_DEPTH 16u

@@ -6,7 +6,7 @@
  * when any request has been answered. The probe uses a connection of its own: a kept one may lead
  * to a server that is gone.
  *
- * Each watch is HTTP/1.1 on a connection of its own (six in all). So no other stream can block a
+ * Each watch is HTTP/1.1 on a connection of its own (a dozen in all). So no other stream can block a
  * watch, and the end of a connection is the end of one watch. Neither lists nor watches ask for
  * compression. Decompressing would cost both sides more CPU than the bytes cost a local network.
  * API servers since 1.37 would also compress watches as one gzip member per flush.
@@ -63,6 +63,7 @@ struct apiclient {
 	struct sbuf accept;
 	struct sbuf content_type;
 	struct runner *runners[MAX_RUNNERS];
+	struct reflector *reflectors[MAX_RUNNERS]; /* of these */
 	unsigned n_runners;
 	unsigned next_runner; /* whose turn it is to be tried */
 	struct apiclient_request *requests;
@@ -196,6 +197,7 @@ int apiclient_new(struct loop *loop, struct kubeconfig *take_config, const char 
 	}
 	client->loop = loop;
 	client->config = *take_config;
+	request_counts_init(&client->counters.requests);
 	*take_config = (struct kubeconfig){0};
 	prng_init(&client->prng, prng_entropy());
 	reachability_init(&client->reachability, prng_next(&client->prng));
@@ -293,8 +295,9 @@ static int start(struct apiclient *client, struct fetcher *fetcher, const struct
 	return fetch_start(fetcher, &request, handler, ret_fetch, err);
 }
 
-static void count(struct apiclient *client, int status)
+static void count(struct apiclient *client, const char *method, int status)
 {
+	request_counts_add(&client->counters.requests, method, status);
 	size_t class = status >= 100 && status < 600 ? (size_t)status / 100 : 0;
 	client->counters.by_code[class]++;
 	client->counters.conflicts += status == 409;
@@ -350,7 +353,7 @@ static void go_all_ahead(struct apiclient *client, enum reachability_state befor
 		return;
 	for (unsigned i = 0; (was_away || silent_since > 0) && i < client->n_runners; i++)
 		if (runner_drop_lost(client->runners[i], silent_since))
-			count(client, 0);
+			count(client, "GET", 0);
 	hasten_all(client, was_away && reachability->was_steady ? REFLECTOR_BACK : REFLECTOR_NO_DOUBT);
 	tell_state(client);
 }
@@ -402,7 +405,7 @@ static void probe_ended(void *owner, const struct fetch_result *result)
 	struct apiclient *client = owner;
 	uint64_t now = loop_now_ms(client->loop);
 	client->probe = NULL;
-	count(client, result->status);
+	count(client, "GET", result->status);
 	if (result->status == 401)
 		credential_refused(&client->credential, now);
 	enum reachability_probe outcome = judge_probe(result);
@@ -513,7 +516,7 @@ static int start_watch(void *owner, const struct reflector_request *request,
 static void watch_answered(void *owner, int status, bool is_recovery)
 {
 	struct apiclient *client = owner;
-	count(client, status);
+	count(client, "GET", status);
 	if (status == 401)
 		credential_refused(&client->credential, loop_now_ms(client->loop));
 	judge_server(client, status, NULL, 0);
@@ -536,7 +539,7 @@ static void watch_failed(void *owner, bool was_answered, uint64_t waited_ms,
 {
 	struct apiclient *client = owner;
 	if (!was_answered)
-		count(client, 0);
+		count(client, "GET", 0);
 	judge_server(client, 0, error, waited_ms);
 }
 
@@ -556,8 +559,35 @@ int apiclient_run(struct apiclient *client, struct reflector *reflector, struct 
 		return error_set(err, ERROR_LIMIT, 0, "more than %u reflectors", MAX_RUNNERS);
 	if (runner_new(&host, reflector, &client->runners[client->n_runners], err) != 0)
 		return -1;
-	client->n_runners++;
+	client->reflectors[client->n_runners++] = reflector;
 	return 0;
+}
+
+/* Where the reflector is among those that are run; n_runners: nowhere. */
+static unsigned find_runner(const struct apiclient *client, const struct reflector *reflector)
+{
+	unsigned i = 0;
+	while (i < client->n_runners && client->reflectors[i] != reflector)
+		i++;
+	return i;
+}
+
+void apiclient_stop(struct apiclient *client, struct reflector *reflector)
+{
+	unsigned i = find_runner(client, reflector);
+	if (i == client->n_runners)
+		return;
+	runner_free(client->runners[i]);
+	client->n_runners--;
+	client->runners[i] = client->runners[client->n_runners];
+	client->reflectors[i] = client->reflectors[client->n_runners];
+}
+
+void apiclient_nudge(struct apiclient *client, struct reflector *reflector)
+{
+	unsigned i = find_runner(client, reflector);
+	if (i < client->n_runners)
+		runner_wake(client->runners[i]);
 }
 
 /* Single requests. */
@@ -609,9 +639,11 @@ static void request_ended(void *owner, const struct fetch_result *result)
 	int status = result->status;
 	bool good = !result->failed && status >= 200 && status < 300;
 	request->fetch = NULL;
-	count(request->client, status);
-	judge_server(request->client, result->failed ? 0 : status, &result->error,
-		     loop_now_ms(request->client->loop) - request->started_at);
+	uint64_t took_ms = loop_now_ms(request->client->loop) - request->started_at;
+	count(request->client, request->call.method, status);
+	request_counts_time(&request->client->counters.requests, request->call.method, took_ms);
+	if (!request->call.is_aside)
+		judge_server(request->client, result->failed ? 0 : status, &result->error, took_ms);
 	if (status == 401 && repeat(request))
 		return;
 	if (result->failed) {
@@ -705,4 +737,13 @@ void apiclient_cancel(struct apiclient_request *request)
 struct apiclient_counters apiclient_counters(const struct apiclient *client)
 {
 	return client->counters;
+}
+
+struct view apiclient_host(const struct apiclient *client)
+{
+	struct view scheme, rest, host, path;
+	if (!view_cut(client->config.server, VIEW("://"), &scheme, &rest))
+		rest = client->config.server;
+	view_cut(rest, VIEW("/"), &host, &path);
+	return host;
 }

@@ -21,6 +21,7 @@
 #include "io/loop.h"
 #include "kube/kubeconfig.h"
 #include "kube/reflector.h"
+#include "kube/request_counts.h"
 
 struct apiclient;
 
@@ -40,6 +41,14 @@ void apiclient_free(struct apiclient *client);
  */
 MUST_USE int apiclient_run(struct apiclient *client, struct reflector *reflector,
 			   struct error *err);
+
+/*
+ * Ends what is under way for the reflector, and runs it no longer; it may be freed then. Not from a
+ * callback of a sink or of the client's state. One that is not run is left alone.
+ */
+void apiclient_stop(struct apiclient *client, struct reflector *reflector);
+/* Asks a reflector that waits what it wants to do now. One that is not run is left alone. */
+void apiclient_nudge(struct apiclient *client, struct reflector *reflector);
 
 /* True while the server is known not to answer: a request and a probe have failed. */
 bool apiclient_is_away(const struct apiclient *client);
@@ -64,6 +73,7 @@ struct apiclient_call {
 	struct view body;         /* copied */
 	uint32_t timeout_ms;      /* 0: 10 s */
 	const char *accept;       /* static text; NULL: "application/json" */
+	bool is_aside; /* how it ends tells nothing of whether the server answers others */
 };
 
 /*
@@ -93,6 +103,9 @@ struct apiclient_counters {
 	uint64_t credential_reloads; /* files that had changed */
 	uint64_t probes;             /* also in by_code */
 	uint64_t outages;            /* how often the server was found away */
+	struct request_counts requests;
 };
 /* The counts since the client was made. */
 struct apiclient_counters apiclient_counters(const struct apiclient *client);
+/* The server's name or address, with the port if it is told; borrowed from the client. */
+struct view apiclient_host(const struct apiclient *client);

@@ -134,10 +134,15 @@ enum reflector_haste {
  * Shortens some waits: the reflector then waits until `at` at most. It does so if there was no
  * answer, or one that blames the server without a Retry-After. With REFLECTOR_BACK it also does so
  * after a refusal (401, 403) or an expired position (410), as from a server that has just started.
- * These further cases work once, until the reflector has followed its resource for a while. So a
- * lasting failure still leads to back-off.
+ * Each of the other reasons works once, until the server was back or a watch has lived for a while.
+ * So a lasting failure of one resource still leads to back-off.
  */
 void reflector_hasten(struct reflector *reflector, uint64_t at, enum reflector_haste haste);
+
+/*
+ * From now on a resource that is not there is looked for so often, and at once if it is not there now.
+ */
+void reflector_look_again(struct reflector *reflector, uint32_t absent_retry_ms, uint64_t now);
 
 /* True once a complete state has arrived (or the resource is known absent). */
 bool reflector_is_synced(const struct reflector *reflector);

@@ -165,6 +165,12 @@ bool runner_is_idle(const struct runner *runner)
 	return !runner->fetch;
 }
 
+void runner_wake(struct runner *runner)
+{
+	if (!runner->fetch)
+		loop_timer_set(runner->timer, 0);
+}
+
 /* What was lost in an outage says nothing of the server as it is now: the host is not told. */
 bool runner_drop_lost(struct runner *runner, uint64_t silent_since)
 {

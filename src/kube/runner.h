@@ -42,6 +42,8 @@ void runner_free(struct runner *runner);
 
 /* True when no request is under way. */
 bool runner_is_idle(const struct runner *runner);
+/* Asks the reflector at the loop's next turn what to do, if no request is under way. */
+void runner_wake(struct runner *runner);
 /* Goes on within jitter_ms if it waited for the server (reflector_hasten()). */
 void runner_go_ahead(struct runner *runner, uint32_t jitter_ms, enum reflector_haste haste);
 /*

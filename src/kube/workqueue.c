@@ -39,13 +39,14 @@ enum place {
 struct item {
 	struct table_node node;
 	struct heap_node wait;
-	struct item *next; /* in its line */
+	struct item *next; /* in its line, or among those worked on */
 	struct item *previous;
 	enum place place;
 	enum workqueue_priority priority;
 	struct backoff backoff;
 	bool again; /* WORKING: was added meanwhile, for again_at */
 	uint64_t again_at;
+	uint64_t since;      /* READY: when it was due; WORKING: when it was taken */
 	uint64_t not_before; /* WAITING after a failure: adds do not go below it */
 	size_t key_size;
 	char key[];
@@ -60,6 +61,8 @@ struct workqueue {
 	struct table items;
 	struct heap waiting;
 	struct line lines[N_PRIORITIES];
+	struct line working;
+	size_t n_ready;
 	struct prng prng;
 	struct workqueue_counters counters;
 };
@@ -78,6 +81,7 @@ int workqueue_new(uint64_t seed, struct workqueue **ret_queue, struct error *err
 	table_init(&queue->items, key_of);
 	heap_init(&queue->waiting);
 	prng_init(&queue->prng, seed);
+	queue->counters.waited.bounds = histogram_seconds;
 	*ret_queue = queue;
 	return 0;
 }
@@ -97,12 +101,8 @@ void workqueue_free(struct workqueue *queue)
 	free(queue);
 }
 
-static void append(struct workqueue *queue, struct item *item)
+static void join_line(struct line *line, struct item *item)
 {
-	assert(item->priority < N_PRIORITIES);
-	assert(!heap_contains(&item->wait));
-	struct line *line = &queue->lines[item->priority];
-	item->place = READY;
 	item->next = NULL;
 	item->previous = line->last;
 	if (line->last)
@@ -112,10 +112,26 @@ static void append(struct workqueue *queue, struct item *item)
 	line->last = item;
 }
 
-static void leave_line(struct workqueue *queue, struct item *item)
+/* To the end of the line of its priority. */
+static void append(struct workqueue *queue, struct item *item)
 {
-	struct line *line = &queue->lines[item->priority];
-	assert(item->place == READY);
+	assert(item->priority < N_PRIORITIES);
+	assert(!heap_contains(&item->wait));
+	item->place = READY;
+	join_line(&queue->lines[item->priority], item);
+}
+
+/* It is due since then. */
+static void become_ready(struct workqueue *queue, struct item *item, uint64_t since)
+{
+	queue->counters.adds++;
+	queue->n_ready++;
+	item->since = since;
+	append(queue, item);
+}
+
+static void leave_line(struct line *line, struct item *item)
+{
 	assert(!item->previous == (line->first == item));
 	assert(!item->next == (line->last == item));
 	if (item->previous)
@@ -162,7 +178,7 @@ static void raise_priority(struct workqueue *queue, struct item *item,
 	if (priority <= item->priority)
 		return;
 	if (item->place == READY)
-		leave_line(queue, item);
+		leave_line(&queue->lines[item->priority], item);
 	item->priority = priority;
 	if (item->place == READY)
 		append(queue, item);
@@ -175,7 +191,6 @@ int workqueue_add(struct workqueue *queue, struct view key, enum workqueue_prior
 	struct item *item = find(queue, key);
 	if (!item && add_new(queue, key, priority, at, err) != 0)
 		return -1;
-	queue->counters.adds++;
 	if (!item)
 		return 0;
 	raise_priority(queue, item, priority);
@@ -199,7 +214,7 @@ static void call_up(struct workqueue *queue, uint64_t now)
 		heap_remove(&queue->waiting, first);
 		struct item *item = CONTAINER_OF(first, struct item, wait);
 		assert(item->place == WAITING);
-		append(queue, item);
+		become_ready(queue, item, first->deadline);
 	}
 }
 
@@ -210,8 +225,13 @@ bool workqueue_take(struct workqueue *queue, uint64_t now, struct view *ret_key)
 		struct item *item = queue->lines[priority].first;
 		if (!item)
 			continue;
-		leave_line(queue, item);
+		leave_line(&queue->lines[priority], item);
+		assert(queue->n_ready > 0);
+		queue->n_ready--;
+		histogram_observe(&queue->counters.waited, (double)(now - item->since) / 1000);
+		item->since = now;
 		item->place = WORKING;
+		join_line(&queue->working, item);
 		item->again = false;
 		*ret_key = key_of(&item->node);
 		return true;
@@ -219,14 +239,14 @@ bool workqueue_take(struct workqueue *queue, uint64_t now, struct view *ret_key)
 	return false;
 }
 
-static void want_again(struct workqueue *queue, struct item *item, uint64_t at)
+static void want_again(struct workqueue *queue, struct item *item, uint64_t at, uint64_t now)
 {
 	struct error ignored;
 	assert(item->place == WORKING);
 	item->place = WAITING;
 	/* Without memory for the wait there is none: better too early than never. */
 	if (heap_set(&queue->waiting, &item->wait, at, &ignored) != 0)
-		append(queue, item);
+		become_ready(queue, item, now);
 }
 
 static struct item *worked_on(const struct workqueue *queue, struct view key)
@@ -240,11 +260,11 @@ static struct item *worked_on(const struct workqueue *queue, struct view key)
 void workqueue_done(struct workqueue *queue, struct view key, uint64_t now)
 {
 	struct item *item = worked_on(queue, key);
-	(void)now;
+	leave_line(&queue->working, item);
 	backoff_reset(&item->backoff);
 	item->not_before = 0;
 	if (item->again) {
-		want_again(queue, item, item->again_at);
+		want_again(queue, item, item->again_at, now);
 		return;
 	}
 	table_remove(&queue->items, &item->node);
@@ -263,7 +283,8 @@ void workqueue_failed(struct workqueue *queue, struct view key, uint32_t retry_a
 		at = item->again_at > item->not_before ? item->again_at : item->not_before;
 	assert(at >= item->not_before);
 	queue->counters.retries++;
-	want_again(queue, item, at);
+	leave_line(&queue->working, item);
+	want_again(queue, item, at, now);
 }
 
 uint64_t workqueue_next_due(const struct workqueue *queue)
@@ -285,4 +306,24 @@ size_t workqueue_depth(const struct workqueue *queue)
 struct workqueue_counters workqueue_counters(const struct workqueue *queue)
 {
 	return queue->counters;
+}
+
+struct workqueue_load workqueue_load(struct workqueue *queue, uint64_t now)
+{
+	struct workqueue_load load = {0};
+	call_up(queue, now);
+	load.ready = queue->n_ready;
+	for (const struct item *item = queue->working.first; item; item = item->next) {
+		uint64_t worked_ms = now - item->since;
+		load.working++;
+		load.unfinished_ms += worked_ms;
+		if (worked_ms > load.longest_ms)
+			load.longest_ms = worked_ms;
+	}
+	return load;
+}
+
+uint64_t workqueue_worked_ms(const struct workqueue *queue, struct view key, uint64_t now)
+{
+	return now - worked_on(queue, key)->since;
 }

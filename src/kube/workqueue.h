@@ -16,6 +16,7 @@
  */
 
 #include "base/error.h"
+#include "base/histogram.h"
 #include "base/prng.h"
 #include "base/view.h"
 
@@ -57,9 +58,25 @@ uint64_t workqueue_next_due(const struct workqueue *queue);
 /* Keys that are due or waiting, and being worked on. */
 size_t workqueue_depth(const struct workqueue *queue);
 
-/* Rise only. */
+/*
+ * For metrics, with the meaning that client-go gives them. Rise only. A key that is added again before
+ * it was taken counts once, and one that waits for its time counts when that has come.
+ */
 struct workqueue_counters {
-	uint64_t adds, retries;
+	uint64_t adds;
+	uint64_t retries;        /* of workqueue_failed() */
+	struct histogram waited; /* seconds from being due to being taken */
 };
-/* adds: those that succeeded, also of a key that was there; retries: of workqueue_failed(). */
+/* The counts since the queue was made. */
 struct workqueue_counters workqueue_counters(const struct workqueue *queue);
+
+struct workqueue_load {
+	size_t ready;            /* due, and not being worked on */
+	size_t working;
+	uint64_t unfinished_ms;  /* how long those are being worked on, all together */
+	uint64_t longest_ms;     /* and the one that takes longest */
+};
+/* What there is to do now. */
+struct workqueue_load workqueue_load(struct workqueue *queue, uint64_t now);
+/* How long a key has been worked on, which is being worked on. */
+uint64_t workqueue_worked_ms(const struct workqueue *queue, struct view key, uint64_t now);

@@ -10,85 +10,26 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kubectl/device_list.h"
 #include "kubectl/device_view.h"
-#include "kubectl/failing_view.h"
+#include "kubectl/findings.h"
 #include "kubectl/fleet_view.h"
-#include "kubectl/footnotes.h"
-#include "kubectl/idle_view.h"
 #include "kubectl/node_summary.h"
 #include "kubectl/node_view.h"
-#include "kubectl/output.h"
+#include "kubectl/own_view.h"
 #include "kubectl/pod_view.h"
-#include "kubectl/query.h"
 #include "kubectl/pod_list.h"
-#include "kubectl/uuid_prefix.h"
+#include "kubectl/session.h"
+#include "kubectl/why_view.h"
 
-#define MAX_LISTED 8 /* devices that a too short UUID fits */
-
-struct command {
-	const struct invocation *invocation;
-	struct output *output;
-	struct query query;
-	struct device_list list;
-	struct uuid_prefix uuids; /* of all devices, if the output shortens them */
-};
-
-/* The query failed: says why. */
-static enum command_status failed(struct command *command, const struct error *err)
+static void show_devices(struct session *session)
 {
-	query_explain(&command->query, err, &command->output->notes);
-	return COMMAND_FAILED;
-}
-
-/* What was taken is complete: sorts it. */
-static int settle(struct command *command, struct error *err)
-{
-	const struct device_list *list = &command->list;
-	if (list->n_unreadable > 0)
-		output_printf(command->output,
-			    "%zu GPUAttributions cannot be read by this version and are missing "
-			    "here; the first: %s",
-			    list->n_unreadable, list->unreadable.text);
-	return device_list_sort(&command->list, err);
-}
-
-/* The status, less certain where something was unreadable. */
-static enum command_status conclude(const struct command *command, enum command_status status)
-{
-	return command->list.n_unreadable > 0 ? COMMAND_FAILED : status;
-}
-
-/* Begins the list; context is that of `want`. */
-static void begin_list(struct command *command, device_list_want_fn want, const void *context)
-{
-	device_list_init(&command->list, want, context);
-	command->list.known = &command->uuids;
-}
-
-/* By the user, who may have chosen nothing that there is. */
-static bool is_narrowed(const struct invocation *invocation)
-{
-	return invocation->selector || invocation->field_selector;
-}
-
-/* A prefix must be unique among all devices, also if some of them only were asked for. */
-static int take_all_uuids(struct command *command, struct error *err)
-{
-	if (!is_narrowed(command->invocation) || command->output->form != OUTPUT_TABLE)
-		return 0;
-	return query_uuids(&command->query, &command->uuids, err);
-}
-
-static void show_devices(struct command *command)
-{
-	const struct device_list *list = &command->list;
-	struct output *output = command->output;
+	const struct device_list *list = &session->list;
+	struct output *output = session->output;
 	if (output_is_document(output))
 		fleet_view_json(output, list->devices, list->n_devices);
 	else if (output->form == OUTPUT_NAME)
 		fleet_view_names(output, list->devices, list->n_devices);
-	else if (command->invocation->verb == INVOCATION_NODE && list->n_devices > 0)
+	else if (session->invocation->verb == INVOCATION_NODE && list->n_devices > 0)
 		node_view(output, list->devices, list->n_devices);
 	else if (list->n_devices > NODE_SUMMARY_ABOVE && output->form == OUTPUT_TABLE)
 		node_summary(output, list->devices, list->n_devices);
@@ -96,17 +37,17 @@ static void show_devices(struct command *command)
 		fleet_view(output, list->devices, list->n_devices);
 }
 
-static enum command_status run_fleet(struct command *command)
+static enum command_status run_fleet(struct session *session)
 {
 	struct error err;
-	begin_list(command, NULL, NULL);
-	if (query_devices(&command->query, NULL, device_list_take, &command->list, &err) != 0 ||
-	    take_all_uuids(command, &err) != 0 || settle(command, &err) != 0)
-		return failed(command, &err);
-	show_devices(command);
-	if (command->list.n_devices == 0 && command->invocation->n_names == 0)
-		output_printf(command->output, "No GPUs found");
-	return conclude(command, COMMAND_FOUND);
+	session_begin_list(session, NULL, NULL);
+	if (query_devices(&session->query, NULL, device_list_take, &session->list, &err) != 0 ||
+	    session_take_all_uuids(session, &err) != 0 || session_settle(session, &err) != 0)
+		return session_failed(session, &err);
+	show_devices(session);
+	if (session->list.n_devices == 0 && session->invocation->n_names == 0)
+		output_printf(session->output, "No GPUs found");
+	return session_conclude(session, COMMAND_FOUND);
 }
 
 /* Nodes. */
@@ -130,49 +71,31 @@ static bool has_devices(const struct device_list *list, const char *node)
 	return false;
 }
 
-/* A node without devices: is it a slip of the pen, or does its agent not report? */
-static void explain_node(struct command *command, const char *node)
+static enum command_status run_node(struct session *session)
 {
-	struct error err;
-	bool is_there;
-	if (query_node(&command->query, node, &is_there, &err) != 0)
-		output_printf(command->output,
-			    "node/%s: no GPU of it is known, and nodes may not be read: whether "
-			    "there is one is not known", node);
-	else if (!is_there)
-		output_printf(command->output, "node/%s: not found", node);
-	else
-		output_printf(command->output,
-			    "node/%s: no GPU of it is known: it has none, or no agent has reported "
-			    "any (kubectl get pods -A -o wide "
-			    "-l app.kubernetes.io/name=gpu-attribution-agent)", node);
-}
-
-static enum command_status run_node(struct command *command)
-{
-	const struct invocation *invocation = command->invocation;
-	bool needs_all = command->output->form == OUTPUT_TABLE; /* to shorten UUIDs */
+	const struct invocation *invocation = session->invocation;
+	bool needs_all = session->output->form == OUTPUT_TABLE; /* to shorten UUIDs */
 	bool is_one = invocation->n_names == 1 && !needs_all;
 	char narrow[320];
 	enum command_status status = COMMAND_FOUND;
 	struct error err;
-	command->output->is_many = invocation->n_names != 1;
+	session->output->is_many = invocation->n_names != 1;
 	if (is_one)
 		snprintf(narrow, sizeof(narrow), "status.nodeName=%s", invocation->names[0]);
-	begin_list(command, is_of_named_node, invocation);
-	if (query_devices(&command->query, is_one ? narrow : NULL, device_list_take, &command->list, &err) != 0 ||
-	    settle(command, &err) != 0)
-		return failed(command, &err);
-	show_devices(command);
+	session_begin_list(session, is_of_named_node, invocation);
+	if (query_devices(&session->query, is_one ? narrow : NULL, device_list_take, &session->list, &err) != 0 ||
+	    session_settle(session, &err) != 0)
+		return session_failed(session, &err);
+	show_devices(session);
 	for (size_t i = 0; i < invocation->n_names; i++) {
-		if (has_devices(&command->list, invocation->names[i]))
+		if (has_devices(&session->list, invocation->names[i]))
 			continue;
-		explain_node(command, invocation->names[i]);
+		session_explain_node(session, invocation->names[i]);
 		status = COMMAND_NOT_FOUND;
 	}
-	if (invocation->n_names == 0 && command->list.n_devices == 0)
-		output_printf(command->output, "No GPUs found");
-	return conclude(command, status);
+	if (invocation->n_names == 0 && session->list.n_devices == 0)
+		output_printf(session->output, "No GPUs found");
+	return session_conclude(session, status);
 }
 
 /* Devices. */
@@ -182,22 +105,35 @@ static bool is_searched(const void *context, const struct attribution *object)
 	return uuid_prefix_fits(*(const struct view *)context, object);
 }
 
-static void list_candidates(struct command *command, struct view searched)
+/* On what statements rest. */
+static int show_why(struct session *session, const struct why_view_subject *subjects,
+		    size_t n_subjects, struct error *err)
 {
-	const struct device_list *list = &command->list;
-	output_printf(command->output, "\"%.*s\" fits %zu GPUs: say more of the UUID",
-		    VIEW_ARG(searched), list->n_devices);
-	for (size_t i = 0; i < list->n_devices && i < MAX_LISTED; i++)
-		output_printf(command->output, "  %.*s (%.*s)", VIEW_ARG(list->devices[i]->uuid),
-			    VIEW_ARG(list->devices[i]->status.node_name));
+	struct output *output = session->output;
+	struct arena *arena = &session->list.arena;
+	if (output_is_document(output))
+		return why_view_json(output, subjects, n_subjects, arena, err);
+	if (output->form != OUTPUT_NAME)
+		return why_view(output, subjects, n_subjects, arena, err);
+	for (size_t i = 0; i < n_subjects; i++)
+		fleet_view_names(output, &subjects[i].device, 1);
+	return 0;
 }
 
-static enum command_status show_device(struct command *command, struct view searched)
+static enum command_status show_why_device(struct session *session)
 {
-	const struct device_list *list = &command->list;
-	struct output *output = command->output;
+	const struct why_view_subject subject = {.device = session->list.devices[0]};
+	struct error err;
+	return show_why(session, &subject, 1, &err) == 0 ? COMMAND_FOUND
+							 : session_failed(session, &err);
+}
+
+static enum command_status show_device(struct session *session, struct view searched)
+{
+	const struct device_list *list = &session->list;
+	struct output *output = session->output;
 	if (list->n_devices > 1) {
-		list_candidates(command, searched);
+		session_list_candidates(session, searched);
 		return COMMAND_USAGE;
 	}
 	if (list->n_devices == 0) {
@@ -205,6 +141,8 @@ static enum command_status show_device(struct command *command, struct view sear
 			    VIEW_ARG(searched));
 		return COMMAND_NOT_FOUND;
 	}
+	if (session->invocation->verb == INVOCATION_WHY)
+		return show_why_device(session);
 	if (output_is_document(output))
 		device_view_json(output, list->devices[0]);
 	else if (output->form == OUTPUT_NAME)
@@ -214,118 +152,22 @@ static enum command_status show_device(struct command *command, struct view sear
 	return COMMAND_FOUND;
 }
 
-static enum command_status run_device(struct command *command)
+static enum command_status run_device(struct session *session)
 {
-	struct view searched = view_from(command->invocation->names[0]);
+	struct view searched = view_from(session->invocation->names[0]);
 	char name[UUID_PREFIX_NAME_SIZE];
 	struct error err;
 	int result;
-	begin_list(command, is_searched, &searched);
+	session_begin_list(session, is_searched, &searched);
 	if (uuid_prefix_object_name(searched, name))
-		result = query_device(&command->query, name, device_list_take, &command->list,
+		result = query_device(&session->query, name, device_list_take, &session->list,
 				      &err);
 	else
-		result = query_devices(&command->query, NULL, device_list_take, &command->list,
+		result = query_devices(&session->query, NULL, device_list_take, &session->list,
 				       &err);
-	if (result != 0 || settle(command, &err) != 0)
-		return failed(command, &err);
-	return conclude(command, show_device(command, searched));
-}
-
-/* What is to be looked after. */
-
-/*
- * Gets the devices, of which `narrow` chooses all that matter. A table needs all of them, to shorten
- * UUIDs. Selectors of the user narrow them already.
- */
-static int take_devices(struct command *command, const char *narrow, struct error *err)
-{
-	if (command->output->form == OUTPUT_TABLE || is_narrowed(command->invocation))
-		narrow = NULL;
-	begin_list(command, NULL, NULL);
-	if (query_devices(&command->query, narrow, device_list_take, &command->list, err) != 0 ||
-	    take_all_uuids(command, err) != 0 || settle(command, err) != 0)
-		return -1;
-	/* Nothing fails, or is there nothing? */
-	if (narrow && command->list.n_devices == 0)
-		return query_uuids(&command->query, &command->uuids, err);
-	return 0;
-}
-
-static bool is_any_known(const struct command *command)
-{
-	return command->list.n_devices > 0 ||
-	       (!is_narrowed(command->invocation) && command->uuids.n_names > 0);
-}
-
-/* Nothing was found: says so, and no more than is certain. */
-static void say_nothing_found(struct command *command, const char *whose, const char *state,
-			      bool is_certain)
-{
-	if (!is_any_known(command))
-		output_printf(command->output, "No GPUs found");
-	else
-		output_printf(command->output, "No %s is %s%s", whose,
-			      is_certain ? "" : "known to be ", state);
-}
-
-/* With --check what was found is a finding, and what is not known is no success. */
-static enum command_status judge_check(const struct command *command, size_t n_found, bool is_certain)
-{
-	if (command->invocation->check && n_found > 0)
-		return COMMAND_FINDING;
-	return conclude(command, command->invocation->check && !is_certain ? COMMAND_FAILED
-									   : COMMAND_FOUND);
-}
-
-static enum command_status run_failing(struct command *command)
-{
-	struct output *output = command->output;
-	struct failing failing;
-	struct error err;
-	if (take_devices(command, "status.health.state!=Healthy", &err) != 0 ||
-	    failing_find(command->list.devices, command->list.n_devices, &command->list.arena, &failing,
-			 &err) != 0)
-		return failed(command, &err);
-	bool is_certain = failing.n_unknown == 0 && command->list.n_unreadable == 0;
-	if (output_is_document(output))
-		failing_view_json(output, &failing);
-	else if (output->form == OUTPUT_NAME)
-		failing_view_names(output, &failing);
-	else
-		failing_view(output, &failing);
-	if (failing.n_rows == 0)
-		say_nothing_found(command, "GPU", "failing", is_certain);
-	footnotes_add_unknown(output, failing.unknown, failing.n_unknown, "The health");
-	return judge_check(command, failing.n_rows, is_certain && is_any_known(command));
-}
-
-/*
- * On some devices activity is never known. So a check is about the others, if there are any: only
- * where nothing could be measured it tells nothing.
- */
-static enum command_status run_idle(struct command *command)
-{
-	struct output *output = command->output;
-	bool is_all = command->invocation->all;
-	struct idle idle;
-	struct error err;
-	if (take_devices(command, is_all ? NULL : "status.tenantCount!=0", &err) != 0 ||
-	    idle_find(command->list.devices, command->list.n_devices, is_all, &command->list.arena,
-		      &idle, &err) != 0)
-		return failed(command, &err);
-	if (output_is_document(output))
-		idle_view_json(output, &idle);
-	else if (output->form == OUTPUT_NAME)
-		idle_view_names(output, &idle);
-	else
-		idle_view(output, &idle);
-	if (idle.n_rows == 0)
-		say_nothing_found(command, is_all ? "GPU" : "GPU that is held", "idle",
-				  idle.n_unknown == 0 && command->list.n_unreadable == 0);
-	footnotes_add_unknown(output, idle.unknown, idle.n_unknown, "The activity");
-	bool is_answered = idle.is_any_measured || idle.n_unknown == 0;
-	return judge_check(command, idle.n_rows, is_answered && is_any_known(command));
+	if (result != 0 || session_settle(session, &err) != 0)
+		return session_failed(session, &err);
+	return session_conclude(session, show_device(session, searched));
 }
 
 /* Pods. */
@@ -336,14 +178,14 @@ static bool is_wanted(const void *context, const struct attribution *object)
 }
 
 /* Finds the pods that were asked for; that they may not be read is no failure for names. */
-static int find_pods(struct command *command, const char *namespace, struct pod_list *pods,
+static int find_pods(struct session *session, const char *namespace, struct pod_list *pods,
 		     bool *ret_is_blind, struct error *err)
 {
-	const struct invocation *invocation = command->invocation;
+	const struct invocation *invocation = session->invocation;
 	*ret_is_blind = false;
 	if (invocation->n_names == 0 && !invocation->selector)
 		return 0;
-	if (query_pods(&command->query, namespace, pod_list_take, pods, err) == 0)
+	if (query_pods(&session->query, namespace, pod_list_take, pods, err) == 0)
 		return 0;
 	*ret_is_blind = err->kind == ERROR_DENIED && invocation->n_names > 0;
 	return *ret_is_blind ? 0 : -1;
@@ -369,11 +211,33 @@ static int fill_set(struct assignment_set *set, const struct invocation *invocat
 	return 0;
 }
 
-static void show_pods(struct command *command, const struct assignment_set *set)
+/* Of each device that a container of the pod holds, each once. */
+static int show_why_pods(struct session *session, const struct assignment_set *set,
+			 struct error *err)
 {
-	struct output *output = command->output;
-	output->is_many = command->invocation->n_names != 1;
-	output->all_namespaces = command->invocation->all_namespaces;
+	struct why_view_subject *subjects =
+		arena_alloc(&session->list.arena, set->n_assignments, sizeof(*subjects));
+	size_t n = 0;
+	if (!subjects)
+		return error_no_memory(err);
+	for (size_t i = 0; i < set->n_assignments; i++) {
+		const struct assignment *assignment = &set->assignments[i];
+		bool is_seen = false;
+		for (size_t k = 0; k < n; k++)
+			is_seen |= subjects[k].device == assignment->device;
+		if (!is_seen)
+			subjects[n++] = (struct why_view_subject){assignment->device,
+								  assignment->tenant->pod_uid};
+	}
+	pod_view_notes(session->output, set);
+	return show_why(session, subjects, n, err);
+}
+
+static void show_pods(struct session *session, const struct assignment_set *set)
+{
+	struct output *output = session->output;
+	output->is_many = session->invocation->n_names != 1;
+	output->all_namespaces = session->invocation->all_namespaces;
 	if (output_is_document(output))
 		pod_view_json(output, set);
 	else if (output->form == OUTPUT_NAME)
@@ -394,83 +258,117 @@ static bool is_any_missing(const struct assignment_set *set)
 	return false;
 }
 
-static enum command_status judge_pods(struct command *command, const struct assignment_set *set,
+static enum command_status judge_pods(struct session *session, const struct assignment_set *set,
 				      const char *namespace)
 {
-	const char *of = command->invocation->selector ? " that match the selector" : "";
+	const char *of = session->invocation->selector ? " that match the selector" : "";
 	if (set->n_assignments == 0 && !set->is_named) {
-		if (command->invocation->all_namespaces)
-			output_printf(command->output, "No pods%s hold GPUs", of);
+		if (session->invocation->all_namespaces)
+			output_printf(session->output, "No pods%s hold GPUs", of);
 		else
-			output_printf(command->output, "No pods%s hold GPUs in %s namespace", of,
+			output_printf(session->output, "No pods%s hold GPUs in %s namespace", of,
 				    namespace);
-		return command->invocation->selector ? COMMAND_NOT_FOUND : COMMAND_FOUND;
+		return session->invocation->selector ? COMMAND_NOT_FOUND : COMMAND_FOUND;
 	}
 	return is_any_missing(set) ? COMMAND_NOT_FOUND : COMMAND_FOUND;
 }
 
-static enum command_status run_pods_in(struct command *command, const char *namespace,
+/* GPUAttributions may not be read: what the pods' own namespace says must do. */
+static enum command_status run_own_pods(struct session *session, const char *namespace,
+					struct pod_list *pods)
+{
+	const struct invocation *invocation = session->invocation;
+	const bool is_read = invocation->n_names > 0 || invocation->selector;
+	struct assignment_set set;
+	struct error err;
+	if ((!is_read &&
+	     query_pods(&session->query, namespace, pod_list_take, pods, &err) != 0) ||
+	    fill_set(&set, invocation, namespace, pods, &err) != 0 ||
+	    assignment_fill(&set, NULL, 0, &err) != 0)
+		return session_failed(session, &err);
+	return own_view(session, namespace, &set);
+}
+
+static bool may_be_own(const struct session *session, bool is_blind, const struct error *err)
+{
+	return err->kind == ERROR_DENIED && !is_blind &&
+	       session->invocation->verb == INVOCATION_POD && session->output->form != OUTPUT_NAME;
+}
+
+static enum command_status run_pods_in(struct session *session, const char *namespace,
 				       struct pod_list *pods)
 {
 	struct assignment_set set;
 	struct error err;
 	bool is_blind;
-	if (find_pods(command, namespace, pods, &is_blind, &err) != 0 ||
-	    fill_set(&set, command->invocation, namespace, pods, &err) != 0)
-		return failed(command, &err);
+	if (find_pods(session, namespace, pods, &is_blind, &err) != 0 ||
+	    fill_set(&set, session->invocation, namespace, pods, &err) != 0)
+		return session_failed(session, &err);
 	set.is_blind = is_blind;
-	begin_list(command, is_wanted, &set);
-	if (query_devices(&command->query, NULL, device_list_take, &command->list, &err) != 0 ||
-	    settle(command, &err) != 0 ||
-	    assignment_fill(&set, command->list.devices, command->list.n_devices,
+	session_begin_list(session, is_wanted, &set);
+	if (query_devices(&session->query, NULL, device_list_take, &session->list, &err) != 0)
+		return may_be_own(session, is_blind, &err) ? run_own_pods(session, namespace, pods)
+							   : session_failed(session, &err);
+	if (session_settle(session, &err) != 0 ||
+	    assignment_fill(&set, session->list.devices, session->list.n_devices,
 			 &err) != 0)
-		return failed(command, &err);
-	show_pods(command, &set);
-	return conclude(command, judge_pods(command, &set, namespace));
+		return session_failed(session, &err);
+	if (session->invocation->verb != INVOCATION_WHY)
+		show_pods(session, &set);
+	else if (show_why_pods(session, &set, &err) != 0)
+		return session_failed(session, &err);
+	return session_conclude(session, judge_pods(session, &set, namespace));
 }
 
-static enum command_status run_pod(struct command *command)
+static enum command_status run_pod(struct session *session)
 {
 	CLEANUP(sbuf_deinit) struct sbuf namespace;
 	CLEANUP(pod_list_deinit) struct pod_list pods;
 	struct error err;
 	sbuf_init(&namespace, LIMIT_KIB);
 	pod_list_init(&pods);
-	if (command->invocation->namespace)
-		sbuf_append(&namespace, view_from(command->invocation->namespace));
-	else if (!command->invocation->all_namespaces &&
-		 query_namespace(&command->query, &namespace, &err) != 0)
-		return failed(command, &err);
+	if (session->invocation->namespace)
+		sbuf_append(&namespace, view_from(session->invocation->namespace));
+	else if (!session->invocation->all_namespaces &&
+		 query_namespace(&session->query, &namespace, &err) != 0)
+		return session_failed(session, &err);
 	const char *text = sbuf_text(&namespace);
-	return run_pods_in(command, text ? text : "", &pods);
+	return run_pods_in(session, text ? text : "", &pods);
+}
+
+static enum command_status run_why(struct session *session)
+{
+	return session->invocation->is_of_pod ? run_pod(session) : run_device(session);
 }
 
 enum command_status command_run(const struct invocation *invocation, const char *kubectl,
 				struct output *output)
 {
-	static enum command_status (*const verbs[])(struct command *) = {
+	static enum command_status (*const verbs[])(struct session *) = {
 		[INVOCATION_FLEET] = run_fleet,
 		[INVOCATION_POD] = run_pod,
 		[INVOCATION_NODE] = run_node,
 		[INVOCATION_DEVICE] = run_device,
-		[INVOCATION_FAILING] = run_failing,
-		[INVOCATION_IDLE] = run_idle,
+		[INVOCATION_FAILING] = findings_failing,
+		[INVOCATION_IDLE] = findings_idle,
+		[INVOCATION_DRIFT] = findings_drift,
+		[INVOCATION_WHY] = run_why,
 	};
-	struct command command = {.invocation = invocation, .output = output};
+	struct session session = {.invocation = invocation, .output = output};
 	struct error err;
-	query_init(&command.query, kubectl, invocation);
-	uuid_prefix_init(&command.uuids);
-	output->uuids = &command.uuids;
-	enum command_status status = verbs[invocation->verb](&command);
+	query_init(&session.query, kubectl, invocation);
+	uuid_prefix_init(&session.uuids);
+	output->uuids = &session.uuids;
+	enum command_status status = verbs[invocation->verb](&session);
 	if (output_finish(output, &err) != 0) {
 		sbuf_clear(&output->body);
 		sbuf_clear(&output->notes);
 		output_printf(output, "error: %s", err.text);
 		status = COMMAND_FAILED;
 	}
-	device_list_deinit(&command.list);
-	uuid_prefix_deinit(&command.uuids);
+	device_list_deinit(&session.list);
+	uuid_prefix_deinit(&session.uuids);
 	output->uuids = NULL;
-	query_deinit(&command.query);
+	query_deinit(&session.query);
 	return status;
 }

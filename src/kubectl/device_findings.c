@@ -103,6 +103,27 @@ const struct text_table_column device_findings_drifts[] = {
 	{0},
 };
 
+static const struct attribution_pending_drift *pending_of(const void *row)
+{
+	return ((const struct device_row *)row)->element;
+}
+
+static void pending_type(const void *row, struct sbuf *cell)
+{
+	sbuf_append(cell, pending_of(row)->type);
+}
+
+static void pending_since(const void *row, struct sbuf *cell)
+{
+	words_age(cell, pending_of(row)->start_time, ((const struct device_row *)row)->now);
+}
+
+const struct text_table_column device_findings_pending[] = {
+	{"TYPE", 0, pending_type, .cut = true},
+	{"SINCE", 0, pending_since},
+	{0},
+};
+
 static const struct condition *condition_of(const void *row)
 {
 	return ((const struct device_row *)row)->element;

@@ -383,6 +383,8 @@ void device_sections(struct output *output, const struct attribution_status *sta
 		 sizeof(struct attribution_health_event), 0, "<none known>"},
 		{"Drifts:", device_findings_drifts, status->intent.drifts, sizeof(struct attribution_drift),
 		 0, NULL},
+		{"May yet drift:", device_findings_pending, status->intent.pending,
+		 sizeof(struct attribution_pending_drift), 0, NULL},
 		{"Conditions:", device_findings_conditions, status->conditions, sizeof(struct condition), 0,
 		 "?"},
 	};

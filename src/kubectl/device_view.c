@@ -11,7 +11,7 @@
 #include "kubectl/report_state.h"
 #include "kubectl/words.h"
 #include "schema/attribution_doc.h"
-#include "wire/jmap.h"
+#include "wire/jmap_encode.h"
 #include "wire/jout.h"
 
 /* What follows "Label: ": begun with begin(), appended to output->line, ended with end(). */

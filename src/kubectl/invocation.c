@@ -12,9 +12,12 @@
 
 #define DEFAULT_INTERVAL_MS 2000
 
+#define WHY_TAKES "why takes one UUID, or a unique prefix of one, or pod/NAME"
+
 #define AT(member) offsetof(struct invocation, member)
 #define IN(verb) (1u << INVOCATION_##verb)
-#define OF_DEVICES (IN(FLEET) | IN(FAILING) | IN(IDLE)) /* chosen by selectors */
+#define OF_DEVICES (IN(FLEET) | FINDING) /* chosen by selectors */
+#define FINDING (IN(FAILING) | IN(IDLE) | IN(DRIFT)) /* with --check */
 #define PASSED(name, type, abbreviation) {name, OPTION_##type, .take = pass, .letter = abbreviation}
 
 /* Keeps a flag for kubectl. */
@@ -39,13 +42,14 @@ static const struct option_row rows[] = {
 	{"all", OPTION_BOOL, AT(all), .scopes = IN(IDLE), .help = "Also devices that nobody holds."},
 	{"all-namespaces", OPTION_BOOL, AT(all_namespaces), .letter = 'A', .scopes = IN(POD),
 	 .help = "Pods of all namespaces."},
-	{"check", OPTION_BOOL, AT(check), .scopes = IN(FAILING) | IN(IDLE),
+	{"check", OPTION_BOOL, AT(check), .scopes = FINDING,
 	 .help = "Exit status 1 if any is found, 0 if none is, 3 if that cannot be said: there is no\n"
 		 "      device; with failing, the health of a device is not known; with idle, the\n"
-		 "      activity of none of the devices that are held is known."},
+		 "      activity of none of the devices that are held is known; with drift, a device is\n"
+		 "      settling, or it is not known whether it has drifted."},
 	{"field-selector", OPTION_TEXT, AT(field_selector), .scopes = OF_DEVICES,
 	 .help = "Devices with these fields only, for example status.sharing.mode=MIG."},
-	{"namespace", OPTION_TEXT, AT(namespace), .letter = 'n', .scopes = IN(POD),
+	{"namespace", OPTION_TEXT, AT(namespace), .letter = 'n', .scopes = IN(POD) | IN(WHY),
 	 .help = "The namespace of the pods. Without it: that of the current context."},
 	{"no-headers", OPTION_BOOL, AT(no_headers), .help = "Tables have no line of headers."},
 	{"output", OPTION_CHOICE, AT(form), .letter = 'o', .choices = forms,
@@ -89,11 +93,12 @@ static const struct option_row rows[] = {
 static int set_verb(struct invocation *invocation, struct view word, struct error *err)
 {
 	static const char *const words[] = {"pod",    "pods",    "po",  "node",    "nodes", "no",
-					    "device", "devices", "gpu", "failing", "idle",  NULL};
+					    "device", "devices", "gpu", "failing", "idle",  "drift", "why",   NULL};
 	static const enum invocation_verb verbs[] = {
 		INVOCATION_POD,    INVOCATION_POD,    INVOCATION_POD,    INVOCATION_NODE,
 		INVOCATION_NODE,   INVOCATION_NODE,   INVOCATION_DEVICE, INVOCATION_DEVICE,
-		INVOCATION_DEVICE, INVOCATION_FAILING, INVOCATION_IDLE};
+		INVOCATION_DEVICE, INVOCATION_FAILING, INVOCATION_IDLE,   INVOCATION_DRIFT,
+		INVOCATION_WHY};
 	struct view shown = {word.ptr, word.len < 60 ? word.len : 60};
 	for (size_t i = 0; words[i]; i++) {
 		if (!view_equal(word, view_from(words[i])))
@@ -106,7 +111,7 @@ static int set_verb(struct invocation *invocation, struct view word, struct erro
 	}
 	const char *nearest = option_nearest(word, words);
 	return error_set(err, ERROR_REJECTED, 0, "unknown command \"%.*s\", %s%s%s", VIEW_ARG(shown),
-			 nearest ? "did you mean " : "use pod, node, device, failing or idle",
+			 nearest ? "did you mean " : "use pod, node, device, failing, idle, drift or why",
 			 nearest ? nearest : "", nearest ? "?" : "");
 }
 
@@ -126,12 +131,27 @@ static int add_name(struct invocation *invocation, const char *name, struct erro
 	return 0;
 }
 
+/* What is asked about: "pod/NAME"; or "device/UUID". */
+static int take_subject(struct invocation *invocation, struct view kind, struct view name,
+			struct error *err)
+{
+	struct invocation subject = {0};
+	if (set_verb(&subject, kind, err) != 0)
+		return -1;
+	if (subject.verb != INVOCATION_POD && subject.verb != INVOCATION_DEVICE)
+		return error_set(err, ERROR_REJECTED, 0, WHY_TAKES);
+	invocation->is_of_pod = subject.verb == INVOCATION_POD;
+	return add_name(invocation, name.len > 0 ? name.ptr : "", err);
+}
+
 /* "pod", "pod/NAME", or a name behind a verb. */
 static int take_word(void *settings, const char *word, struct error *err)
 {
 	struct invocation *invocation = settings;
 	struct view kind, name;
 	bool has_slash = view_cut(view_from(word), VIEW("/"), &kind, &name);
+	if (invocation->verb == INVOCATION_WHY && has_slash)
+		return take_subject(invocation, kind, name, err);
 	if (invocation->verb != INVOCATION_FLEET && !has_slash)
 		return add_name(invocation, word, err);
 	if (!has_slash && strcmp(word, "help") == 0) {
@@ -180,13 +200,17 @@ static const struct option_program programs[] = {
 			   "  kubectl gpus device GPU-11ba558d      # all about one GPU; a unique prefix\n"
 			   "                                        # of the UUID is enough\n"
 			   "  kubectl gpus failing                  # which fail, and who was on them\n"
-			   "  kubectl gpus idle                     # which are held and left idle",
+			   "  kubectl gpus idle                     # which are held and left idle\n"
+			   "  kubectl gpus drift                    # what is not as it is intended\n"
+			   "  kubectl gpus why pod/train-0 -n ml    # who says so, and by which rule",
 		.usage = "kubectl gpus [flags]\n"
 			 "       kubectl gpus pod [NAME... | -l SELECTOR] [flags]\n"
 			 "       kubectl gpus node [NAME...] [flags]\n"
 			 "       kubectl gpus device UUID [flags]\n"
 			 "       kubectl gpus failing [flags]\n"
-			 "       kubectl gpus idle [--all] [flags]\n"),
+			 "       kubectl gpus idle [--all] [flags]\n"
+			 "       kubectl gpus drift [NODE... | UUID...] [flags]\n"
+			 "       kubectl gpus why UUID | pod/NAME [flags]\n"),
 	PROGRAM(POD,
 		.purpose = "Shows which GPUs pods hold: a line for each container and device.\n"
 			   "\n"
@@ -240,6 +264,32 @@ static const struct option_program programs[] = {
 			   "  kubectl gpus idle --all               # also those that nobody holds\n"
 			   "  kubectl gpus idle -l team=vision --check",
 		.usage = "kubectl gpus idle [--all] [flags]\n"),
+	PROGRAM(DRIFT,
+		.purpose = "Shows what is not as it is intended, the worst first: what is intended and where "
+			   "that\nis written, what is there and who saw it, and what to do.\n"
+			   "\n"
+			   "What is intended is in the ClusterPolicy of the GPU operator, in the ConfigMaps that\n"
+			   "it names and in the labels of nodes. Some differences need none of these. What is\n"
+			   "found once a node is one line. A difference counts after its hold-off: before, it is\n"
+			   "pending, and -o wide shows it. A '*' behind TYPE marks what was known last: the\n"
+			   "node's agent is silent.\n\n"
+			   "Examples:\n"
+			   "  kubectl gpus drift\n"
+			   "  kubectl gpus drift gpu-a              # of one node\n"
+			   "  kubectl gpus drift GPU-11ba558d -o wide\n"
+			   "  kubectl gpus drift --check            # exit status 1 if there is any",
+		.usage = "kubectl gpus drift [NODE... | UUID...] [flags]\n"),
+	PROGRAM(WHY,
+		.purpose = "Shows on what each statement about a GPU rests: which witness or source said it, "
+			   "when,\nand which row of which table decided. All of it is in the published status. "
+			   "Where that\nfits several rows, all of them are shown.\n"
+			   "\n"
+			   "Of a pod: the same of each GPU that it holds, and of its own tenancy alone.\n\n"
+			   "Examples:\n"
+			   "  kubectl gpus why GPU-11ba558d\n"
+			   "  kubectl gpus why pod/train-0 -n ml\n"
+			   "  kubectl gpus why 11ba -o json",
+		.usage = "kubectl gpus why UUID | pod/NAME [flags]\n"),
 };
 
 /* What does not go together. */
@@ -247,17 +297,17 @@ static int check(const struct invocation *invocation, struct error *err)
 {
 	bool is_pod = invocation->verb == INVOCATION_POD;
 	bool is_of_devices = (1u << invocation->verb) & OF_DEVICES;
-	bool is_finding = is_of_devices && invocation->verb != INVOCATION_FLEET;
+	bool is_finding = (1u << invocation->verb) & FINDING;
 	const char *wrong = NULL;
 	if (invocation->selector && !is_pod && !is_of_devices)
-		wrong = "-l goes with pod, failing, idle, or without a command";
+		wrong = "-l goes with pod, failing, idle, drift, or without a command";
 	else if (invocation->field_selector && !is_of_devices)
-		wrong = "--field-selector goes with failing, idle, or without a command";
+		wrong = "--field-selector goes with failing, idle, drift, or without a command";
 	else if (invocation->check && !is_finding)
-		wrong = "--check goes with failing or idle";
+		wrong = "--check goes with failing, idle or drift";
 	else if (invocation->all && invocation->verb != INVOCATION_IDLE)
 		wrong = "--all goes with idle only";
-	else if (is_finding && invocation->n_names > 0)
+	else if (is_finding && invocation->verb != INVOCATION_DRIFT && invocation->n_names > 0)
 		wrong = "failing and idle take no names: use --field-selector status.nodeName=NODE";
 	else if (invocation->check && invocation->watch)
 		wrong = "--check ends with an answer: it does not go with --watch";
@@ -267,6 +317,8 @@ static int check(const struct invocation *invocation, struct error *err)
 		wrong = "a pod is named in one namespace: -A does not go with a name";
 	else if (invocation->verb == INVOCATION_DEVICE && invocation->n_names != 1)
 		wrong = "device takes one UUID, or a unique prefix of one";
+	else if (invocation->verb == INVOCATION_WHY && invocation->n_names != 1)
+		wrong = WHY_TAKES;
 	else if (invocation->interval_ms > 0 && !invocation->watch)
 		wrong = "--interval goes with --watch only";
 	else if (invocation->watch && invocation->form != OUTPUT_TABLE &&

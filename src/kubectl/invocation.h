@@ -19,6 +19,8 @@ enum invocation_verb {
 	INVOCATION_DEVICE,
 	INVOCATION_FAILING,
 	INVOCATION_IDLE,
+	INVOCATION_DRIFT,
+	INVOCATION_WHY,
 };
 
 struct invocation {
@@ -35,6 +37,7 @@ struct invocation {
 	const char *selector;
 	const char *field_selector;
 	const char **names;         /* of pods, nodes or devices, each once */
+	bool is_of_pod;             /* INVOCATION_WHY: the name is a pod's, and no device's */
 	size_t n_names;
 	const char **passed;        /* arguments for kubectl, each as --name=value */
 	size_t n_passed;

@@ -14,8 +14,10 @@
 
 #include "base/limits.h"
 #include "kubectl/object_stream.h"
+#include "kubectl/own_devices.h"
 #include "schema/gpu_resource.h"
 #include "wire/jmap.h"
+#include "wire/jmap_decode.h"
 #include "wire/jwalk.h"
 
 #define DOCUMENT_DEPTH 64u
@@ -325,7 +327,8 @@ int pod_card_decode(struct view json, struct arena *arena, struct pod_card *ret_
 				 VIEW_ARG(document.kind));
 	struct search search = {.arena = arena, .document = &document};
 	if (find_requests(json, &search, err) != 0 || keep_requests(&search, err) != 0 ||
-	    keep_claims(&document, arena, err) != 0)
+	    keep_claims(&document, arena, err) != 0 ||
+	    own_devices_of_pod(json, arena, &document.card.devices, err) != 0)
 		return -1;
 	document.card.kai_annotation = find_kai_annotation(&document);
 	document.card.has_hami = document.hami.len > 0;

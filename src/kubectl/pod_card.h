@@ -35,6 +35,7 @@ struct pod_card {
 	bool has_claims;             /* it has some, used or not */
 	struct view kai_annotation;  /* by which it asks KAI for a share of a GPU, or empty */
 	bool has_hami;               /* HAMi's annotation says that it was given GPUs */
+	struct array devices;        /* struct own_device: what the kubelet says that it has */
 	struct view other_resource;  /* asked for, and not known to be a GPU's, or empty */
 	struct view scheduler;
 	bool is_deleting;

@@ -243,7 +243,7 @@ static bool is_worth_a_note(const struct assignment_set *set, const struct assig
 	       (finding->verdict != ASSIGNMENT_NO_REQUEST && finding->verdict != ASSIGNMENT_ENDED);
 }
 
-static void add_notes(struct output *output, const struct assignment_set *set)
+void pod_view_notes(struct output *output, const struct assignment_set *set)
 {
 	for (size_t i = 0; i < set->n_findings; i++) {
 		const struct assignment_finding *finding = &set->findings[i];
@@ -291,7 +291,7 @@ void pod_view(struct output *output, const struct assignment_set *set)
 	add_lines(&table, output, set);
 	if (table.n_rows > 0)
 		text_table_write(&table, output, 0);
-	add_notes(output, set);
+	pod_view_notes(output, set);
 	add_footnotes(output, set);
 }
 
@@ -302,7 +302,7 @@ void pod_view_names(struct output *output, const struct assignment_set *set)
 			sbuf_printf(&output->body, "gpuattribution.gpuattribution.dev/%.*s\n",
 				    VIEW_ARG(set->assignments[i].device->name));
 	}
-	add_notes(output, set);
+	pod_view_notes(output, set);
 	add_footnotes(output, set);
 }
 

@@ -17,6 +17,8 @@ struct output;
  * line of question marks. Failure is the output's.
  */
 void pod_view(struct output *output, const struct assignment_set *set);
+/* Adds the notes on the pods alone: why one is on no GPU. */
+void pod_view_notes(struct output *output, const struct assignment_set *set);
 /* Writes the names of the devices, each once, and notes. Failure is the output's. */
 void pod_view_names(struct output *output, const struct assignment_set *set);
 /* Writes pods and assignments as JSON. Failure is the output's. */

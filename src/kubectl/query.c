@@ -177,6 +177,19 @@ int query_pods(struct query *query, const char *namespace, object_stream_take_fn
 	return get(query, &line, line.n_names > 0 ? OBJECT_STREAM_NAMED : OBJECT_STREAM_LIST, take, context, err);
 }
 
+int query_claims(struct query *query, const char *namespace, object_stream_take_fn take,
+		 void *context, struct error *err)
+{
+	struct line line = line_of(query, "resourceclaims.resource.k8s.io", "resourceclaims");
+	if (query->invocation->all_namespaces)
+		add(&line, "--all-namespaces");
+	else
+		add_option(&line, "-n", namespace);
+	if (get(query, &line, OBJECT_STREAM_LIST, take, context, err) == 0)
+		return 0;
+	return query->cause == KUBECTL_ERROR_NOT_INSTALLED ? 0 : -1;
+}
+
 static int take_text(void *context, struct view bytes, struct error *err)
 {
 	struct sbuf *text = context;

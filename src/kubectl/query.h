@@ -48,6 +48,12 @@ MUST_USE int query_device(struct query *query, const char *name, object_stream_t
 /* Gives `take` the pods that the invocation names or selects, as far as they are there. */
 MUST_USE int query_pods(struct query *query, const char *namespace, object_stream_take_fn take,
 			void *context, struct error *err);
+/*
+ * Gives `take` the ResourceClaims of the namespace, or of all if the invocation asks for all; none
+ * where the API server has no such resource.
+ */
+MUST_USE int query_claims(struct query *query, const char *namespace, object_stream_take_fn take,
+			  void *context, struct error *err);
 /* Finds out whether there is a node of that name. On failure *ret_is_there is untouched. */
 MUST_USE int query_node(struct query *query, const char *name, bool *ret_is_there,
 			struct error *err);

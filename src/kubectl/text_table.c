@@ -205,8 +205,8 @@ static void write_wrapped(struct writer *writer, struct view text, size_t start)
 		size_t end = 0, at = 0;
 		for (size_t i = 0; i < text.len && at <= room; i++) {
 			at += ((unsigned char)text.ptr[i] & 0xc0) != 0x80;
-			if (text.ptr[i] == ' ' || text.ptr[i] == ',')
-				end = i + (text.ptr[i] == ',' && at <= room);
+			if (text.ptr[i] == ' ' || (text.ptr[i] == ',' && at <= room))
+				end = i + (text.ptr[i] == ',');
 		}
 		if (end == 0)
 			break; /* one long word */

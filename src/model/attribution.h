@@ -289,10 +289,17 @@ struct attribution_drift {
 	struct view message;
 };
 
+/* A difference that may still pass: its hold-off is not over. */
+struct attribution_pending_drift {
+	struct view type;
+	int64_t start_time;
+};
+
 struct attribution_intent_state {
 	int state; /* enum attribution_intent */
 	struct view policy;
-	struct array drifts; /* struct attribution_drift */
+	struct array drifts;  /* struct attribution_drift */
+	struct array pending; /* struct attribution_pending_drift */
 };
 
 struct condition {

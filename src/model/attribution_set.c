@@ -51,6 +51,14 @@ static void touch_agentless(const struct attribution_set *set, const struct reco
 	}
 }
 
+static void tell(const struct attribution_set *set, const struct record *old,
+		 const struct record *now)
+{
+	if (set->changed)
+		set->changed(set->owner, old ? &record_of(old)->attribution : NULL,
+			     now ? &record_of(now)->attribution : NULL);
+}
+
 static void change(struct record_set *records, struct record *old, struct record *base,
 		   const struct record_event *event)
 {
@@ -61,6 +69,7 @@ static void change(struct record_set *records, struct record *old, struct record
 		touch(set, old, event);
 	if (!base) {
 		touch_agentless(set, old, event);
+		tell(set, old, NULL);
 		return;
 	}
 	record = CONTAINER_OF(base, struct attribution_record, base);
@@ -68,6 +77,7 @@ static void change(struct record_set *records, struct record *old, struct record
 	if (base->place)
 		list_append(&base->place->attributions, &base->link);
 	touch(set, base, event);
+	tell(set, old, base);
 }
 
 static void free_record(struct record_set *records, struct record *base)

@@ -20,9 +20,18 @@ struct attribution_record {
 	struct attribution attribution;
 };
 
+/*
+ * Told after a change: the API server has `now` instead of `before`; NULL: nothing. Both are borrowed
+ * for the call, which must not change the set.
+ */
+typedef void (*attribution_set_fn)(void *owner, const struct attribution *before,
+				   const struct attribution *now);
+
 struct attribution_set {
 	struct record_set records;
 	const struct claim_book *claims;
+	attribution_set_fn changed; /* NULL: nobody is told */
+	void *owner;
 };
 
 /* places and claims are borrowed and must outlive the set. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* One block: the struct, then each array, then all texts. Arrays of arrays do not occur. */
+/* One block: the struct, then each array (behind it those of its elements), then all texts. */
 
 #include "model/compact.h"
 

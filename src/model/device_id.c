@@ -43,11 +43,12 @@ static bool parse_old_mig(struct view text, struct device_id *id)
 
 	id->is_replica = view_cut(text, VIEW("::"), &base, &replica);
 	id->form = DEVICE_ID_MIG_OLD;
-	return view_starts_with(base, VIEW("MIG-")) &&
-	       view_cut(view_from_offset(base, 4), VIEW("/"), &id->uuid, &rest) &&
-	       view_cut(rest, VIEW("/"), &gi, &ci) && device_id_is_gpu_uuid(id->uuid) &&
-	       parse_number(gi, &id->gpu_instance) && parse_number(ci, &n) &&
-	       (!id->is_replica || parse_number(replica, &n));
+	if (!view_starts_with(base, VIEW("MIG-")))
+		return false;
+	view_cut(view_from_offset(base, 4), VIEW("/"), &id->uuid, &rest);
+	view_cut(rest, VIEW("/"), &gi, &ci);
+	return device_id_is_gpu_uuid(id->uuid) && parse_number(gi, &id->gpu_instance) &&
+	       parse_number(ci, &n) && (!id->is_replica || parse_number(replica, &n));
 }
 
 /* "nvidia<minor>", then "/gi<g>", "/vgpu<k>" or both in that order */

@@ -6,6 +6,7 @@
 
 #include "model/attribution_set.h"
 #include "model/claim.h"
+#include "model/config_set.h"
 #include "model/node_set.h"
 #include "model/place.h"
 #include "model/pod_set.h"
@@ -21,6 +22,7 @@ struct inventory {
 	struct pod_set pods;
 	struct record_set nodes;
 	struct policy_set policies;
+	struct config_set configs;
 	struct attribution_set attributions;
 	struct resource_claim_set resource_claims;
 	struct resource_slice_set resource_slices;
@@ -49,6 +51,7 @@ int inventory_new(uint64_t now_ms, struct inventory **ret_inventory, struct erro
 	inventory->sets[INVENTORY_PODS] = &inventory->pods.records;
 	inventory->sets[INVENTORY_NODES] = &inventory->nodes;
 	inventory->sets[INVENTORY_POLICIES] = &inventory->policies.records;
+	inventory->sets[INVENTORY_GPU_CLUSTERS] = &inventory->policies.gpu_clusters;
 	inventory->sets[INVENTORY_ATTRIBUTIONS] = &inventory->attributions.records;
 	inventory->sets[INVENTORY_RESOURCE_CLAIMS] = &inventory->resource_claims.records;
 	inventory->sets[INVENTORY_RESOURCE_SLICES] = &inventory->resource_slices.records;
@@ -67,6 +70,15 @@ void inventory_on_boot(struct inventory *inventory, place_boot_fn boot, void *ow
 {
 	inventory->places.boot = boot;
 	inventory->places.boot_owner = owner;
+}
+
+void inventory_on_attribution(struct inventory *inventory,
+			      void (*changed)(void *owner, const struct attribution *before,
+					      const struct attribution *now),
+			      void *owner)
+{
+	inventory->attributions.changed = changed;
+	inventory->attributions.owner = owner;
 }
 
 /* One kind or all */
@@ -114,6 +126,15 @@ int inventory_put_policy(struct inventory *inventory, const struct policy *polic
 				   err);
 }
 
+int inventory_put_gpu_cluster(struct inventory *inventory, const struct gpu_cluster *cluster,
+			      enum store_change change, uint64_t version, struct error *err)
+{
+	struct record_event event = event_of(inventory, INVENTORY_GPU_CLUSTERS, change, version);
+
+	return record_set_put_copy(&inventory->policies.gpu_clusters, cluster, (struct view){0},
+				   &event, err);
+}
+
 int inventory_put_attribution(struct inventory *inventory, const struct attribution *attribution,
 			      struct arena *take_arena, enum store_change change, uint64_t version,
 			      struct error *err)
@@ -141,14 +162,63 @@ int inventory_put_resource_slice(struct inventory *inventory,
 	return resource_slice_set_put(&inventory->resource_slices, fields, &event, err);
 }
 
-/* That something goes is news also before the first state is complete, but for a policy. */
+/* What the GPU operator has, which tells what is intended. */
+static bool is_of_operator(enum inventory_kind kind)
+{
+	return kind == INVENTORY_POLICIES || kind == INVENTORY_GPU_CLUSTERS;
+}
+
+/* Says what is known of the ConfigMaps; `is_news`: since the last time. */
+static void tell_configs(struct inventory *inventory, bool is_news)
+{
+	if (!is_news)
+		return;
+	config_set_tell(&inventory->configs, &inventory->policies.intent);
+	place_touch_all(&inventory->places, false, true);
+}
+
+int inventory_put_plugin_configs(struct inventory *inventory, const struct plugin_configs *configs,
+				 struct error *err)
+{
+	bool is_news;
+
+	if (config_set_put_plugin(&inventory->configs, configs, &is_news, err) < 0)
+		return -1;
+	tell_configs(inventory, is_news);
+	return 0;
+}
+
+int inventory_put_mig_configs(struct inventory *inventory, const struct mig_configs *configs,
+			      struct error *err)
+{
+	bool is_news;
+
+	if (config_set_put_mig(&inventory->configs, configs, &is_news, err) < 0)
+		return -1;
+	tell_configs(inventory, is_news);
+	return 0;
+}
+
+void inventory_set_config_state(struct inventory *inventory, enum intent_config config,
+				enum intent_config_state state)
+{
+	tell_configs(inventory, config_set_state(&inventory->configs, config, state));
+}
+
+void inventory_config_unreadable(struct inventory *inventory, enum intent_config config,
+				 enum intent_config_why why)
+{
+	tell_configs(inventory, config_set_unreadable(&inventory->configs, config, why));
+}
+
+/* That something goes is news also before the first state is complete, but for the operator's. */
 static void remove_entry(struct inventory *inventory, enum inventory_kind kind,
 			 struct store_entry *entry, uint64_t now_ms)
 {
 	const struct record_event event = {
 		.change = STORE_DELETE,
 		.now_ms = now_ms,
-		.is_initial = kind == INVENTORY_POLICIES && is_initial(inventory, kind),
+		.is_initial = is_of_operator(kind) && is_initial(inventory, kind),
 	};
 
 	assert(entry);
@@ -224,7 +294,7 @@ void inventory_set_age(struct inventory *inventory, enum inventory_kind kind,
 	if (inventory->ages[kind] == age)
 		return;
 	inventory->ages[kind] = age;
-	if (kind != INVENTORY_POLICIES && kind != INVENTORY_ATTRIBUTIONS)
+	if (!is_of_operator(kind) && kind != INVENTORY_ATTRIBUTIONS)
 		place_touch_all(&inventory->places, false, true);
 }
 
@@ -247,6 +317,15 @@ struct inventory_unused inventory_unused(const struct inventory *inventory)
 		.resource_slices = inventory->resource_slices.n_unplaced,
 		.of_pods = inventory->pods.n_left_out,
 	};
+}
+
+const struct attribution *inventory_find_attribution(const struct inventory *inventory,
+						     struct view name)
+{
+	const struct attribution_record *record =
+		attribution_set_find(&inventory->attributions, name);
+
+	return record ? &record->attribution : NULL;
 }
 
 const struct attribution *inventory_next_attribution(const struct inventory *inventory,
@@ -433,6 +512,7 @@ void inventory_free(struct inventory *inventory)
 	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++)
 		record_set_deinit(inventory->sets[i]);
 	pod_set_deinit(&inventory->pods);
+	config_set_deinit(&inventory->configs);
 	claim_book_deinit(&inventory->claims);
 	place_book_deinit(&inventory->places);
 	free(inventory);

@@ -33,9 +33,16 @@ MUST_USE int inventory_new(uint64_t now_ms, struct inventory **ret_inventory, st
 /* Accepts NULL. */
 void inventory_free(struct inventory *inventory);
 
-/* touch and boot (model/place.h) are told from now on, instead of those before; NULL: nobody is. */
+/* touch (model/place.h) is told from now on, instead of the one before; NULL: nobody is. */
 void inventory_on_touch(struct inventory *inventory, place_touch_fn touch, void *owner);
+/* The same of boot. */
 void inventory_on_boot(struct inventory *inventory, place_boot_fn boot, void *owner);
+
+/* changed (model/attribution_set.h) is told of GPUAttributions from now on; NULL: nobody is. */
+void inventory_on_attribution(struct inventory *inventory,
+			      void (*changed)(void *owner, const struct attribution *before,
+					      const struct attribution *now),
+			      void *owner);
 
 enum inventory_kind {
 	INVENTORY_PODS,
@@ -44,11 +51,13 @@ enum inventory_kind {
 	INVENTORY_ATTRIBUTIONS,
 	INVENTORY_RESOURCE_CLAIMS,
 	INVENTORY_RESOURCE_SLICES,
+	INVENTORY_GPU_CLUSTERS,
 	INVENTORY_N_KINDS,
 };
 
-/* A complete state of one kind begins, and has arrived: what it did not contain is gone. */
+/* A complete state of one kind begins to arrive. */
 void inventory_begin_replace(struct inventory *inventory, enum inventory_kind kind);
+/* It has arrived whole: what it did not contain is gone. The kind is synced from now on. */
 void inventory_end_replace(struct inventory *inventory, enum inventory_kind kind, uint64_t now_ms);
 /* True once the first complete state of this kind has arrived (or the kind is known absent). */
 bool inventory_is_synced(const struct inventory *inventory, enum inventory_kind kind);
@@ -84,17 +93,23 @@ bool inventory_wants(struct inventory *inventory, enum inventory_kind kind, stru
 		     enum store_change change, uint64_t version);
 
 /*
- * Each put copies what it is given; change is STORE_LISTED or STORE_UPSERT. Fails with
+ * Keeps a copy of the pod; change, here and below, is STORE_LISTED or STORE_UPSERT. Fails with
  * ERROR_NO_MEMORY, ERROR_LIMIT, or ERROR_REJECTED for a pod with the UID of another; the record
  * then keeps its contents.
  */
 MUST_USE int inventory_put_pod(struct inventory *inventory, const struct pod_fields *fields,
 			       enum store_change change, uint64_t version, uint64_t now_ms,
 			       struct error *err);
+/* Keeps a copy of the Node. Fails with ERROR_NO_MEMORY or ERROR_LIMIT; the record stays then. */
 MUST_USE int inventory_put_node(struct inventory *inventory, const struct node *node,
 				enum store_change change, uint64_t version, struct error *err);
+/* The same of a ClusterPolicy. */
 MUST_USE int inventory_put_policy(struct inventory *inventory, const struct policy *policy,
 				  enum store_change change, uint64_t version, struct error *err);
+/* The same of a GPUCluster. */
+MUST_USE int inventory_put_gpu_cluster(struct inventory *inventory,
+				       const struct gpu_cluster *cluster, enum store_change change,
+				       uint64_t version, struct error *err);
 /*
  * The attribution and all it points to lie in *take_arena, which the inventory takes over (it is
  * empty afterwards). Also for the answers of own writes.
@@ -103,14 +118,35 @@ MUST_USE int inventory_put_attribution(struct inventory *inventory,
 				       const struct attribution *attribution,
 				       struct arena *take_arena, enum store_change change,
 				       uint64_t version, struct error *err);
+/* Keeps a copy of the claim. Fails with ERROR_NO_MEMORY or ERROR_LIMIT; the record stays then. */
 MUST_USE int inventory_put_resource_claim(struct inventory *inventory,
 					  const struct resource_claim_fields *fields,
 					  enum store_change change, uint64_t version,
 					  struct error *err);
+/* The same of a slice. */
 MUST_USE int inventory_put_resource_slice(struct inventory *inventory,
 					  const struct resource_slice_fields *fields,
 					  enum store_change change, uint64_t version,
 					  struct error *err);
+/*
+ * The device plugin's ConfigMap is there, and says that; copies it. What its keys meant before is kept
+ * beside it (model/config_set.h), so `former` need not be given. Touches every node if that is news.
+ * Fails with ERROR_NO_MEMORY; all is then as before.
+ */
+MUST_USE int inventory_put_plugin_configs(struct inventory *inventory,
+					  const struct plugin_configs *configs, struct error *err);
+/* The same of mig-parted's ConfigMap, of which nothing is kept from before. */
+MUST_USE int inventory_put_mig_configs(struct inventory *inventory,
+				       const struct mig_configs *configs, struct error *err);
+/*
+ * What is known of a ConfigMap otherwise. THERE: as it was last put, which it must have been. NONE
+ * forgets what was put. Touches every node if that is news.
+ */
+void inventory_set_config_state(struct inventory *inventory, enum intent_config config,
+				enum intent_config_state state);
+/* The same of a ConfigMap that cannot be read, with the reason. */
+void inventory_config_unreadable(struct inventory *inventory, enum intent_config config,
+				 enum intent_config_why why);
 /* Removes a record because a watch said DELETED; an unknown or newer one is left. */
 void inventory_remove(struct inventory *inventory, enum inventory_kind kind, struct view key,
 		      uint64_t version, uint64_t now_ms);
@@ -166,6 +202,9 @@ MUST_USE int inventory_keep_recall(struct inventory *inventory, struct view node
 /* As place_note_refusals(), of the node's place: of a node that is not known all is new. */
 struct place_refusals inventory_note_refusals(struct inventory *inventory, struct view node_name,
 					      struct place_refusals refused);
+/* The attribution of that name, or NULL; borrowed until the next change. */
+const struct attribution *inventory_find_attribution(const struct inventory *inventory,
+						     struct view name);
 /* Walks all attributions: the first for NULL; NULL at the end. For metrics. */
 const struct attribution *inventory_next_attribution(const struct inventory *inventory,
 						     const struct attribution *attribution);

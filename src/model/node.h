@@ -7,11 +7,43 @@
  * Threads: the loop thread; immutable once made.
  */
 
+#include <stdint.h>
+
+#include "base/array.h"
 #include "base/view.h"
 
+/* A resource of the node that may be a GPU's. */
+struct node_resource {
+	struct view name;  /* "nvidia.com/gpu" */
+	int64_t count;     /* status.allocatable */
+};
+
+/* A label "nvidia.com/gpu.deploy.<operand>", by which the operator's pods come to the node. */
+struct node_deploy {
+	struct view operand; /* "device-plugin" */
+	struct view value;   /* "true"; "paused-..."; "false" */
+};
+
+/* Each label is empty where the node has none of it. All keys begin with "nvidia.com/". */
 struct node {
 	struct view name;
 	struct view uid;
 	struct view boot_id;          /* status.nodeInfo.bootID */
-	struct view sharing_strategy; /* label nvidia.com/gpu.sharing-strategy; empty: none */
+	struct view sharing_strategy; /* gpu.sharing-strategy, by GPU feature discovery */
+	struct view gpu_present;      /* gpu.present, by the operator */
+	struct view gpu_count;        /* gpu.count, by GPU feature discovery */
+	struct view gpu_product;      /* gpu.product */
+	struct view gpu_replicas;     /* gpu.replicas */
+	struct view mig_capable;      /* mig.capable */
+	struct view mig_strategy;     /* mig.strategy */
+	struct view mig_config;       /* mig.config: the layout that is wanted */
+	struct view mig_config_state; /* mig.config.state, by the MIG manager */
+	struct view plugin_config;    /* device-plugin.config: the configuration that is wanted */
+	struct view driver_upgrade;   /* gpu-driver-upgrade-state */
+	struct view workload_config;  /* gpu.workload.config */
+	struct array deploys;         /* struct node_deploy, by operand */
+	struct array allocatable;     /* struct node_resource, by name */
 };
+
+/* The value of gpu.deploy.<operand>; empty: the node has no such label. */
+struct view node_deploy_of(const struct node *node, struct view operand);

@@ -3,8 +3,21 @@
 
 #include <assert.h>
 
+static const struct compact_row deploy_rows[] = {
+	COMPACT_TEXTS_ROW(node_deploy, operand, value),
+	{0},
+};
+
+static const struct compact_row resource_rows[] = {
+	COMPACT_TEXTS_ROW(node_resource, name, name),
+	COMPACT_PLAIN_ROW(node_resource, count, count),
+	{0},
+};
+
 static const struct compact_row rows[] = {
-	COMPACT_TEXTS_ROW(node, name, sharing_strategy),
+	COMPACT_TEXTS_ROW(node, name, workload_config),
+	COMPACT_ARRAY_ROW(node, deploys, struct node_deploy, deploy_rows),
+	COMPACT_ARRAY_ROW(node, allocatable, struct node_resource, resource_rows),
 	{0},
 };
 

@@ -118,8 +118,9 @@ void place_note_boot(const struct place_book *book, struct place *place);
 /* Notes whether the place lacks claims. */
 void place_note_claims(struct place_book *book, struct place *place, bool lacks_claims);
 
-/* True when the report of the place names the pod of that UID, or of that namespace and name. */
+/* True when the report of the place names the pod of that UID. */
 bool place_reports_uid(const struct place *place, struct view uid);
+/* True when it names the pod of that namespace and name. */
 bool place_reports_name(const struct place *place, struct view namespace, struct view name);
 /* True when the report names the device of the object with that name. */
 bool place_reports_device(const struct report *report, struct view object_name);

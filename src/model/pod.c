@@ -45,6 +45,8 @@ static const struct compact_row gpu_rows[] = {
 	{0},
 };
 
+_Static_assert(sizeof(struct pod_state) == 10, "bytes only: it is compared as such");
+
 struct pod {
 	struct pod_gpu *gpu; /* NULL: wants no GPU */
 	uint16_t uid_len;

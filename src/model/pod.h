@@ -77,6 +77,20 @@ struct pod_claim {
 #define POD_MAX_CLAIMS 64u       /* and in claims_left_out */
 #define POD_MAX_KAI_GROUPS 64u   /* and in kai_groups_left_out */
 
+/* A pod of the GPU operator's that does its work on a node, by its label "app". */
+enum pod_operand {
+	POD_NO_OPERAND,
+	POD_OPERAND_DRIVER,
+	POD_OPERAND_TOOLKIT,
+	POD_OPERAND_DEVICE_PLUGIN,
+	POD_OPERAND_MPS_DAEMON,
+	POD_OPERAND_GFD,
+	POD_OPERAND_DCGM,
+	POD_OPERAND_DCGM_EXPORTER,
+	POD_OPERAND_MIG_MANAGER,
+	POD_N_OPERANDS,
+};
+
 /* What is kept of every pod beside its names. Without padding: it is compared as bytes. */
 struct pod_state {
 	uint8_t phase;          /* enum pod_phase */
@@ -86,6 +100,9 @@ struct pod_state {
 	bool no_container_runs; /* none with a status does, of those that are not ephemeral */
 	bool system;            /* looks like one of the GPU operator's validation pods */
 	bool is_reservation;    /* looks like a pod of KAI's that holds a GPU for others */
+	uint8_t operand;        /* enum pod_operand, as anybody may write it: see its namespace */
+	bool is_ready;          /* of an operand: its condition Ready is True */
+	bool was_refused;       /* admission failed for want of devices: "Available: 0" */
 };
 
 /* What is kept of a pod that wants a GPU, and of no other. */
@@ -105,6 +122,7 @@ struct pod_gpu {
 	 * not told yet.
 	 */
 	int64_t started_at;
+	int64_t created_at; /* by the API server's clock, ms since 1970, whole seconds */
 	uint32_t containers_left_out;  /* a container that is not found may be one of these, */
 	uint32_t ephemeral_left_out;   /* or of these */
 	uint32_t allocations_left_out; /* the status may name what is not found */
@@ -138,12 +156,17 @@ MUST_USE int pod_new(const struct pod_fields *fields, struct pod **ret_pod, stru
 /* Accepts NULL. */
 void pod_free(struct pod *pod);
 
-/* All that is returned is borrowed while the pod lives. */
-struct view pod_key(const struct pod *pod); /* "namespace/name" */
+/* "namespace/name"; borrowed while the pod lives, as all that is returned below. */
+struct view pod_key(const struct pod *pod);
+/* metadata.namespace */
 struct view pod_namespace(const struct pod *pod);
+/* metadata.name */
 struct view pod_name(const struct pod *pod);
+/* metadata.uid */
 struct view pod_uid(const struct pod *pod);
+/* Of a static pod's mirror the UID by which its kubelet knows it; else empty. */
 struct view pod_config_hash(const struct pod *pod);
+/* What is kept of every pod. */
 const struct pod_state *pod_state(const struct pod *pod);
 /* Never NULL: of a pod that wants no GPU all of it is empty. */
 const struct pod_gpu *pod_gpu(const struct pod *pod);

@@ -46,10 +46,12 @@ static bool matters(const struct place *place, const struct pod *pod)
 	       (pod_config_hash(pod).len > 0 && place_reports_uid(place, pod_config_hash(pod)));
 }
 
+/* The operator's pods hold no device: whether they are there and ready is what is looked at. */
 static void touch(const struct pod_set *set, const struct pod_record *record,
 		  const struct record_event *event)
 {
-	if (matters(record->base.place, record->pod))
+	if (matters(record->base.place, record->pod) ||
+	    (record->base.place && pod_state(record->pod)->operand != POD_NO_OPERAND))
 		place_touch(set->records.places, record->base.place, event->is_initial);
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * policy - what the GPU operator's ClusterPolicies intend.
+ * policy - what the GPU operator's ClusterPolicies intend, and the ConfigMaps that they name.
  *
  * Threads: the loop thread; immutable once made.
  */
@@ -10,12 +10,101 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/view.h"
+#include "model/mig_config.h"
+#include "model/plugin_config.h"
+
+/* A member "enabled" of the policy. What UNSET means depends on the operand: policy_is_on(). */
+enum policy_switch {
+	POLICY_UNSET,
+	POLICY_ON,
+	POLICY_OFF,
+};
+
+/* What the policy switches on and off. */
+enum policy_operand {
+	POLICY_DRIVER,
+	POLICY_TOOLKIT,
+	POLICY_DEVICE_PLUGIN,
+	POLICY_GFD,
+	POLICY_DCGM,
+	POLICY_DCGM_EXPORTER,
+	POLICY_MIG_MANAGER,
+	POLICY_NODE_STATUS_EXPORTER,
+	POLICY_CDI,
+	POLICY_SANDBOX_WORKLOADS,
+	POLICY_DRIVER_CRD, /* driver.useNvidiaDriverCRD: drivers come from NVIDIADriver objects */
+	POLICY_PRECOMPILED, /* driver.usePrecompiled: the kernel is part of the driver's version */
+	POLICY_N_OPERANDS,
+};
+
+/* A condition that the operator wrote. */
+struct policy_condition {
+	struct view type; /* "Ready", "Error" */
+	struct view status;
+	struct view reason;
+	struct view message;
+	int64_t last_transition_time; /* ms since 1970; 0: not told */
+};
+
+/* A variable that the policy gives to the device plugin; it overrides the plugin's configuration. */
+struct policy_variable {
+	struct view name;
+	struct view value;
+};
 
 struct policy {
 	struct view name;
 	struct view uid;
-	struct view namespace; /* status.namespace: the operator's */
-	int64_t created_at;    /* ms since 1970 */
+	struct view namespace;             /* status.namespace: the operator's; empty: not told */
+	struct view state;                 /* status.state: "ready", "notReady", "ignored", or empty */
+	struct view driver_version;        /* driver.version */
+	struct view plugin_config;         /* devicePlugin.config.name: a ConfigMap */
+	struct view plugin_config_default; /* devicePlugin.config.default: a key of it */
+	struct view mig_strategy;          /* mig.strategy; empty: the plugin's own */
+	struct view mig_config;            /* migManager.config.name: a ConfigMap */
+	struct view mig_config_default;    /* migManager.config.default: a key of it */
+	struct view default_workload;      /* sandboxWorkloads.defaultWorkload; empty: container */
+	struct view unreadable; /* why spec or status cannot be read; empty: they can. The members */
+				/* that lie in them are then empty, but for the namespace */
+	struct array plugin_env; /* struct policy_variable */
+	struct array conditions; /* struct policy_condition */
+	int64_t created_at;      /* ms since 1970 */
+	uint8_t switches[POLICY_N_OPERANDS]; /* enum policy_switch, as written */
+};
+
+/* A GPUCluster: the operator's other way, by dynamic resource allocation. */
+struct gpu_cluster {
+	struct view name;
+	struct view uid;
+};
+
+/* True when the operator deploys it: where nothing is written, by the default in the operator's code. */
+bool policy_is_on(const struct policy *policy, enum policy_operand operand);
+
+/* The ConfigMaps that a policy may name. */
+enum intent_config {
+	INTENT_PLUGIN_CONFIG, /* of the device plugin: devicePlugin.config.name */
+	INTENT_MIG_CONFIG,    /* of mig-parted: migManager.config.name */
+	INTENT_N_CONFIGS,
+};
+
+/* What is known of a ConfigMap that the policy names. */
+enum intent_config_state {
+	INTENT_CONFIG_NONE,       /* the policy names none */
+	INTENT_CONFIG_UNREADABLE, /* it cannot be read, or has not been yet */
+	INTENT_CONFIG_MISSING,    /* there is none of that name in the operator's namespace */
+	INTENT_CONFIG_THERE,
+};
+
+/* Why a ConfigMap is UNREADABLE. */
+enum intent_config_why {
+	INTENT_CONFIG_NOT_YET,   /* it has not been read, and may be soon */
+	INTENT_CONFIG_NO_RIGHT,  /* the API server refuses us */
+	INTENT_CONFIG_TOO_LARGE, /* it is beyond a limit, */
+	INTENT_CONFIG_MALFORMED, /* or no ConfigMap that can be decoded */
+	INTENT_CONFIG_NO_ANSWER, /* no request for it succeeds */
+	INTENT_CONFIG_NO_PLACE,  /* the policy does not tell the operator's namespace */
+	INTENT_N_CONFIG_WHYS,
 };
 
 /* What is known of intent in the cluster. */
@@ -23,4 +112,11 @@ struct intent {
 	bool known; /* the ClusterPolicies have been read, or their kind is absent */
 	uint32_t n_policies;
 	const struct policy *policy; /* the one that counts: oldest, then lowest name; or NULL */
+	uint32_t n_gpu_clusters;     /* objects of kind GPUCluster, which must not be beside a policy */
+	enum intent_config_state plugin_configs_state;
+	enum intent_config_why plugin_configs_why; /* UNREADABLE */
+	const struct plugin_configs *plugin_configs; /* THERE, else NULL */
+	enum intent_config_state mig_configs_state;
+	enum intent_config_why mig_configs_why;
+	const struct mig_configs *mig_configs; /* THERE, else NULL */
 };

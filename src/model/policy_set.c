@@ -3,8 +3,27 @@
 
 #include <assert.h>
 
+static const struct compact_row variable_rows[] = {
+	COMPACT_TEXTS_ROW(policy_variable, name, value),
+	{0},
+};
+
+static const struct compact_row condition_rows[] = {
+	COMPACT_TEXTS_ROW(policy_condition, type, message),
+	COMPACT_PLAIN_ROW(policy_condition, last_transition_time, last_transition_time),
+	{0},
+};
+
 static const struct compact_row rows[] = {
-	COMPACT_TEXTS_ROW(policy, name, namespace),
+	COMPACT_TEXTS_ROW(policy, name, unreadable),
+	COMPACT_ARRAY_ROW(policy, plugin_env, struct policy_variable, variable_rows),
+	COMPACT_ARRAY_ROW(policy, conditions, struct policy_condition, condition_rows),
+	COMPACT_PLAIN_ROW(policy, created_at, switches),
+	{0},
+};
+
+static const struct compact_row cluster_rows[] = {
+	COMPACT_TEXTS_ROW(gpu_cluster, name, uid),
 	{0},
 };
 
@@ -40,15 +59,32 @@ static void change(struct record_set *records, struct record *old, struct record
 	place_touch_all(records->places, false, event->is_initial);
 }
 
+static void count_clusters(struct record_set *records, struct record *old, struct record *record,
+			   const struct record_event *event)
+{
+	struct policy_set *set = CONTAINER_OF(records, struct policy_set, gpu_clusters);
+
+	(void)old;
+	(void)record;
+	set->intent.n_gpu_clusters = (uint32_t)records->store.table.count;
+	place_touch_all(records->places, false, event->is_initial);
+}
+
 static const struct record_kind kind = {
 	.rows = rows,
 	.size = sizeof(struct policy),
-	.is_always_news = true,
 	.change = change,
+};
+
+static const struct record_kind cluster_kind = {
+	.rows = cluster_rows,
+	.size = sizeof(struct gpu_cluster),
+	.change = count_clusters,
 };
 
 void policy_set_init(struct policy_set *set, struct place_book *places)
 {
 	*set = (struct policy_set){0};
 	record_set_init(&set->records, &kind, places);
+	record_set_init(&set->gpu_clusters, &cluster_kind, places);
 }

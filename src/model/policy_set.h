@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * policy_set - the ClusterPolicies, and which of them counts. One that comes, changes or goes
- * touches every node.
+ * policy_set - the ClusterPolicies, which of them counts, and the GPUClusters. One that comes,
+ * changes or goes touches every node.
  *
  * Threads: the loop thread.
  */
@@ -13,6 +13,7 @@
 
 struct policy_set {
 	struct record_set records; /* of struct policy, which record_set_put_copy() adds */
+	struct record_set gpu_clusters; /* of struct gpu_cluster, likewise */
 	struct intent intent; /* kept up to date with every change */
 };
 

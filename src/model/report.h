@@ -24,11 +24,20 @@ enum report_source_state {
 	REPORT_SOURCE_ABSENT,  /* it does not exist on this node */
 };
 
+/*
+ * Stands in the message of NVML when the driver's library and its module do not fit each other. Agents
+ * that do not tell has_driver_mismatch say it so.
+ */
+#define REPORT_DRIVER_MISMATCH "are of different versions"
+
 struct report_source {
 	int state;  /* enum report_source_state */
 	bool hangs; /* ERROR: a call has not returned for too long, which is not a refusal */
+	bool has_driver_mismatch; /* ERROR of NVML: the driver's library and its module do not fit */
 	struct view message;
 	int64_t observed_at; /* node's wall clock, ms since 1970; 0 = never */
+	int64_t failures;    /* how often it has failed since the agent started */
+	int64_t hang_count;  /* how often it was found to hang since then */
 };
 
 struct report_sources {
@@ -57,6 +66,7 @@ enum report_process_kind {
 enum report_activity_source {
 	REPORT_ACTIVITY_UNMEASURED,
 	REPORT_ACTIVITY_NVML, /* utilisation, which NVML does not tell under MIG */
+	REPORT_ACTIVITY_GPM,  /* NVML's GPU performance monitoring, of a MIG GPU instance */
 	REPORT_ACTIVITY_DCGM, /* DCGM's engine activity, of a MIG instance */
 	REPORT_ACTIVITY_NO_PROCESS, /* there is no process, so nothing can be computed */
 };
@@ -153,6 +163,14 @@ struct report_links {
 	int64_t active;
 };
 
+/* present: all of it can be read. */
+struct report_pcie_generation {
+	bool present;
+	bool busy;       /* the device computed; else the link may be slow by design */
+	int64_t highest; /* that device and slot can have */
+	int64_t current;
+};
+
 /* What the agent concludes from several samples. */
 enum report_verdict {
 	REPORT_UNDECIDED, /* it has not seen enough since it started, or cannot read it */
@@ -191,10 +209,19 @@ struct report_condition {
 	int nvlinks_down; /* enum report_verdict: fewer are active than the agent has seen */
 	int fabric; /* enum report_fabric */
 	struct report_links pcie_lanes; /* the widest link that device and slot can have; the present one */
-	int pcie_degraded;              /* enum report_verdict: narrower than that for long */
+	struct report_pcie_generation pcie_generation;
+	int pcie_degraded; /* enum report_verdict: for long narrower, or slower while busy, than can be */
 	int64_t clocks_event_reasons;   /* bits of enum report_clocks_event; -1: unread */
 	struct report_slowdown slowdown;
 	int64_t reset_time; /* the device was reset after that, by the node's clock; 0: not seen */
+};
+
+/* As of the moment, for metrics: no verdict rests on it. Each is -1 where it cannot be read. */
+struct report_figures {
+	bool present; /* false: an agent that does not read them */
+	int64_t memory_used_mib;
+	int64_t temperature_celsius;
+	int64_t power_mw;
 };
 
 struct report_device {
@@ -210,6 +237,7 @@ struct report_device {
 	struct report_mig mig;
 	struct report_condition condition;
 	struct report_activity activity; /* of the device as a whole */
+	struct report_figures figures;
 	struct array partitions; /* struct report_partition */
 	struct array processes;  /* struct report_process */
 };
@@ -275,6 +303,8 @@ struct report {
 	struct array pod_resources; /* struct report_pod_resource */
 	struct array allocatable;   /* struct report_resource_devices */
 	struct report_checkpoint checkpoint;
+	int64_t reports_refused; /* reports of this agent that were not accepted */
+	int64_t nvml_processes;  /* how many it has started to call NVML */
 	struct array events; /* struct report_event, ascending */
 	int64_t events_dropped;
 	int64_t events_since; /* node's wall clock, ms since 1970, since when no event can have been */

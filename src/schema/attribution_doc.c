@@ -16,6 +16,8 @@
 
 #include "base/limits.h"
 #include "wire/jmap.h"
+#include "wire/jmap_decode.h"
+#include "wire/jmap_encode.h"
 
 static const char *const mode_names[] = {
 	"", "Unknown", "Exclusive", "TimeSliced", "MPS", "MIG", "MIGTimeSliced", NULL,
@@ -326,6 +328,13 @@ static const struct jmap_row drift_rows[] = {
 	{0},
 };
 
+static const struct jmap_row pending_drift_rows[] = {
+	{"type", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(attribution_pending_drift, type),
+	 .limit = LIMIT_TEXT_WORD},
+	{"startTime", JMAP_TIME, 0, JMAP_AT(attribution_pending_drift, start_time)},
+	{0},
+};
+
 static const struct jmap_row intent_rows[] = {
 	{"state", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(attribution_intent_state, state),
 	 .names = intent_names},
@@ -333,6 +342,9 @@ static const struct jmap_row intent_rows[] = {
 	 .limit = LIMIT_TEXT_NAME},
 	{"drifts", JMAP_ARRAY, 0, JMAP_AT(attribution_intent_state, drifts), .limit = LIMIT_DRIFTS,
 	 .rows = drift_rows, .element_size = sizeof(struct attribution_drift)},
+	{"pending", JMAP_ARRAY, 0, JMAP_AT(attribution_intent_state, pending),
+	 .limit = LIMIT_DRIFTS, .rows = pending_drift_rows,
+	 .element_size = sizeof(struct attribution_pending_drift)},
 	{0},
 };
 
@@ -538,4 +550,18 @@ bool attribution_doc_is_same(const struct attribution_status *a, const struct at
 const struct jmap_row *attribution_doc_rows(void)
 {
 	return body_rows;
+}
+
+const char *const *attribution_doc_words(enum attribution_doc_words of)
+{
+	static const char *const *const words[ATTRIBUTION_DOC_N_WORDS] = {
+		[ATTRIBUTION_DOC_MODES] = mode_names,
+		[ATTRIBUTION_DOC_CONFIDENCES] = confidence_names,
+		[ATTRIBUTION_DOC_HEALTH_STATES] = health_names,
+		[ATTRIBUTION_DOC_ACTIVITY_STATES] = activity_names,
+		[ATTRIBUTION_DOC_INTENT_STATES] = intent_names,
+		[ATTRIBUTION_DOC_SEVERITIES] = severity_names,
+	};
+
+	return words[of];
 }

@@ -58,5 +58,18 @@ bool attribution_doc_is_same(const struct attribution_status *a, const struct at
 bool attribution_doc_find_difference(const struct attribution_status *a,
 				     const struct attribution_status *b, struct sbuf *path);
 
+/* The fields of which metrics have words, too. */
+enum attribution_doc_words {
+	ATTRIBUTION_DOC_MODES,
+	ATTRIBUTION_DOC_CONFIDENCES,
+	ATTRIBUTION_DOC_HEALTH_STATES,
+	ATTRIBUTION_DOC_ACTIVITY_STATES,
+	ATTRIBUTION_DOC_INTENT_STATES,
+	ATTRIBUTION_DOC_SEVERITIES,
+	ATTRIBUTION_DOC_N_WORDS,
+};
+/* The words of the field's enumerators, ended by NULL. The first, of an absent field, is empty. */
+const char *const *attribution_doc_words(enum attribution_doc_words of);
+
 /* The rows of spec and status, for the test that compares them with the schema. */
 const struct jmap_row *attribution_doc_rows(void);

@@ -5,14 +5,17 @@
  * node_doc - a join/v1 Node in Kubernetes' protobuf encoding, reduced to what model/node.h keeps.
  *
  * Threads: any.
+ * Limits:  LIMIT_NODE_DEPLOYS labels, LIMIT_NODE_RESOURCES resources; further ones are left out.
  */
 
-#include "base/error.h"
+#include "base/arena.h"
 #include "model/node.h"
 
 /*
  * Decodes one Node message (without the envelope of a single object). All texts are borrowed from
- * it. Unknown fields are skipped. Fails with ERROR_REJECTED when what is read of the message is
- * malformed or names no node; *ret_node is then untouched.
+ * it; arrays lie in arena. Unknown fields are skipped. Fails with ERROR_NO_MEMORY, or with
+ * ERROR_REJECTED when what is read of the message is malformed or names no node; *ret_node is then
+ * untouched.
  */
-MUST_USE int node_doc_decode(struct view message, struct node *ret_node, struct error *err);
+MUST_USE int node_doc_decode(struct view message, struct arena *arena, struct node *ret_node,
+			     struct error *err);

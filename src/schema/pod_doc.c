@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "schema/gpu_resource.h"
 #include "schema/pod_doc_claim.h"
 #include "schema/pod_doc_container.h"
 #include "schema/pod_doc_metadata.h"
@@ -37,6 +38,8 @@ enum {
 };
 enum {
 	STATUS_PHASE = 1,
+	STATUS_CONDITIONS = 2,
+	STATUS_MESSAGE = 3,
 	STATUS_REASON = 4,
 	STATUS_START_TIME = 7,
 	STATUS_CONTAINERS = 8,
@@ -46,6 +49,7 @@ enum {
 	STATUS_EXTENDED_CLAIM = 18,
 };
 enum { TIME_SECONDS = 1 };
+enum { CONDITION_TYPE = 1, CONDITION_STATUS = 2 };
 
 #define MAX_SECONDS UINT64_C(253402300799) /* the last of the year 9999 */
 
@@ -147,6 +151,39 @@ static int decode_time(struct view message, int64_t *ret_ms, struct error *err)
 	return 0;
 }
 
+static int decode_condition(struct view message, struct pod_fields *fields, struct error *err)
+{
+	struct view type = {0}, status = {0};
+	struct pbscan scan;
+	struct pbscan_field field;
+
+	pbscan_init(&scan, message);
+	while (pbscan_next(&scan, &field)) {
+		if (field.number == CONDITION_TYPE && field.wire == PBSCAN_BYTES)
+			type = field.bytes;
+		else if (field.number == CONDITION_STATUS && field.wire == PBSCAN_BYTES)
+			status = field.bytes;
+	}
+	if (view_equal(type, VIEW("Ready")))
+		fields->state.is_ready = view_equal(status, VIEW("True"));
+	return pbscan_check(&scan, "condition", err);
+}
+
+/*
+ * "Allocate failed due to requested number of devices unavailable for nvidia.com/gpu. Requested: 1,
+ * Available: 0, which is unexpected", as kubelets have said it since 1.9.
+ */
+static bool tells_of_no_device(struct view message)
+{
+	struct view rest, end;
+
+	if (!view_cut(message, VIEW("devices unavailable for "), &end, &rest) ||
+	    !gpu_resource_is_known(rest))
+		return false;
+	return view_cut(rest, VIEW(", Available: 0"), &end, &rest) &&
+	       (rest.len == 0 || rest.ptr[0] < '0' || rest.ptr[0] > '9');
+}
+
 static int decode_status_field(const struct pbscan_field *field, struct pod_fields *fields,
 			       struct pod_doc_claim_resolved *resolved, struct error *err)
 {
@@ -157,6 +194,11 @@ static int decode_status_field(const struct pbscan_field *field, struct pod_fiel
 	case STATUS_REASON:
 		fields->state.admission_failed = view_equal(field->bytes,
 						      VIEW("UnexpectedAdmissionError"));
+		return 0;
+	case STATUS_CONDITIONS:
+		return fields->state.operand ? decode_condition(field->bytes, fields, err) : 0;
+	case STATUS_MESSAGE:
+		fields->state.was_refused = tells_of_no_device(field->bytes);
 		return 0;
 	case STATUS_START_TIME:
 		return fields->state.wants_gpu ? decode_time(field->bytes, &fields->gpu.started_at, err) : 0;
@@ -190,6 +232,7 @@ static int decode_status(struct view message, struct pod_fields *fields,
 		    decode_status_field(&field, fields, resolved, err) != 0)
 			return -1;
 	}
+	fields->state.was_refused &= fields->state.admission_failed;
 	return pbscan_check(&scan, "status", err);
 }
 

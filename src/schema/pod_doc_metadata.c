@@ -26,6 +26,7 @@ enum {
 };
 enum { OWNER_KIND = 1, OWNER_NAME = 3, OWNER_API_VERSION = 5, OWNER_CONTROLLER = 6 };
 
+#define MAX_SECONDS UINT64_C(253402300799) /* the last of the year 9999 */
 #define DUE_WITHIN_MIN (7 * 24 * 60u)
 
 /* What decides together with other members. */
@@ -42,6 +43,18 @@ static const struct view system_apps[] = {
 	VIEW_INIT("nvidia-cuda-validator"),
 };
 
+/* Those of the operator's pods that do their work on a node, in enum pod_operand's order. */
+static const struct view operand_apps[POD_N_OPERANDS] = {
+	[POD_OPERAND_DRIVER] = VIEW_INIT("nvidia-driver-daemonset"),
+	[POD_OPERAND_TOOLKIT] = VIEW_INIT("nvidia-container-toolkit-daemonset"),
+	[POD_OPERAND_DEVICE_PLUGIN] = VIEW_INIT("nvidia-device-plugin-daemonset"),
+	[POD_OPERAND_MPS_DAEMON] = VIEW_INIT("nvidia-device-plugin-mps-control-daemon"),
+	[POD_OPERAND_GFD] = VIEW_INIT("gpu-feature-discovery"),
+	[POD_OPERAND_DCGM] = VIEW_INIT("nvidia-dcgm"),
+	[POD_OPERAND_DCGM_EXPORTER] = VIEW_INIT("nvidia-dcgm-exporter"),
+	[POD_OPERAND_MIG_MANAGER] = VIEW_INIT("nvidia-mig-manager"),
+};
+
 static const struct view system_account = VIEW_INIT("nvidia-operator-validator");
 
 static bool is_system_app(struct view app)
@@ -51,6 +64,21 @@ static bool is_system_app(struct view app)
 			return true;
 	}
 	return false;
+}
+
+static enum pod_operand find_operand(struct view app)
+{
+	int operand = POD_N_OPERANDS;
+
+	while (--operand > POD_NO_OPERAND && !view_equal(app, operand_apps[operand]))
+		;
+	return (enum pod_operand)operand;
+}
+
+static void set_app(struct pod_fields *fields, struct view app)
+{
+	fields->state.system = is_system_app(app);
+	fields->state.operand = (uint8_t)find_operand(app);
 }
 
 /* Where KAI, and its predecessor, keep the pods that hold a GPU for others: nobody else may. */
@@ -77,7 +105,7 @@ static int decode_label(struct view message, struct pod_fields *fields, struct p
 	if (map_entry_decode(message, &label, err) != 0)
 		return -1;
 	if (view_equal(label.key, VIEW("app")))
-		fields->state.system = is_system_app(label.value);
+		set_app(fields, label.value);
 	else if (view_equal(label.key, VIEW("pod-template-hash")))
 		parts->template_hash = label.value;
 	else if (view_equal(label.key, VIEW("runai-gpu-group")))
@@ -272,6 +300,8 @@ int pod_doc_metadata_decode(struct view message, struct pod_fields *fields, stru
 	if (!is_mirror(fields, parts.mirror))
 		fields->config_hash = (struct view){0};
 	name_workload(&fields->gpu.workload, &parts);
+	fields->gpu.created_at =
+		parts.created_s <= MAX_SECONDS ? (int64_t)parts.created_s * 1000 : 0;
 	fields->state.is_reservation =
 		fields->gpu.kai_group.len > 0 && is_reservation_namespace(fields->namespace);
 	fields->state.wants_gpu = fields->gpu.kai_group.len > 0 || fields->gpu.kai_groups.count > 0;

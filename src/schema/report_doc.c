@@ -4,9 +4,9 @@
  * A table decodes and encodes; what a table cannot say is checked afterwards: that identifiers are
  * what they claim to be, that none comes twice, that events ascend.
  *
- * Some members of a report change though nothing happened: the sequence number, the times of
- * reading, counts of corrected errors and of links, figures of activity. Their rows say
- * JMAP_NO_NEWS; all others are evidence.
+ * Some members of a report change though nothing happened. They are the sequence number, the times of
+ * reading, and counts of corrected errors and of links. So are figures of activity, and what the agent
+ * counts of itself. Their rows say JMAP_NO_NEWS; all others are evidence.
  */
 
 #include "schema/report_doc.h"
@@ -16,6 +16,8 @@
 #include "base/limits.h"
 #include "model/device_id.h"
 #include "wire/jmap.h"
+#include "wire/jmap_decode.h"
+#include "wire/jmap_encode.h"
 
 static const char *const source_state_names[] = {"", "ok", "error", "absent", NULL};
 
@@ -34,7 +36,7 @@ static const char *const recovery_names[] = {
 static const char *const fabric_names[] = {"", "NotStarted", "InProgress", "Completed", NULL};
 
 static const char *const activity_source_names[] = {
-	"", "NVMLUtilization", "DCGM", "NoProcess", NULL,
+	"", "NVMLUtilization", "GPM", "DCGM", "NoProcess", NULL,
 };
 
 static const char *const activity_state_names[] = {"", "Busy", "Idle", "Measuring", NULL};
@@ -54,8 +56,13 @@ static_assert(ARRAY_SIZE(event_type_names) == REPORT_EVENT_XID + 2, "event types
 static const struct jmap_row source_rows[] = {
 	{"state", JMAP_ENUM, 0, JMAP_AT(report_source, state), .names = source_state_names},
 	{"hangs", JMAP_BOOL, 0, JMAP_AT(report_source, hangs)},
+	{"driverMismatch", JMAP_BOOL, 0, JMAP_AT(report_source, has_driver_mismatch)},
 	{"message", JMAP_TEXT, 0, JMAP_AT(report_source, message), .limit = LIMIT_REPORT_MESSAGE},
 	{"observedAt", JMAP_TIME, JMAP_NO_NEWS, JMAP_AT(report_source, observed_at)},
+	{"failures", JMAP_I64, JMAP_NO_NEWS, JMAP_AT(report_source, failures),
+	 .limit = LIMIT_NUMBER_COUNTER},
+	{"hangCount", JMAP_I64, JMAP_NO_NEWS, JMAP_AT(report_source, hang_count),
+	 .limit = LIMIT_NUMBER_COUNTER},
 	{0},
 };
 
@@ -151,6 +158,15 @@ static const struct jmap_row links_rows[] = {
 	{0},
 };
 
+static const struct jmap_row pcie_generation_rows[] = {
+	{"highest", JMAP_I64, JMAP_REQUIRED, JMAP_AT(report_pcie_generation, highest),
+	 .limit = LIMIT_NUMBER_PCIE},
+	{"current", JMAP_I64, JMAP_REQUIRED, JMAP_AT(report_pcie_generation, current),
+	 .limit = LIMIT_NUMBER_PCIE},
+	{"busy", JMAP_BOOL, 0, JMAP_AT(report_pcie_generation, busy)},
+	{0},
+};
+
 static const struct jmap_row slowdown_rows[] = {
 	{"thermal", JMAP_TOGGLE, 0, JMAP_AT(report_slowdown, thermal)},
 	{"powerBrake", JMAP_TOGGLE, 0, JMAP_AT(report_slowdown, power_brake)},
@@ -180,12 +196,25 @@ static const struct jmap_row condition_rows[] = {
 	 .names = fabric_names},
 	{"pcieLanes", JMAP_OBJECT, 0, JMAP_AT(report_condition, pcie_lanes), .rows = links_rows,
 	 .present_offset = 1 + offsetof(struct report_condition, pcie_lanes.present)},
+	{"pcieGeneration", JMAP_OBJECT, JMAP_NO_NEWS, JMAP_AT(report_condition, pcie_generation),
+	 .rows = pcie_generation_rows,
+	 .present_offset = 1 + offsetof(struct report_condition, pcie_generation.present)},
 	{"pcieDegraded", JMAP_TOGGLE, 0, JMAP_AT(report_condition, pcie_degraded)},
 	{"clocksEventReasons", JMAP_I64, JMAP_OR_MINUS_ONE | JMAP_NO_NEWS,
 	 JMAP_AT(report_condition, clocks_event_reasons), .limit = REPORT_CLOCKS_ALL},
 	{"slowdown", JMAP_OBJECT, 0, JMAP_AT(report_condition, slowdown), .rows = slowdown_rows,
 	 .present_offset = 1 + offsetof(struct report_condition, slowdown.present)},
 	{"resetTime", JMAP_TIME, 0, JMAP_AT(report_condition, reset_time)},
+	{0},
+};
+
+static const struct jmap_row figures_rows[] = {
+	{"memoryUsedMiB", JMAP_I64, JMAP_OR_MINUS_ONE | JMAP_NO_NEWS,
+	 JMAP_AT(report_figures, memory_used_mib), .limit = LIMIT_NUMBER_MEMORY_MIB},
+	{"temperatureCelsius", JMAP_I64, JMAP_OR_MINUS_ONE | JMAP_NO_NEWS,
+	 JMAP_AT(report_figures, temperature_celsius), .limit = LIMIT_NUMBER_CELSIUS},
+	{"powerMilliwatts", JMAP_I64, JMAP_OR_MINUS_ONE | JMAP_NO_NEWS,
+	 JMAP_AT(report_figures, power_mw), .limit = LIMIT_NUMBER_MILLIWATTS},
 	{0},
 };
 
@@ -210,6 +239,9 @@ static const struct jmap_row device_rows[] = {
 	 .present_offset = 1 + offsetof(struct report_device, condition.present)},
 	{"activity", JMAP_OBJECT, 0, JMAP_AT(report_device, activity), .rows = activity_rows,
 	 .present_offset = 1 + offsetof(struct report_device, activity.present)},
+	{"figures", JMAP_OBJECT, JMAP_NO_NEWS, JMAP_AT(report_device, figures),
+	 .rows = figures_rows,
+	 .present_offset = 1 + offsetof(struct report_device, figures.present)},
 	{"partitions", JMAP_ARRAY, JMAP_KEEP_ZERO, JMAP_AT(report_device, partitions),
 	 .limit = LIMIT_REPORT_PARTITIONS, .rows = partition_rows,
 	 .element_size = sizeof(struct report_partition)},
@@ -310,6 +342,10 @@ static const struct jmap_row report_rows[] = {
 	{"agentVersion", JMAP_TEXT, 0, JMAP_AT(report, agent_version), .limit = LIMIT_TEXT_VERSION},
 	ROW_DRIVER_VERSION,
 	ROW_CUDA_VERSION,
+	{"reportsRefused", JMAP_I64, JMAP_NO_NEWS, JMAP_AT(report, reports_refused),
+	 .limit = LIMIT_NUMBER_COUNTER},
+	{"nvmlProcesses", JMAP_I64, JMAP_NO_NEWS, JMAP_AT(report, nvml_processes),
+	 .limit = LIMIT_NUMBER_COUNTER},
 	{"kubelet", JMAP_OBJECT, 0, .offset = 0, .rows = kubelet_rows},
 	{"sources", JMAP_OBJECT, JMAP_REQUIRED, JMAP_AT(report, sources), .rows = sources_rows},
 	ROW_DEVICES,

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "wire/base64.h"
 #include "wire/jmap.h"
+#include "wire/jmap_decode.h"
 #include "wire/jout.h"
 
 /* The document: values are base64. */

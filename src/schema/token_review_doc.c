@@ -9,7 +9,9 @@
 
 #include "base/limits.h"
 #include "wire/jmap.h"
+#include "wire/jmap_decode.h"
 #include "wire/jout.h"
+#include "wire/jwalk.h"
 
 #define API_VERSION "authentication.k8s.io/v1"
 #define KIND "TokenReview"
@@ -17,6 +19,8 @@
 #define MAX_TEXTS 16u
 /* No part of the answer that is kept is longer. */
 #define MAX_TEXT 1024u
+/* People who are known by a directory are in many. */
+#define MAX_GROUPS 4096u
 
 struct extra {
 	struct array node_name;
@@ -44,6 +48,9 @@ static const struct jmap_row extra_rows[] = {
 
 static const struct jmap_row user_rows[] = {
 	{"username", JMAP_TEXT, 0, JMAP_AT(document, review.username), .limit = MAX_TEXT},
+	{"uid", JMAP_TEXT, 0, JMAP_AT(document, review.uid), .limit = MAX_TEXT},
+	{"groups", JMAP_TEXTS, 0, JMAP_AT(document, review.groups), .limit = MAX_TEXT,
+	 .max_items = MAX_GROUPS},
 	{"extra", JMAP_OBJECT, 0, .offset = 0, .rows = extra_rows},
 	{0},
 };
@@ -74,10 +81,12 @@ void token_review_doc_encode(struct view token, struct view audience, struct sbu
 	jout_key(&out, "spec");
 	jout_object(&out);
 	jout_member_text(&out, "token", token);
-	jout_key(&out, "audiences");
-	jout_array(&out);
-	jout_text(&out, audience);
-	jout_array_end(&out);
+	if (audience.len > 0) {
+		jout_key(&out, "audiences");
+		jout_array(&out);
+		jout_text(&out, audience);
+		jout_array_end(&out);
+	}
 	jout_object_end(&out);
 	jout_object_end(&out);
 }
@@ -85,6 +94,28 @@ void token_review_doc_encode(struct view token, struct view audience, struct sbu
 static struct view only_text(const struct array *texts)
 {
 	return texts->count == 1 ? *ARRAY_AT(*texts, struct view, 0) : (struct view){0};
+}
+
+/* The member with this key of a JSON object, as it stands there; empty: there is none. */
+static struct view member(struct view object, struct view wanted)
+{
+	struct jwalk walk;
+	struct view key, value;
+	if (object.len == 0 || object.ptr[0] != '{')
+		return (struct view){0};
+	jwalk_init(&walk, object);
+	while (jwalk_next(&walk, &key, &value))
+		if (view_equal(key, wanted))
+			return value;
+	return (struct view){0};
+}
+
+/* Its keys are anybody's, so it is taken whole. The document was found to be JSON before. */
+static struct view find_extra(struct view json)
+{
+	struct view user = member(member(view_trim(json), VIEW("status")), VIEW("user"));
+	struct view extra = member(user, VIEW("extra"));
+	return extra.len > 0 && extra.ptr[0] == '{' ? extra : (struct view){0};
 }
 
 int token_review_doc_decode(struct view json, struct arena *arena, struct token_review *ret_review,
@@ -98,6 +129,7 @@ int token_review_doc_decode(struct view json, struct arena *arena, struct token_
 	document.review.node_uid = only_text(&document.extra.node_uid);
 	document.review.pod_name = only_text(&document.extra.pod_name);
 	document.review.pod_uid = only_text(&document.extra.pod_uid);
+	document.review.extra = find_extra(json);
 	*ret_review = document.review;
 	return 0;
 }

@@ -21,14 +21,20 @@ struct token_review {
 	struct view pod_name;
 	struct view pod_uid;
 	struct array audiences; /* struct view; those asked for that the token is meant for */
+	struct view uid;        /* of the user */
+	struct array groups;    /* struct view */
+	struct view extra;      /* what else is known of the user: a JSON object, or empty */
 	struct view error;
 };
 
-/* Appends the body of a POST for this token and audience. Failure is the buffer's. */
+/*
+ * Appends the body of a POST for this token and audience. An empty audience is the API server's own.
+ * Failure is the buffer's.
+ */
 void token_review_doc_encode(struct view token, struct view audience, struct sbuf *buf);
 
 /*
- * Decodes the answer; texts lie in arena. Fails with ERROR_REJECTED, ERROR_LIMIT or
+ * Decodes the answer; texts lie in arena, `extra` is borrowed from json. Fails with ERROR_REJECTED, ERROR_LIMIT or
  * ERROR_NO_MEMORY; *ret_review is then untouched.
  */
 MUST_USE int token_review_doc_decode(struct view json, struct arena *arena,

@@ -3,24 +3,14 @@
 
 /*
  * jmap - JSON documents as tables: one row per field says where it is in the document, what type it
- * has and where it lies in a C struct. The same rows decode, encode, and are compared with the
- * CustomResourceDefinition by a test.
- *
- * Decoding refuses
- * - what is not JSON (RFC 8259), and nesting that is too deep;
- * - a member given twice, and a missing required member;
- * - a wrong type, and a text or array over its row's limit;
- * - a text with U+0000 or half of a surrogate pair.
- * The error has the path of the member ("devices[3].uuid: not a string"). Unknown members are
- * checked to be JSON and otherwise ignored, whatever they hold. An absent or null optional member
- * leaves the struct's zero.
+ * has and where it lies in a C struct. The same rows decode (jmap_decode.h), encode (jmap_encode.h)
+ * and compare two structs. A test compares them with the CustomResourceDefinition.
  *
  * Threads: any.
- * Limits:  depth as given. Each text and array has its limit in its row, and no such row is without
- *          one. A table has at most 64 rows.
+ * Limits:  each text and array has its limit in its row, and no such row is without one. A table
+ *          has at most 64 rows.
  */
 
-#include "base/arena.h"
 #include "base/array.h"
 #include "base/sbuf.h"
 
@@ -63,19 +53,17 @@ struct jmap_row {
 /* For a row: where a member of a struct lies. */
 #define JMAP_AT(type, member) .offset = offsetof(struct type, member)
 
-/*
- * Decodes text into *ret (a zeroed struct that `rows` describes). Texts and arrays lie in arena.
- * Fails with ERROR_REJECTED, ERROR_LIMIT or ERROR_NO_MEMORY; *ret is then zeroed again.
- */
-MUST_USE int jmap_decode(struct view text, unsigned max_depth, const struct jmap_row *rows,
-			 struct arena *arena, void *ret, size_t ret_size, struct error *err);
+/* Where the row's value lies in object, a struct that its table describes. */
+static inline const void *jmap_value(const struct jmap_row *row, const void *object)
+{
+	return (const char *)object + row->offset;
+}
 
-/*
- * Appends the struct as one JSON object, members in the table's order. Optional members with zero
- * values are left out (see JMAP_KEEP_ZERO), an object without a `present` bool if all its members
- * are zero. Failure is the buffer's.
- */
-void jmap_encode(const struct jmap_row *rows, const void *object, struct sbuf *buf);
+/* What the `present` bool of the row's object says. The row has one (present_offset). */
+static inline bool jmap_is_present(const struct jmap_row *row, const void *object)
+{
+	return *(const bool *)((const char *)object + row->present_offset - 1);
+}
 
 /*
  * True when both structs have the same values in every row. Arrays compare in order. Objects that

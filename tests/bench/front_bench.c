@@ -198,7 +198,7 @@ int main(int argc, char **argv)
 {
 	int seconds = argc > 1 ? atoi(argv[1]) : 5;
 	int n_connections = argc > 2 ? atoi(argv[2]) : 8;
-	static unsigned long n_messages[3];
+	static unsigned long n_messages[FRONT_SCRAPE + 1];
 	struct error err;
 	uint64_t n = 0;
 	int result[2], status;

@@ -11,10 +11,10 @@ promises whose sentence contains them. Each promise makes what it needs, so each
 
 import base64
 import contextlib
-import fcntl
 import functools
 import json
 import os
+import re
 import signal
 import statistics
 import subprocess
@@ -22,8 +22,9 @@ import sys
 import time
 from datetime import datetime
 
-from cluster import (CONTROLLER_USER, ROOT, WITNESSES, WRITES, Cluster, Skipped, Tests, Watch, run,
-                     uids_of, wait_for)
+from cluster import (CONTROLLER_USER, ROOT, WITNESSES, WRITES, Cluster, Failed, Skipped, Tests,
+                     Watch, run, uids_of, wait_for)
+from illness import change_world, moment
 
 SLICED, EXCLUSIVE = "node-1", "node-2"
 NAMESPACE = ("-n", "gpu-attribution")
@@ -50,10 +51,6 @@ def devices_of(cluster, node):
 
 def all_devices(cluster):
     return set(devices_of(cluster, SLICED) + devices_of(cluster, EXCLUSIVE))
-
-
-def moment(text):
-    return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
 
 def restart_controller(cluster):
@@ -228,6 +225,66 @@ def reports_that_are_not_the_nodes_own_newest_are_refused(cluster):
     return note
 
 
+def read_metrics(cluster, token, scheme="https"):
+    """Reads /metrics from inside the cluster's network; returns the code and the answer."""
+    address = cluster.controller_pod()["status"]["podIP"]
+    header = ["-H", f"Authorization: Bearer {token}"] if token else []
+    answer, _, code = cluster.enter(
+        "--node", "1", "curl", "-sSk", "-m", "5", *header, "-w", "\\n%{http_code}",
+        f"{scheme}://{address}:8444/metrics", check=False).rpartition("\n")
+    return int(code or 0), answer
+
+
+@tests.promise
+def metrics_are_read_by_who_may_and_by_nobody_else(cluster):
+    def token_of(account):
+        return cluster.kubectl(*NAMESPACE, "create", "token", account).strip()
+    reader = token_of("metrics-reader")
+    answers = {
+        "no token": (401, read_metrics(cluster, None)),
+        "not a token": (401, read_metrics(cluster, "e30.e30.e30")),
+        "an agent's token": (401, read_metrics(cluster, agent_token(cluster, SLICED))),
+        "without the right": (403, read_metrics(cluster, token_of("gpu-attribution-agent"))),
+        "in clear": (0, read_metrics(cluster, reader, "http")),
+        "with the right": (200, read_metrics(cluster, reader)),
+    }
+    note = "\n".join(f"{what}: {code} {text.strip().splitlines()[:1]}"
+                     for what, (_, (code, text)) in answers.items())
+    for want, (code, text) in answers.values():
+        assert code == want and (code == 200) == ("gpuattribution_" in text), note
+    assert "gpuattribution_" not in cluster.probe("/metrics"), "the probes' port shows metrics"
+    return note
+
+
+@tests.promise
+def a_rollout_of_a_broken_agent_stops_by_itself(cluster):
+    def agents():
+        return cluster.get("pods", *NAMESPACE, "-l",
+                           "app.kubernetes.io/name=gpu-attribution-agent")["items"]
+
+    def is_ready(pod):
+        return any(c["type"] == "Ready" and c["status"] == "True"
+                   for c in pod["status"].get("conditions", []))
+    cluster.rollout(AGENT)
+    before = {pod["metadata"]["uid"] for pod in agents()}
+    cluster.kubectl(*NAMESPACE, "set", "env", AGENT, "GPU_ATTRIBUTION_TOKEN_FILE=/nowhere/token")
+    try:
+        broken = wait_for("a new agent that runs", lambda: [
+            pod for pod in agents() if pod["metadata"]["uid"] not in before
+            and pod["status"].get("phase") == "Running"])[0]["metadata"]["name"]
+        said = wait_for("the probe's word", lambda: [
+            event["message"] for event in cluster.get("events", *NAMESPACE)["items"]
+            if event["involvedObject"]["name"] == broken and event["reason"] == "Unhealthy"])
+        now = agents()
+        kept = [pod for pod in now if pod["metadata"]["uid"] in before and is_ready(pod)]
+        assert len(kept) == len(before) - 1, [pod["metadata"]["name"] for pod in kept]
+        assert not any(is_ready(pod) for pod in now if pod["metadata"]["name"] == broken)
+    finally:
+        cluster.kubectl(*NAMESPACE, "set", "env", AGENT, "GPU_ATTRIBUTION_TOKEN_FILE-")
+        cluster.rollout(AGENT)
+    return said[0]
+
+
 @tests.promise
 def the_agent_may_do_nothing_at_the_api_server_and_asks_for_nothing(cluster):
     user = "system:serviceaccount:gpu-attribution:gpu-attribution-agent"
@@ -281,7 +338,7 @@ def a_restart_of_the_controller_writes_nothing(cluster):
     restart_controller(cluster)
 
     def both_report():
-        return "gpuattribution_reporting_nodes 2\n" in cluster.probe("/metrics")
+        return "gpuattribution_reporting_nodes 2\n" in cluster.metrics()
     wait_for("reports of both nodes", both_report)
     cluster.wait_reports(4)
     writes = writes_since(cluster, since)
@@ -309,24 +366,26 @@ def sixty_heartbeats_write_nothing(cluster):
 def a_silent_agent_is_said_its_tenants_stay_and_deleted_pods_still_leave(cluster):
     shorten_heartbeats(cluster)
     stays = cluster.create_tenant("stays", EXCLUSIVE)
-    leaves = cluster.create_tenant("leaves", SLICED)
-    patch = '{"spec":{"template":{"spec":{"nodeSelector":{"nobody":%s}}}}}'
-    cluster.kubectl(*NAMESPACE, "patch", AGENT, "-p", patch % '"here"')
+    leaves = cluster.create_tenant("leaves", EXCLUSIVE)
+    theirs, others = set(devices_of(cluster, EXCLUSIVE)), set(devices_of(cluster, SLICED))
+    wait_for("all Healthy", lambda: selected(cluster, "status.health.state=Healthy") == theirs | others)
+    patch = '{"spec":{"template":{"spec":{"nodeSelector":{"kubernetes.io/hostname":%s}}}}}'
+    cluster.kubectl(*NAMESPACE, "patch", AGENT, "-p", patch % f'"{SLICED}"')
     try:
         def silent():
-            found = [cluster.condition(i, "ReportFresh") for i in cluster.attributions().values()
-                     if cluster.condition(i, "ReportFresh")["status"] == "False" and
-                     cluster.condition(i, "Ready")["status"] == "Unknown"]
-            return found if len(found) == len(cluster.attributions()) else None
-        conditions = wait_for("ReportFresh=False everywhere", silent)
-        shown = {uid for uid, _ in cluster.tenants()}
-        assert shown == {stays, leaves}, shown
-        # Nobody takes a GPU of which nobody has heard for a healthy one.
+            return theirs == {n for n, item in cluster.attributions().items()
+                              if cluster.condition(item, "ReportFresh")["status"] == "False" and
+                              cluster.condition(item, "Ready")["status"] == "Unknown"}
+        wait_for("ReportFresh=False on all of the node's", silent)
+        assert {stays, leaves} == {uid for uid, _ in cluster.tenants()}, cluster.tenants()
+        # Nobody takes a GPU of which nobody has heard for a healthy one, nor for an idle one.
+        for name in theirs:
+            wait_health(cluster, name, "Unknown", "ReportStale", reasons=[])
+            wait_activity(cluster, name, "Unknown", "ReportStale")
         table = cluster.kubectl("get", "gpuattributions")
-        for selector, wanted in (("status.health.state=Healthy", 0),
-                                 ("status.reportState=Stale", len(conditions))):
-            found = cluster.get("gpuattributions", "--field-selector", selector)["items"]
-            assert len(found) == wanted, (selector, found)
+        assert selected(cluster, "status.health.state=Healthy") == others, table
+        assert selected(cluster, "status.reportState=Stale") == theirs, table
+        condition = cluster.condition(cluster.attributions()[min(theirs)], "ReportFresh")
         cluster.delete_pod("leaves")
         cluster.wait_gone(leaves)
         assert {uid for uid, _ in cluster.tenants()} == {stays}
@@ -334,8 +393,10 @@ def a_silent_agent_is_said_its_tenants_stay_and_deleted_pods_still_leave(cluster
         cluster.kubectl(*NAMESPACE, "patch", AGENT, "-p", patch % "null")
         cluster.rollout(AGENT)
     wait_for("ReportFresh=True again", lambda: all_fresh(cluster))
+    for name in theirs:  # until the new agent's window is full
+        wait_activity(cluster, name, "Unknown", "SamplesMissing")
     assert {uid for uid, _ in cluster.tenants()} == {stays}
-    return f"{conditions[0]['reason']}: {conditions[0]['message']}\n{table}"
+    return f"{condition['reason']}: {condition['message']}\n{table}"
 
 
 @tests.promise
@@ -428,6 +489,26 @@ def driver_tells(cluster, node, devices):
 
 def health_of(cluster, name):
     return cluster.attributions()[name]["status"]["health"]
+
+
+def wait_health(cluster, name, state, reason, reasons=None):
+    """Waits until the device is in that state, and the condition Healthy gives that reason for it.
+    reasons: all there are; unless given, that one. Returns the health."""
+    def look():
+        item = cluster.attributions()[name]
+        health = item["status"]["health"]
+        condition = cluster.condition(item, "Healthy")
+        found = health["state"], condition["reason"], health.get("reasons", [])
+        if found != (state, reason, [reason] if reasons is None else reasons):
+            raise Failed(f"{name}: {found}")
+        return health
+    return wait_for(f"{state}, {reason}", look, timeout=90)
+
+
+def selected(cluster, selector):
+    """The names of the objects that the API server finds by these fields."""
+    items = cluster.get("gpuattributions", "--field-selector", selector)["items"]
+    return {item["metadata"]["name"] for item in items}
 
 
 @tests.promise
@@ -526,6 +607,29 @@ def what_the_driver_tells_of_a_device_is_its_health_until_it_tells_otherwise(clu
     return f"told after {min(took):.1f} to {max(took):.1f} s"
 
 
+# All that a device file must say of a device, and what the device plugin reads besides.
+BARE = ("uuid", "name", "minor", "pciBusID", "memoryMiB", "computeMode", "computeCapability", "mig")
+
+
+@tests.promise
+def a_device_of_which_nothing_can_be_read_is_unknown_and_says_why(cluster):
+    whole = driver_devices(cluster, EXCLUSIVE)
+    first, *others = whole["devices"]
+    name = first["uuid"].lower()
+    bare = {key: first[key] for key in BARE if key in first}
+    bare["errors"] = {"nvmlDeviceRegisterEvents": 3}  # nor can its errors be watched
+    with driver_tells(cluster, EXCLUSIVE, {**whole, "devices": [bare, *others]}), \
+            agents_with(cluster, SHORT_WINDOWS):
+        wait_health(cluster, name, "Unknown", "HealthUnread")
+        wait_activity(cluster, name, "Unknown", "NotMeasured")
+        for other in others:  # that can be read
+            wait_health(cluster, other["uuid"].lower(), "Healthy", "NothingFound", reasons=[])
+        with driver_tells(cluster, EXCLUSIVE, {**whole, "errors": {"nvmlDeviceGetCount_v2": 999}}):
+            wait_health(cluster, name, "Unknown", "NVMLUnavailable")
+        with driver_tells(cluster, EXCLUSIVE, whole):
+            wait_health(cluster, name, "Healthy", "NothingFound", reasons=[])
+
+
 APPLICATION_XIDS = (13, 31, 43, 45, 68)  # which the device plugin disregards, too
 
 
@@ -573,6 +677,9 @@ class Errors:
         self.cluster.ctl("devices", EXCLUSIVE, self.path)
 
     def raise_xid(self, code):
+        # NVML tells an error only to who watches the device already.
+        wait_for("an agent that watches for errors",
+                 lambda: health_of(self.cluster, self.name).get("eventsSince"))
         uuid = next(d["uuid"] for d in self.whole["devices"] if d["uuid"].lower() == self.name)
         # Whatever other promises told before: an event is told once for its number.
         number = 1 + max((e["sequence"] for e in self.events), default=int(time.time()))
@@ -583,8 +690,60 @@ class Errors:
         def look():
             health = health_of(self.cluster, self.name)
             its = [r for r in health.get("reasons", []) if r not in ("PluginUnhealthy", "NotAdvertised")]
-            return health if its == list(reasons) else None
+            if its != list(reasons):
+                raise Failed(f"{health}")
+            return health
         return wait_for(f"the reasons {reasons}", look, timeout=timeout)
+
+
+def events_of(cluster, since, namespace, kind, name):
+    """The Kubernetes Events about it, by reason, as `kubectl events --for` shows them."""
+    found = json.loads(cluster.kubectl("events", "-n", namespace, "--for", f"{kind}/{name}", "-o", "json"))
+    return [event["reason"] for event in found["items"]
+            if event["reportingComponent"] == "gpuattribution.dev/controller"
+            and moment(event["eventTime"]) >= since]
+
+
+@tests.promise
+def an_xid_error_is_one_event_on_the_object_and_one_on_the_pod_and_none_after_a_restart(cluster):
+    shorten_heartbeats(cluster)
+    restart_controller(cluster)  # a type is told once in ten minutes, and others may have told it
+    uid = cluster.create_tenant("told", EXCLUSIVE)
+    name = next(n for n, i in cluster.attributions().items() if uid in uids_of(i))
+    started = datetime.fromisoformat(cluster.pod("told")["status"]["startTime"])
+    wait_for("the next second", lambda: time.time() > started.timestamp() + 1)
+    whole, since = driver_devices(cluster, EXCLUSIVE), time.time()
+    errors = Errors(cluster, whole, name)
+
+    def told():
+        of_object = events_of(cluster, since, "default", "gpuattribution", name)
+        of_pod = events_of(cluster, since, "default", "pod", "told")
+        return (of_object, of_pod) if "XIDError" in of_object and of_pod else None
+    with driver_tells(cluster, EXCLUSIVE, whole):
+        errors.raise_xid(79)
+        errors.tell()
+        of_object, of_pod = wait_for("the Events", told)
+        # The device plugin's opinion, GPUDegraded, may have been there before.
+        assert [of_object.count(r) for r in ("GPUUnhealthy", "XIDError")] == [1, 1], of_object
+        assert of_pod == ["XIDError"], of_pod
+        described = cluster.kubectl("describe", "gpuattribution", name)
+        assert "XIDError" in described[described.rindex("Events:"):], described
+        shown = cluster.kubectl("events", "--for", f"gpuattribution/{name}") + \
+            cluster.kubectl("events", "--for", "pod/told")
+        assert "was on" in shown and "caus" not in shown, shown
+        n_requests = len(cluster.audit())
+        restart_controller(cluster)
+        cluster.wait_reports(6)
+        posted = cluster.requests_of(CONTROLLER_USER, n_requests, WRITES, "events")
+        of_object, of_pod = told()
+        assert not posted and of_pod == ["XIDError"] and of_object.count("XIDError") == 1, posted
+        errors.tell(lost=True)  # it answers again after that, as after a reboot
+        errors.wait_reasons("XID79", "GPULost")
+    errors.wait_reasons()
+    cluster.ctl("restart", f"{EXCLUSIVE}/device-plugin")
+    wait_for("its recovery", lambda: "GPURecovered" in events_of(
+        cluster, since, "default", "gpuattribution", name))
+    return shown
 
 
 @tests.promise
@@ -600,17 +759,23 @@ def a_reset_settles_the_errors_that_asked_for_one_and_no_other(cluster):
     errors = Errors(cluster, whole, name)
     counted = {"ecc": {"current": True, "pending": True, "corrected": 7, "uncorrected": 0}}
     with driver_tells(cluster, EXCLUSIVE, whole):
+        errors.raise_xid(48)
+        errors.tell(**counted)
+        health = errors.wait_reasons("XID48")
+        assert (health["state"], health["recoveryAction"]) == ("Degraded", "None"), health
         for code in (94, 95):
             errors.raise_xid(code)
         errors.tell(**counted)
-        health = errors.wait_reasons("XID95")
+        health = errors.wait_reasons("XID95", "XID48")
         assert (health["state"], health["recoveryAction"]) == ("Unhealthy", "Reset"), health
         told = {e["xid"]: e for e in health["events"][:len(health["events"]) - known]}
-        assert {n: e["class"] for n, e in told.items()} == {94: "Application", 95: "NeedsReset"}, told
+        assert {n: e["class"] for n, e in told.items()} == {
+            48: "LookCloser", 94: "Application", 95: "NeedsReset"}, told
         assert all(e["action"] for e in told.values()), told
         assert {t["podName"] for e in told.values() for t in e["tenants"]} == {"hit"}, told
-        wait_for("the plugin's opinion in the status of the pod", lambda: "PluginUnhealthy" in
-                 health_of(cluster, name)["reasons"])
+        # The plugin's opinion is in the status of the pod; whether it offers the device, in its books.
+        for opinion in ("PluginUnhealthy", "NotAdvertised"):
+            wait_for(opinion, lambda word=opinion: word in health_of(cluster, name)["reasons"])
         time.sleep(SAMPLES)  # the counter was read more than once before it fell
         assert health_of(cluster, name)["state"] == "Unhealthy", "time alone settles nothing"
         start = time.monotonic()
@@ -657,28 +822,34 @@ def nvlinks_that_go_down_degrade_a_device_until_they_are_up(cluster):
 
 
 def use_device(cluster, node, name, percent):
-    """The device computes to that extent, under the lock that the stand-ins of the driver take."""
-    folder = os.path.join(cluster.ctl("state", node).strip(), "gpu")
-    path = os.path.join(folder, "devices.json")
-    with open(os.path.join(folder, "devices.lock"), "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        with open(path, encoding="utf-8") as file:
-            told = json.load(file)
-        device = next(d for d in told["devices"] if d["uuid"].lower() == name)
+    """The device computes to that extent."""
+    def change(world):
+        device = next(d for d in world["devices"] if d["uuid"].lower() == name)
         device["utilization"] = {"gpu": percent, "memory": 0}
-        with open(path + ".new", "w", encoding="utf-8") as file:
-            json.dump(told, file)
-        os.chmod(path + ".new", 0o644)
-        os.replace(path + ".new", path)
+    change_world(cluster, node, change)
+
+
+def column(table, title):
+    """What a table that kubectl printed has under that title, in its first row."""
+    header, first = table.splitlines()[:2]
+    at = header.index(title)
+    following = header[at + len(title):]
+    width = len(title) + len(following) - len(following.lstrip())
+    return first[at:at + width].strip()
 
 
 def activity_of(cluster, name):
     return cluster.attributions()[name]["status"]["activity"]
 
 
-def wait_activity(cluster, name, state):
-    return wait_for(state, lambda: next(
-        (a for a in [activity_of(cluster, name)] if a["state"] == state), None), timeout=90)
+def wait_activity(cluster, name, state, reason=None):
+    """Waits until the device is in that state, for that reason; returns its activity."""
+    def look():
+        activity = activity_of(cluster, name)
+        if (activity["state"], activity.get("reason")) != (state, reason):
+            raise Failed(f"{name}: {activity}")
+        return activity
+    return wait_for(f"{state} {reason or ''}", look, timeout=90)
 
 
 @tests.promise
@@ -688,11 +859,14 @@ def a_gpu_that_is_held_and_not_used_is_idle_with_one_write_and_active_with_anoth
         name = next(n for n, i in cluster.attributions().items()
                     if uid in [t["podUID"] for t in i["status"].get("tenants", [])])
         use_device(cluster, EXCLUSIVE, name, 0)
+        cluster.kubectl("delete", "gpuattribution", name)  # what was known of it before
+        wait_activity(cluster, name, "Unknown", "Settling")
         idle = wait_activity(cluster, name, "Idle")
         assert idle["scope"] == "Device" and idle["evidence"] == ["NVMLUtilization"], idle
         selector = ("--field-selector", "status.activity.state=Idle,status.tenantCount!=0")
         held = cluster.kubectl("get", "gpuattributions", *selector)
         assert [line.split()[0] for line in held.splitlines()[1:]] == [name], held
+        assert re.fullmatch(r"[2-9]\ds", column(held, "IDLE")), held
         since = len(cluster.audit())
 
         def n_writes():
@@ -710,6 +884,7 @@ def a_gpu_that_is_held_and_not_used_is_idle_with_one_write_and_active_with_anoth
         active = wait_activity(cluster, name, "Active")
         took = time.monotonic() - start
         assert "idleSince" not in active and n_writes() == 1, active
+        assert column(cluster.kubectl("get", "gpuattribution", name), "IDLE") == ""
         work(range(5, 100, 7))
         assert n_writes() == 1 and activity_of(cluster, name) == active, activity_of(cluster, name)
         use_device(cluster, EXCLUSIVE, name, 0)
@@ -767,39 +942,63 @@ def agent_restarts(cluster, node):
                 if pod["spec"]["nodeName"] == node)
 
 
+# Ten minutes as shipped are 120 deadlines of 5 s, and three times the 3 min after which reports are
+# stale. Here a deadline takes 0.5 s and reports are stale after 10 s (SHORT_HEARTBEAT). Not shortened
+# are the 60 s after which the process is replaced that called the driver.
+SHORT_DEADLINE = {"GPU_ATTRIBUTION_NVML_TIMEOUT": "500ms"}
+HANGS_FOR = 66
+
+
+def driver_caller(cluster, node):
+    """The agent's process, and the ones that it has call the driver."""
+    pid = cluster.pid_of(cluster.get("pod", cluster.agent_pod(node), *NAMESPACE))
+    with open(f"/proc/{pid}/status", encoding="utf-8") as file:
+        parent = next(int(line.split()[1]) for line in file if line.startswith("PPid:"))
+    with open(f"/proc/{parent}/comm", encoding="utf-8") as file:
+        pid = parent if file.read().startswith("gpu-attribution") else pid
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
+        return pid, [int(child) for child in file.read().split()]
+
+
 @tests.promise
+@with_agents(SHORT_DEADLINE)
 def while_nvml_hangs_its_node_is_attributed_and_says_so_until_it_answers(cluster):
     shorten_heartbeats(cluster)
     uid = cluster.create_tenant("patient", EXCLUSIVE)
     name = next(n for n, i in cluster.attributions().items() if uid in uids_of(i))
     whole = driver_devices(cluster, EXCLUSIVE)
+    agent, before = driver_caller(cluster, EXCLUSIVE)
     stale = []
 
-    def hangs(still):
+    def hangs():
         stale.extend(() if all_fresh(cluster) else ["stale"])
         health = health_of(cluster, name)
-        return (health["state"] == "Unknown" and "NVMLHangs" in health["reasons"]) == still
+        return health["state"] == "Unknown" and health["reasons"] == ["NVMLHangs"]
     # A call that nobody on the node makes but the agent.
     call = {"nvmlDeviceGetRetiredPagesPendingStatus": "UntilChanged"}
     with Watch(cluster) as watch:
         with driver_tells(cluster, EXCLUSIVE, {**whole, "hangs": call}):
             start = time.monotonic()
-            wait_for("NVMLHangs", lambda: hangs(True))
+            wait_for("NVMLHangs", hangs)
             noticed = time.monotonic() - start
-            start = time.monotonic()
             newcomer = cluster.create_tenant("newcomer", EXCLUSIVE)
-            took = time.monotonic() - start
-            # Longer than until reports would be stale.
-            end = time.monotonic() + 30
-            wait_for("30 s of it", lambda: hangs(True) and time.monotonic() > end)
+            took = time.monotonic() - start - noticed
+            while time.monotonic() < start + noticed + HANGS_FOR:
+                assert hangs(), health_of(cluster, name)
+                time.sleep(0.2)
+            assert set(driver_caller(cluster, EXCLUSIVE)[1]).isdisjoint(before), "nothing is replaced"
         start = time.monotonic()
-        wait_for("its recovery", lambda: hangs(False) and health_of(cluster, name)["state"] == "Healthy",
-                 timeout=120)
+        wait_health(cluster, name, "Healthy", "NothingFound", reasons=[])
         recovered = time.monotonic() - start
-        watch.close()
+        events = watch.close()
     watch.assert_never_lost({uid, newcomer})
     assert not stale, "reports stopped"
-    assert agent_restarts(cluster, EXCLUSIVE) == 0
+    after = driver_caller(cluster, EXCLUSIVE)
+    assert agent_restarts(cluster, EXCLUSIVE) == 0 and after[0] == agent and len(after[1]) == 1, after
+    states = [item["status"]["health"]["state"] for _, _, item in events
+              if item["metadata"]["name"] == name]
+    turns = [b for a, b in zip(states, states[1:]) if a != b]
+    assert turns == ["Unknown", "Healthy"], turns  # said once, however often it is tried
     return (f"told after {noticed:.1f} s, a pod came and was shown within {took:.1f} s, "
             f"well after {recovered:.1f} s")
 
@@ -840,12 +1039,13 @@ def a_static_pod_is_shown_under_the_uid_that_the_api_server_gave_it(cluster):
 
 
 def relists(cluster, since):
-    """Lists of the controller that were answered with one, by resource."""
+    """Lists of the controller that were answered with one, by resource, and name where one is asked for."""
     lists = {}
     for event in cluster.requests_of(CONTROLLER_USER, since, ("list",)):
         if event.get("responseStatus", {}).get("code") == 200:
-            resource = event["objectRef"]["resource"]
-            lists[resource] = lists.get(resource, 0) + 1
+            ref = event["objectRef"]
+            asked = "/".join(filter(None, (ref["resource"], ref.get("name"))))
+            lists[asked] = lists.get(asked, 0) + 1
     return lists
 
 
@@ -993,7 +1193,7 @@ def conditions_of_others_stay_and_new_words_are_accepted(cluster):
 
 
 def writes(cluster):
-    return [line for line in cluster.probe("/metrics").splitlines()
+    return [line for line in cluster.metrics().splitlines()
             if line.startswith("gpuattribution_writes_total")]
 
 
@@ -1152,9 +1352,9 @@ def granted(cluster):
 
 
 @tests.promise
-def the_controller_needs_its_six_rules_and_no_more(cluster):
+def the_controller_needs_its_nine_rules_and_no_more(cluster):
     rights, n_rules = granted(cluster)
-    assert n_rules <= 6 and not any("*" in right for right in rights), rights
+    assert n_rules <= 9 and not any("*" in right for right in rights), rights
     used, refused = set(), set()
     for event in cluster.requests_of(CONTROLLER_USER, 0):
         ref = event.get("objectRef")
@@ -1170,7 +1370,8 @@ def the_controller_needs_its_six_rules_and_no_more(cluster):
     assert used <= rights, used - rights
     resources = {(group, resource) for group, resource, _ in rights}
     unused = resources - {(group, resource) for group, resource, _ in used} - \
-        {("nvidia.com", "pods"), ("nvidia.com", "nodes"), ("", "clusterpolicies")}
+        {("nvidia.com", "pods"), ("nvidia.com", "nodes"), ("", "clusterpolicies"),
+         ("", "gpuclusters"), ("nvidia.com", "gpuclusters")}  # of a kind that is not installed
     assert not unused, unused
     return f"{len(used)} rights used of {n_rules} rules"
 

@@ -179,7 +179,7 @@ class Pod:
             for c in self.item["status"].get("containerStatuses", []))
 
 
-State = collections.namedtuple("State", "at name ready tenants")
+State = collections.namedtuple("State", "at name ready tenants why")
 Tenant = collections.namedtuple("Tenant", "uid container partitions confidence phase")
 
 
@@ -259,9 +259,9 @@ class History:
         status = (item or {}).get("status", {})
         tenants = [Tenant(t["podUID"], t["container"], frozenset(t.get("partitions", [])),
                           t["confidence"], t["phase"]) for t in status.get("tenants", [])]
-        ready = next((c["status"] for c in status.get("conditions", []) if c["type"] == "Ready"),
-                     None)
-        state = State(time.time(), key.rpartition("/")[2], ready, tenants)
+        ready = next((c for c in status.get("conditions", []) if c["type"] == "Ready"), {})
+        state = State(time.time(), key.rpartition("/")[2], ready.get("status"), tenants,
+                      f'{ready.get("reason")}: {ready.get("message")}')
         with self.lock:
             self.states.append(state)
             self.shown[state.name] = state
@@ -904,8 +904,13 @@ class Life:
                 return why
             time.sleep(0.3)
 
+    def with_reason(self, what):
+        """What is wrong; of an object that is not ready also why, which may have changed meanwhile."""
+        state = self.history.shown.get(what.partition(": ")[0])
+        return f"{what} ({state.why})" if state else what
+
     def rested(self, wrong, longest):
-        n = len(self.truth())
+        n, wrong = len(self.truth()), [self.with_reason(what) for what in wrong]
         self.say(f"at rest, {n} tenants; wrong for {longest:.2f} s at most; "
                  f"{'; '.join(wrong) or 'now right'}")
         self.rests.append(Rest(time.time(), longest, wrong, n))

@@ -307,7 +307,7 @@ def without_the_right_to_read_claims_the_controller_works_and_says_what_it_lacks
         said = [line for line in cluster.probe("/readyz?verbose").splitlines()
                 if line.startswith("[+]resource")]
         assert len(said) == 2 and all("may not list resource" in line for line in said), said
-        metrics = cluster.probe("/metrics")
+        metrics = cluster.metrics()
         for resource in ("resourceclaims", "resourceslices"):
             assert f'gpuattribution_watch_synced{{resource="{resource}"}} 0' in metrics, metrics
         prepare(cluster)

@@ -100,6 +100,46 @@ def a_pod_is_shown_with_the_gpu_that_the_kubelet_gave_it(cluster):
     return shown
 
 
+TENANT = ("--as", "jane")
+
+
+@contextlib.contextmanager
+def tenant_of(cluster, namespace):
+    """A user who may view that namespace, and nothing of the cluster."""
+    name = ("tenant", "-n", namespace)
+    cluster.kubectl("create", "rolebinding", *name, "--clusterrole", "view", "--user", "jane")
+    try:
+        yield
+    finally:
+        cluster.kubectl("delete", "rolebinding", *name)
+
+
+@tests.promise
+def a_user_of_one_namespace_sees_the_gpus_of_its_pods(cluster):
+    uid = cluster.create_tenant("own", EXCLUSIVE)
+    cluster.create_tenant("share", SLICED)
+    held = {i["spec"]["uuid"] for i in cluster.attributions().values()
+            if uid in {t["podUID"] for t in i["status"].get("tenants", [])}}
+    with tenant_of(cluster, "default"):
+        Shown(cluster, *TENANT).expect(FAILED, None, "gpu-attribution-viewer")
+        shown = wait_for("the kubelet's word", lambda: one_where_all_is_known(cluster))
+        rows = {row["POD"]: row for row in shown.rows()}
+        if {rows["own"]["DEVICE"]} != held or "::" not in rows["share"]["DEVICE"]:
+            raise Failed(f"{shown}expected {held}")
+        if {row["WITNESS"] for row in rows.values()} != {"PodStatus"}:
+            raise Failed(f"{shown}")
+        Shown(cluster, "pod", "-n", "kube-system", *TENANT).expect(FAILED, None, "list pods")
+    return shown
+
+
+def one_where_all_is_known(cluster):
+    """Or nothing: the kubelet writes into the status a moment after the start."""
+    shown = Shown(cluster, "pod", "-n", "default", *TENANT)
+    if shown.status != FOUND or "gpu-attribution-viewer" not in shown.err:
+        raise Failed(str(shown))
+    return shown
+
+
 @tests.promise
 def pods_that_share_a_gpu_are_counted(cluster):
     for name in ("share-a", "share-b", "share-c", "share-d"):

@@ -27,11 +27,12 @@ promise() {
 
 has_no_wildcard() { ! "$kubectl" kustomize manifests/default | grep -nE '^ *- ["'\'']?\*["'\'']?$'; }
 
-# Six for the controller and one for viewers, over all roles; none for the agent.
-has_seven_rules() {
+# Nine for the controller, one for viewers and one for readers of metrics, over all roles; none for
+# the agent.
+has_eleven_rules() {
 	local rules
-	rules=$("$kubectl" kustomize manifests/default | grep -cE '^- apiGroups:')
-	[[ $rules -eq 7 ]] || { echo "$rules rules"; return 1; }
+	rules=$("$kubectl" kustomize manifests/default | grep -cE '^- (apiGroups|nonResourceURLs):')
+	[[ $rules -eq 11 ]] || { echo "$rules rules"; return 1; }
 }
 
 # Renders manifests/default with a component in an overlay, as the README says.
@@ -56,11 +57,51 @@ dcgm_adds_an_address_and_a_way() {
 	[[ $(render_with dcgm | grep -c "port: 8443$") -ge 1 ]]
 }
 
-echo 1..7
+# In the operator's namespace, to list and watch and nothing else.
+intent_adds_the_right_to_read_config_maps() {
+	local role
+	! grep -q configmaps manifests/install.yaml || { echo "default: configmaps"; return 1; }
+	role=$(render_with intent | grep -B6 -A4 '^  - configmaps$')
+	[[ $(grep -A2 '^  verbs:$' <<<"$role") == $'  verbs:\n  - list\n  - watch' ]] || { echo "$role"; return 1; }
+	[[ $(render_with intent | grep -c '^  namespace: gpu-operator$') -eq 2 ]]
+}
+
+# The Prometheus operator takes a rule or a PodMonitor only if it is as its definitions say.
+monitoring_fits_the_operator() {
+	hack/cluster/build monitoring >&2
+	"$kubectl" kustomize manifests/monitoring |
+		tests/lib/fits_definition.py "$(part_dir monitoring)"/*.yaml
+}
+
+# Nothing but the image is left to say.
+samples_build() {
+	local folder
+	"$kubectl" kustomize manifests/samples/taint-unhealthy | grep -q 'image: kubectl-and-jq$' || return 1
+	mkdir -p .build
+	folder=$(mktemp -d .build/overlay.XXXXXX)
+	printf '%s\n' "kind: Kustomization" "resources: [argocd-cm.yaml]" \
+		"components: [../../manifests/samples/argocd]" >"$folder/kustomization.yaml"
+	printf '%s\n' "apiVersion: v1" "kind: ConfigMap" "metadata: {name: argocd-cm, namespace: argocd}" \
+		"data: {url: here}" >"$folder/argocd-cm.yaml"
+	"$kubectl" kustomize "$folder" |
+		grep -q '^  resource.customizations.health.gpuattribution.dev_GPUAttribution: |$' || return 1
+	rm -r "$folder"
+}
+
+echo 1..11
 promise "install.yaml is what manifests/default says" hack/install-yaml --check
 promise "the local overlay builds" "$kubectl" kustomize manifests/local
 promise "the monitoring part builds" "$kubectl" kustomize manifests/monitoring
+promise "rules and PodMonitor are as the Prometheus operator defines them" monitoring_fits_the_operator
+promise "the samples build" samples_build
+if command -v npm >/dev/null; then
+	promise "the dashboard is as Grafana's schema has it" hack/check-dashboard
+else
+	number=$((number + 1))
+	printf "ok %d - the dashboard is as Grafana's schema has it # SKIP npm is not installed\n" "$number"
+fi
 promise "no role has a wildcard" has_no_wildcard
-promise "there are six rules for the controller and one for viewers" has_seven_rules
+promise "there are nine rules for the controller, one for viewers and one for readers of metrics" has_eleven_rules
 promise "the component for processes builds" render_with processes
 promise "the component for dcgm-exporter opens the agent's way to it, and the default does not" dcgm_adds_an_address_and_a_way
+promise "the component for intent gives a right in the operator's namespace, and the default does not" intent_adds_the_right_to_read_config_maps

@@ -11,7 +11,6 @@ it tries only the promises whose sentence contains them. Each promise makes what
 can be tried alone.
 """
 
-import fcntl
 import functools
 import json
 import os
@@ -19,10 +18,12 @@ import re
 import shlex
 import subprocess
 import sys
+import time
 
 import modes
 from cluster import (CONTROLLER_USER, ROOT, WITNESSES, WRITES, Cluster, Failed, Tests, Watch,
                      uids_of, wait_for)
+from illness import Patient, accused, change_world
 from sharing import Sharing
 
 MPS, SLICED = "node-1", "node-2"
@@ -95,17 +96,8 @@ def device_of(cluster, node):
 
 
 def change_device(cluster, node, change):
-    """Alters the only device of a node, under the lock that the stand-ins of the driver take."""
-    path = device_file(cluster, node)
-    with open(os.path.join(os.path.dirname(path), "devices.lock"), "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        with open(path, encoding="utf-8") as file:
-            world = json.load(file)
-        change(world["devices"][0])
-        with open(path + ".new", "w", encoding="utf-8") as file:
-            json.dump(world, file)
-        os.chmod(path + ".new", 0o644)
-        os.replace(path + ".new", path)
+    """Alters the only device of a node."""
+    change_world(cluster, node, lambda world: change(world["devices"][0]))
 
 
 # Asks NVML itself, as any program on the node would.
@@ -325,7 +317,7 @@ def counted(cluster):
     address = Shell.addresses.setdefault(cluster.name, None) or \
         cluster.controller_pod()["status"]["podIP"]
     Shell.addresses[cluster.name] = None  # unless it answers
-    text = on_node(cluster, MPS, f"curl -sS -m 5 http://{address}:8081/metrics")
+    text = on_node(cluster, MPS, shlex.join(cluster.metrics_command(address)))
     Shell.addresses[cluster.name] = address
     return (sum(int(n) for n in re.findall(
         r'^gpuattribution_reports_total\{.*"(?:accepted|unchanged)"\} (\d+)', text, re.M)),
@@ -485,6 +477,39 @@ def a_restart_of_the_mps_daemon_ends_its_clients_and_no_tenancy(cluster):
     assert modes == {"MPS"}, modes
     assert uids_of({"status": status_of(cluster, MPS)}) == uids
     return f"{note}, in each of {len(watch.events)} states"
+
+
+@tests.promise
+def an_xid_error_under_mps_names_every_tenant_until_what_it_asks_for_is_done(cluster):
+    sample_often(cluster)
+    names = ["one", "two"]
+    create_clients(cluster, names)
+    gpu = Patient(cluster, MPS, device_of(cluster, MPS)["uuid"])
+    gpu.wait_alone(*names)
+    gpu.raise_xid(94)
+    event = gpu.wait_event(94)
+    assert event["class"] == "Application" and accused(event) == names, event
+    gpu.wait_reasons("Healthy")  # an application's error accuses no device
+    try:
+        gpu.raise_xid(95)
+        health = gpu.wait_reasons("Unhealthy", "XID95")
+        assert health["recoveryAction"] == "Reset", health
+        assert accused(gpu.wait_event(95)) == names, health
+        gpu.tell(attachment=int(time.time()))  # it was reset
+        gpu.wait_reasons("Healthy")
+        gpu.raise_xid(79)
+        health = gpu.wait_reasons("Unhealthy", "XID79")
+        assert health["recoveryAction"] == "Reboot", health
+        assert accused(gpu.wait_event(79)) == names, health
+        gpu.tell(lost=True)
+        gpu.wait_reasons("Unhealthy", "XID79", "GPULost")
+        assert accused(gpu.wait_event(79)) == names, "the list stays as it was"
+    finally:
+        gpu.tell(lost=False)
+        gpu.wait_reasons("Healthy")
+        restart_plugin(cluster, MPS)
+    wait_for("its health", lambda: gpu.health()["state"] == "Healthy")
+    assert status_of(cluster, MPS)["tenantCount"] == len(names)
 
 
 @tests.promise

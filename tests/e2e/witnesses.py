@@ -69,8 +69,11 @@ def without_an_agent_the_status_of_pods_names_the_tenants_and_says_what_is_missi
         assert tenant["confidence"] == "Confirmed", tenant
         assert tenant["container"] == "main" and tenant["slots"] == 1, tenant
         assert item["status"]["nodeName"] == NODE, item
-        assert item["status"]["health"]["state"] == "Unknown", item
+        health, activity = item["status"]["health"], item["status"]["activity"]
+        assert (health["state"], health["reasons"]) == ("Unknown", ["NoAgent"]), health
+        assert (activity["state"], activity["reason"]) == ("Unknown", "NoAgent"), activity
         found = reasons(cluster, item)
+        assert found["Healthy"] == ("Unknown", "NoAgent"), found
         assert found["ReportFresh"] == ("False", "NoAgent"), found
         assert found["Ready"] == ("Unknown", "NoAgent"), found
         assert found["Attributed"] == ("Unknown", "NoAgent"), found

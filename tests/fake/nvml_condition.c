@@ -25,6 +25,8 @@ NVML_EXPORT int nvmlDeviceGetNvLinkRemotePciInfo_v2(void *device, unsigned link,
 NVML_EXPORT int nvmlDeviceGetGpuFabricInfo(void *device, struct nvml_abi_fabric_info *ret_info);
 NVML_EXPORT int nvmlDeviceGetMaxPcieLinkWidth(void *device, unsigned *ret_width);
 NVML_EXPORT int nvmlDeviceGetCurrPcieLinkWidth(void *device, unsigned *ret_width);
+NVML_EXPORT int nvmlDeviceGetMaxPcieLinkGeneration(void *device, unsigned *ret_generation);
+NVML_EXPORT int nvmlDeviceGetCurrPcieLinkGeneration(void *device, unsigned *ret_generation);
 
 struct number_query {
 	const char *path;
@@ -225,4 +227,14 @@ int nvmlDeviceGetMaxPcieLinkWidth(void *device, unsigned *ret_width)
 int nvmlDeviceGetCurrPcieLinkWidth(void *device, unsigned *ret_width)
 {
 	return call_unsigned(__func__, device, "pcieLanes.active", ret_width);
+}
+
+int nvmlDeviceGetMaxPcieLinkGeneration(void *device, unsigned *ret_generation)
+{
+	return call_unsigned(__func__, device, "pcieGeneration.total", ret_generation);
+}
+
+int nvmlDeviceGetCurrPcieLinkGeneration(void *device, unsigned *ret_generation)
+{
+	return call_unsigned(__func__, device, "pcieGeneration.active", ret_generation);
 }

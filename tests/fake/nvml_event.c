@@ -5,15 +5,22 @@
  * the highest number in the file, so earlier events are not given. An event set notes the last
  * number it gave. So each event is given once, in order, to every set of every program.
  *
- * Waiting looks at the file every POLL_NS. No cheaper sign of a rename works on every file system
- * and leaves the waiter independent of who writes.
+ * Who waits sleeps until something changes in the file's folder, as the kernel tells by inotify, and
+ * looks at the file at the beginning and the end of each wait. Where inotify is used up, waiting looks
+ * at the file every POLL_NS.
  */
 
+#include <libgen.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "agent/nvml_abi.h"
 #include "nvml_call.h"
@@ -25,6 +32,8 @@ enum { REGISTRATIONS_MAX = 64 };
 #define NS_PER_MS INT64_C(1000000)
 #define NS_PER_S INT64_C(1000000000)
 #define POLL_NS (50 * NS_PER_MS)
+
+#define FOLDER_CHANGES (IN_MOVED_TO | IN_CLOSE_WRITE | IN_CREATE)
 
 #define SUPPORTED_EVENTS                                                       \
 	(NVML_ABI_EVENT_SINGLE_BIT_ECC | NVML_ABI_EVENT_DOUBLE_BIT_ECC |       \
@@ -42,6 +51,8 @@ struct event_set {
 	struct registration registrations[REGISTRATIONS_MAX];
 	size_t n_registrations;
 	int64_t given; /* number of the last event given */
+	bool has_tried; /* to watch the folder */
+	int folder;     /* inotify; -1: none */
 };
 
 NVML_EXPORT int nvmlDeviceGetSupportedEventTypes(void *device, unsigned long long *ret_mask);
@@ -70,7 +81,10 @@ static int give_set(const struct nvml_target *target, void *arg)
 
 	(void)target;
 	*ret_set = calloc(1, sizeof(**ret_set));
-	return *ret_set ? NVML_ABI_SUCCESS : NVML_ABI_MEMORY;
+	if (!*ret_set)
+		return NVML_ABI_MEMORY;
+	(*ret_set)->folder = -1;
+	return NVML_ABI_SUCCESS;
 }
 
 int nvmlEventSetCreate(struct event_set **ret_set)
@@ -80,8 +94,12 @@ int nvmlEventSetCreate(struct event_set **ret_set)
 
 int nvmlEventSetFree(struct event_set *set)
 {
+	if (!set)
+		return NVML_ABI_INVALID_ARGUMENT;
+	if (set->folder >= 0)
+		close(set->folder);
 	free(set);
-	return set ? NVML_ABI_SUCCESS : NVML_ABI_INVALID_ARGUMENT;
+	return NVML_ABI_SUCCESS;
 }
 
 static int64_t last_sequence(const json_t *world)
@@ -201,6 +219,42 @@ static void sleep_ns(int64_t ns)
 	nanosleep(&pause, NULL);
 }
 
+/* Once for each set, under the lock; a set that is only asked and never waits has no need of it. */
+static int watch_folder(const struct nvml_target *target, void *arg)
+{
+	const char *path = getenv("FAKE_NVML_FILE");
+	struct event_set *set = arg;
+	char folder[PATH_MAX];
+
+	(void)target;
+	if (set->has_tried || !path)
+		return NVML_ABI_SUCCESS;
+	set->has_tried = true;
+	snprintf(folder, sizeof(folder), "%s", path);
+	set->folder = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (set->folder >= 0 && inotify_add_watch(set->folder, dirname(folder), FOLDER_CHANGES) < 0) {
+		close(set->folder);
+		set->folder = -1;
+	}
+	return NVML_ABI_SUCCESS;
+}
+
+/* Until something changes in the folder, or the time is over. What was told of the folder is forgotten. */
+static void sleep_until_change(const struct event_set *set, int64_t left)
+{
+	char told[4096];
+	struct pollfd folder = {.fd = set->folder, .events = POLLIN};
+
+	if (set->folder < 0) {
+		sleep_ns(left < POLL_NS ? left : POLL_NS);
+		return;
+	}
+	if (poll(&folder, 1, (int)((left + NS_PER_MS - 1) / NS_PER_MS)) <= 0)
+		return;
+	while (read(set->folder, told, sizeof(told)) > 0)
+		;
+}
+
 /* An injected failure waits for one step too, or a caller that tries again would spin. */
 int nvmlEventSetWait_v2(struct event_set *set, struct nvml_abi_event *ret_event,
 			unsigned timeout_ms)
@@ -210,14 +264,18 @@ int nvmlEventSetWait_v2(struct event_set *set, struct nvml_abi_event *ret_event,
 
 	if (!set || !ret_event)
 		return NVML_ABI_INVALID_ARGUMENT;
+	if (timeout_ms > 0)
+		nvml_call("", NVML_KIND_SYSTEM, NULL, watch_folder, set);
 	for (;;) {
 		int code = nvml_call(__func__, NVML_KIND_SYSTEM, NULL, next_event, &query);
 		int64_t left = deadline - now_ns();
 
 		if (code == NVML_ABI_SUCCESS || left <= 0)
 			return code;
-		sleep_ns(left < POLL_NS ? left : POLL_NS);
-		if (code != NVML_ABI_TIMEOUT)
+		if (code != NVML_ABI_TIMEOUT) {
+			sleep_ns(left < POLL_NS ? left : POLL_NS);
 			return code;
+		}
+		sleep_until_change(set, left);
 	}
 }

@@ -77,7 +77,7 @@ static const struct field retired_fields[] = {
 	{0},
 };
 
-/* NVLinks, or lanes of PCIe. */
+/* NVLinks, or lanes of PCIe, or its generation. */
 static const struct field links_fields[] = {
 	{"total", FIELD_NUMBER, true, NULL, NULL},
 	{"active", FIELD_NUMBER, true, NULL, NULL},
@@ -109,6 +109,7 @@ static const struct field mig_device_fields[] = {
 	{"memoryUsedMiB", FIELD_NUMBER, false, NULL, NULL},
 	{"multiprocessors", FIELD_NUMBER, false, NULL, NULL},
 	{"engines", FIELD_OBJECT, false, engine_fields, NULL},
+	{"graphicsUtilization", FIELD_NUMBER, false, NULL, NULL},
 	{"name", FIELD_TEXT, false, NULL, NULL},
 	{"errors", FIELD_ERRORS, false, NULL, NULL},
 	{"hangs", FIELD_HANGS, false, NULL, NULL},
@@ -150,6 +151,7 @@ static const struct field device_fields[] = {
 	{"nvlinks", FIELD_OBJECT, false, links_fields, NULL},
 	{"fabric", FIELD_WORD, false, NULL, nvml_names_fabric},
 	{"pcieLanes", FIELD_OBJECT, false, links_fields, NULL},
+	{"pcieGeneration", FIELD_OBJECT, false, links_fields, NULL},
 	{"mig", FIELD_OBJECT, false, mig_fields, NULL},
 	{"migDevices", FIELD_LIST, false, mig_device_fields, NULL},
 	{"processes", FIELD_LIST, false, process_fields, NULL},

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "wire/jmap.h"
+#include "wire/jmap_decode.h"
+#include "wire/jmap_encode.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

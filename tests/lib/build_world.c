@@ -152,6 +152,11 @@ void build_world_offer_nothing(struct build_world *world)
 	world->registered.device_ids.count = 0;
 }
 
+void build_world_lose_plugin(struct build_world *world)
+{
+	world->allocatable.device_ids.count = 0;
+}
+
 struct report_device *build_world_exclusive(struct build_world *world, unsigned n)
 {
 	build_world_offer(world, build_world_uuid(world, n));
@@ -303,11 +308,15 @@ const struct pod *build_world_pod(struct build_world *world, struct build_pod po
 			     text_or(pod.owner ? "Job" : "", ""), text_or(pod.owner, "")},
 		.state.phase = (uint8_t)(pod.phase ? pod.phase : POD_PHASE_RUNNING),
 		.state.deleting = pod.deleting,
-		.state.admission_failed = pod.admission_failed,
+		.state.admission_failed = pod.admission_failed || pod.was_refused,
 		.state.wants_gpu = !pod.wants_no_gpu,
 		.state.no_container_runs = is_terminal(pod.phase),
 		.state.system = pod.system,
 		.state.is_reservation = pod.reservation,
+		.state.operand = (uint8_t)pod.operand,
+		.state.is_ready = pod.is_ready,
+		.state.was_refused = pod.was_refused,
+		.gpu.created_at = pod.was_refused ? world->input.now_wall_ms : 0,
 		.gpu.started_at = pod.started_at ? pod.started_at
 			      : pod.is_unseen ? 0
 					      : BUILD_WORLD_NOW - 3600000,

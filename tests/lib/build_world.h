@@ -63,6 +63,9 @@ struct build_pod {
 	const char *kai_container; /* "": no annotation of KAI's says which container shares */
 	const char *kai_device; /* "": no annotation of KAI's reservation */
 	bool reservation;
+	enum pod_operand operand; /* none, which is the default; else of the GPU operator's */
+	bool is_ready;
+	bool was_refused;         /* for want of devices, now */
 	const char *claim; /* "": none; else the ResourceClaim that the container uses */
 	const char *second_claim; /* of the container too */
 };
@@ -129,6 +132,9 @@ struct report_device *build_world_shared(struct build_world *world, unsigned n, 
 struct report_device *build_world_cut(struct build_world *world, unsigned n, unsigned partitions);
 /* Takes everything off offer. */
 void build_world_offer_nothing(struct build_world *world);
+
+/* As when the plugin ends: the kubelet advertises nothing, and its checkpoint has what was registered. */
+void build_world_lose_plugin(struct build_world *world);
 
 /* Puts a pod into the API server, on the node; replaces the one of the same UID. */
 const struct pod *build_world_pod(struct build_world *world, struct build_pod pod);

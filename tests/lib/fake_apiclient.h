@@ -12,12 +12,13 @@
 #include "kube/apiclient.h"
 
 #define FAKE_APICLIENT_MAX 64
-#define FAKE_APICLIENT_MAX_REFLECTORS 8
+#define FAKE_APICLIENT_MAX_REFLECTORS 16
 
 struct apiclient_request {
 	char method[8];
 	char path[256];
 	const char *content_type;
+	bool is_aside;
 	char body[16384];
 	apiclient_answer_fn answer;
 	void *owner;
@@ -28,7 +29,7 @@ extern struct apiclient_request fake_requests[FAKE_APICLIENT_MAX];
 extern unsigned n_fake_requests; /* since the last reset */
 extern enum error_kind fake_apiclient_refusal; /* of every call to come; ERROR_NONE: none */
 
-/* What apiclient_run() was given; the test asks and feeds them. */
+/* What apiclient_run() was given; the test asks and feeds them. NULL: stopped. */
 extern struct reflector *fake_reflectors[FAKE_APICLIENT_MAX_REFLECTORS];
 extern unsigned n_fake_reflectors; /* since the last reset */
 

@@ -12,5 +12,8 @@
 
 #include "agent/nvml_process.h"
 
+/* How long after they were raised XID errors are told at the latest, in the loop's time. */
+#define FAKE_NVML_PROCESS_NOTICE_MS 1000u
+
 /* What comes of all requests from now on instead of an answer; an error of kind ERROR_NONE: answers. */
 void fake_nvml_process_fail(enum nvml_process_outcome outcome, const struct error *why);

@@ -57,6 +57,11 @@ void gpu_world_trouble(struct device_list *list)
 	read_devices(TESTS_FOLDER "/fake/trouble/gpus.json", list);
 }
 
+void gpu_world_drift(struct device_list *list)
+{
+	read_devices(TESTS_FOLDER "/fake/drift/gpus.json", list);
+}
+
 void gpu_world_pods(struct pod_list *pods)
 {
 	pod_list_init(pods);

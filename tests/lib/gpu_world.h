@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * gpu_world - the small fleets of tests/fake/world and tests/fake/trouble for tests of the kubectl
- * plugin, and the screens that they must give. GPU_WORLD_NOW is some minutes after the last thing that
+ * gpu_world - the small fleets of tests/fake/world, tests/fake/trouble and tests/fake/drift for tests
+ * of the kubectl plugin, and the screens that they must give. GPU_WORLD_NOW is some minutes after the last thing that
  * happened there.
  *
  * Threads: a test's own.
@@ -19,6 +19,8 @@
 void gpu_world_devices(struct device_list *list);
 /* The same of tests/fake/trouble, where devices fail or are idle. */
 void gpu_world_trouble(struct device_list *list);
+/* The same of tests/fake/drift, where what is there is not what is intended. */
+void gpu_world_drift(struct device_list *list);
 /* The UUIDs of the devices that were read last. */
 struct uuid_prefix *gpu_world_uuids(void);
 /* Reads all pods. */

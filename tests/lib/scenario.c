@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Each statement is one function, and one row of a table: here, or in scenario_pods.c. */
+/* Each statement is one function, and one row of a table: here, in scenario_pods.c or in scenario_intent.c. */
 
 #include "lib/scenario.h"
 
 #include <stdlib.h>
 
 #include "lib/scenario_expect.h"
+#include "lib/scenario_intent.h"
 #include "lib/scenario_pods.h"
 
 static struct build_world world;
@@ -66,6 +67,7 @@ static void do_old(struct scenario_line *line)
 {
 	int source = scenario_line_choose(line, scenario_line_take(line), sources);
 	source_of(source)->state = REPORT_SOURCE_ERROR;
+	source_of(source)->hangs = scenario_line_accept(line, "hangs");
 }
 
 static void do_restore(struct scenario_line *line)
@@ -77,6 +79,7 @@ static void do_restore(struct scenario_line *line)
 		return;
 	}
 	source_of(source)->state = REPORT_SOURCE_OK;
+	source_of(source)->hangs = false;
 	if (source == 0 && whole.pod_resources.items)
 		world.report.pod_resources = whole.pod_resources,
 		world.report.allocatable = whole.allocatable;
@@ -96,6 +99,11 @@ static void do_heartbeat(struct scenario_line *line)
 {
 	(void)line;
 	world.input.report_age_ms = 0;
+}
+
+static void do_boot(struct scenario_line *line)
+{
+	world.report.boot_id = view_from(scenario_line_text(line, scenario_line_take(line)));
 }
 
 static void do_age(struct scenario_line *line)
@@ -275,10 +283,11 @@ static void do_expect(struct scenario_line *line)
 static const struct scenario_statement statements[] = {
 	{"nvml", "nvml hides | shows | uncut | renumbers N", do_nvml},
 	{"lose", "lose list|checkpoint|nvml|report [TEXT]", do_lose},
-	{"old", "old list|checkpoint|nvml", do_old},
+	{"old", "old list|checkpoint|nvml [hangs]", do_old},
 	{"restore", "restore list|checkpoint|nvml|report", do_restore},
 	{"report", "report", do_report},
 	{"heartbeat", "heartbeat", do_heartbeat},
+	{"boot", "boot NAME", do_boot},
 	{"age", "age T", do_age},
 	{"listed", "listed T", do_listed},
 	{"restart", "restart", do_restart},
@@ -322,6 +331,8 @@ static const struct scenario_statement *find(struct scenario_line *line,
 static void run_statement(struct scenario_line *line)
 {
 	const struct scenario_statement *statement = find(line, scenario_pods);
+	if (!statement)
+		statement = find(line, scenario_intent);
 	if (!statement)
 		statement = find(line, statements);
 	if (!statement) {

@@ -62,13 +62,26 @@
  *	| process host gpuN        | a process of the host on the device                       |
  *	| process none             | no process is on any device                               |
  *
+ * What is intended:
+ *
+ *	| statement                  | effect                                                  |
+ *	|----------------------------|---------------------------------------------------------|
+ *	| policy [K]...              | there is a ClusterPolicy, of namespace gpu-operator     |
+ *	| policy none, policy unread | there is none; they cannot be read                      |
+ *	| config KEY SHARING[:N]     | its ConfigMap has that: none, time-slicing:N or mps:N   |
+ *	| config was KEY SHARING[:N] | it had that before                                      |
+ *	| config is unreadable       | it cannot be read; "is missing": there is none          |
+ *	| label KEY=[VALUE]          | a label of the node, without "nvidia.com/"              |
+ *	| capacity N                 | the node's allocatable of nvidia.com/gpu                |
+ *
  * What can be read, and what time passes:
  *
  *	| statement                | effect                                                    |
  *	|--------------------------|-----------------------------------------------------------|
  *	| lose W [TEXT], restore W | W cannot be read; can be read again                       |
- *	| old W                    | W cannot be read: the report has what it said last        |
+ *	| old W [hangs]            | W cannot be read: the report has what it said last        |
  *	| report, heartbeat        | a report with new content arrives; one that says the same |
+ *	| boot NAME                | the report is of that boot of the node                    |
  *	| listed T                 | the List was read again, T later than before              |
  *	| restart                  | the controller starts anew                                |
  *	| agentless                | no agent ever reported                                    |
@@ -100,6 +113,9 @@
  *	|         | second, init, cut, more, nogpu, system, hami, group, reservation, claim    |
  *	|         | kind (Init, Sidecar), state (Waiting, Running, Terminated)                 |
  *	|         | unseen: it has no state                                                    |
+ *	|         | operand (plugin, exporter, ...), ready, refused (for want of devices)       |
+ *	| a policy| plugin, exporter, gfd, mig, driver (on, off), name, namespace, state,      |
+ *	|         | version, config, default, strategy, unreadable                             |
  *	|         | status, status2: device IDs in its status, of the container and the second |
  *	|         | started: T after the List was read                                         |
  *	| a grant | device, name, partition, part, admin, share                                |

@@ -18,6 +18,8 @@ struct key {
 static const char *const pod_phases[] = {"Unknown",   "Pending", "Running",
 					 "Succeeded", "Failed",  NULL};
 static const char *const kinds[] = {"Main", "Init", "Sidecar", "Ephemeral", NULL};
+static const char *const operands[] = {"none", "driver", "toolkit",  "plugin", "mps",
+				       "gfd",  "dcgm",   "exporter", "mig",    NULL};
 static const char *const states[] = {"Unknown", "Waiting", "Running", "Terminated", NULL};
 
 #define POD(name) offsetof(struct build_pod, name)
@@ -44,6 +46,9 @@ static const struct key pod_keys[] = {
 	{"cut", POD(is_cut), FLAG, NULL},
 	{"more", POD(has_more), FLAG, NULL},
 	{"reservation", POD(reservation), FLAG, NULL},
+	{"operand", POD(operand), WORD, operands},
+	{"ready", POD(is_ready), FLAG, NULL},
+	{"refused", POD(was_refused), FLAG, NULL},
 	{"status", POD(told), UNITS, NULL},
 	{"status2", POD(told_of_second), UNITS, NULL},
 	{"started", POD(started_at), AFTER_LIST, NULL},
@@ -319,6 +324,8 @@ static void do_offer(struct scenario_line *line)
 	}
 	if (scenario_line_accept(line, "none"))
 		build_world_offer_nothing(line->world);
+	if (scenario_line_accept(line, "lost"))
+		build_world_lose_plugin(line->world);
 	while (scenario_line_has_more(line))
 		build_world_offer(line->world, scenario_line_unit(line, scenario_line_take(line)));
 }
@@ -334,7 +341,7 @@ static void do_slice(struct scenario_line *line)
 
 const struct scenario_statement scenario_pods[] = {
 	{"gpu", "gpu N [exclusive | shared N | mig N]", do_gpu},
-	{"offer", "offer U... | none | resource NAME", do_offer},
+	{"offer", "offer U... | none | lost | resource NAME", do_offer},
 	{"pod", "pod P [KEY[=VALUE]...]", do_pod},
 	{"run", "run P on U... [KEY[=VALUE]...]", do_run},
 	{"list", "list P[/C] [U...] | list none", do_list},

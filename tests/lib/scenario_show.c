@@ -171,6 +171,39 @@ static void show_node(const struct attribution_status *status, struct scenario_t
 	scenario_text_add(text, "%.*s", VIEW_ARG(status->node_name));
 }
 
+static void show_intent(const struct attribution_status *status, struct scenario_text *text)
+{
+	static const char *const states[] = {"Unset",    "InSync",    "Drifted",
+					     "Settling", "Unmanaged", "Unknown"};
+	scenario_text_add(text, "%s", states[status->intent.state]);
+}
+
+/* "PluginMissing", or "PluginMissing:1000" for one that was seen so many ms after the world began. */
+static void show_type(struct scenario_text *text, struct view type, int64_t start_time)
+{
+	scenario_text_add(text, "%s%.*s", text->len > 0 ? "," : "", VIEW_ARG(type));
+	if (start_time != BUILD_WORLD_NOW)
+		scenario_text_add(text, ":%lld", (long long)(start_time - BUILD_WORLD_NOW));
+}
+
+static void show_drifts(const struct attribution_status *status, struct scenario_text *text)
+{
+	for (uint32_t i = 0; i < status->intent.drifts.count; i++) {
+		const struct attribution_drift *drift =
+			ARRAY_AT(status->intent.drifts, struct attribution_drift, i);
+		show_type(text, drift->type, drift->start_time);
+	}
+}
+
+static void show_pending(const struct attribution_status *status, struct scenario_text *text)
+{
+	for (uint32_t i = 0; i < status->intent.pending.count; i++) {
+		const struct attribution_pending_drift *pending =
+			ARRAY_AT(status->intent.pending, struct attribution_pending_drift, i);
+		show_type(text, pending->type, pending->start_time);
+	}
+}
+
 static const struct {
 	const char *what;
 	show_fn *show;
@@ -189,6 +222,9 @@ static const struct {
 	{"health", show_health}, /* "Unhealthy REASON,REASON" */
 	{"scope", show_scope},   /* of activity */
 	{"device", show_device}, /* index, minor, model, PCI, MiB */
+	{"intent", show_intent},   /* its state */
+	{"drifts", show_drifts},   /* "PluginMissing,ConfigDead:1000": since when, in ms */
+	{"pending", show_pending}, /* likewise */
 	{"node", show_node},
 	{"report", show_report}, /* its state */
 };

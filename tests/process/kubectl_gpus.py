@@ -21,9 +21,12 @@ TESTS = os.path.realpath(os.path.join(os.path.dirname(__file__), ".."))
 FAKE = os.path.join(TESTS, "fake", "kubectl")
 WORLD = os.path.join(TESTS, "fake", "world")
 TROUBLE = os.path.join(TESTS, "fake", "trouble")
+DRIFT = os.path.join(TESTS, "fake", "drift")
 README = os.path.join(TESTS, "..", "src", "kubectl", "README.md")
 XIDS = os.path.join(TESTS, "..", "src", "assess", "xid.c")
 GPUS = "gpuattributions.gpuattribution.dev"
+CLAIMS = "resourceclaims.resource.k8s.io"
+SLICED = "GPU-3f1a0000-3437-2335-2fd8-a78c8502f87f"
 TRAIN = "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
 SHORT = TRAIN[:12]
 FOUND, NOT_FOUND, USAGE, FAILED = 0, 1, 2, 3
@@ -113,6 +116,49 @@ def pods_that_may_not_be_read_are_found_by_name():
         FOUND, SHORT, "by its name alone")
     Run("pod", "web-0", "-n", "ml", fault="forbidden-pods").expect(
         NOT_FOUND, None, "whether there is one is not known")
+
+
+@promise
+def who_may_read_no_gpuattributions_is_told_what_their_own_pods_say():
+    run = Run("pod", "train-0", "-n", "ml", fault="forbidden-gpus").expect(
+        FOUND, TRAIN, "The ClusterRole gpu-attribution-viewer, bound cluster-wide, adds them")
+    assert [call[1] for call in run.calls] == ["pods", GPUS], run.calls
+    run = Run("pod", "-n", "team", fault="forbidden-gpus").expect(
+        FAILED, "gpu.nvidia.com/gpu-a/gpu-1", "pod/old-0: asks for GPUs, and neither its status")
+    assert [call[1] for call in run.calls] == [GPUS, "pods", CLAIMS], run.calls
+    rows = [line.split() for line in run.out.splitlines()]
+    assert rows == [
+        ["POD", "CONTAINER", "DEVICE", "NODE", "RESOURCE", "HEALTH", "WITNESS"],
+        ["shared-0", "main", SLICED + "::3", "gpu-a", "nvidia.com/gpu", "Healthy", "PodStatus"],
+        ["shared-0", "main", SLICED + "::4", "gpu-a", "nvidia.com/gpu", "Unhealthy", "PodStatus"],
+        ["dra-0", "-", "gpu.nvidia.com/gpu-a/gpu-1", "gpu-a", "dra-0-gpu-x7k2p", "?", "ResourceClaim"],
+    ], rows
+    Run("pod", "shared-0", "nope", "-n", "team", fault="forbidden-gpus").expect(
+        NOT_FOUND, SLICED, 'pod/nope: not found in namespace "team"')
+    Run("pod", "web-1", "-n", "team", fault="forbidden-gpus").expect(
+        NOT_FOUND, None, "pod/web-1: asks for no GPU")
+
+
+@promise
+def claims_that_may_not_be_read_leave_what_the_status_says():
+    for fault in ("forbidden-claims", "no-claims"):
+        run = Run("pod", "-n", "team", fault="forbidden-gpus," + fault).expect(
+            FAILED, SLICED + "::3", "pod/dra-0: asks for GPUs, and neither its status")
+        assert ("resourceclaims may not be read" in run.err) == (fault == "forbidden-claims"), run.err
+
+
+@promise
+def ones_own_view_is_there_for_programs_too():
+    run = Run("pod", "shared-0", "dra-0", "-n", "team", "-o", "json", fault="forbidden-gpus").expect(
+        FOUND, "PodDevices", "gpuattributions may not be read")
+    items = json.loads(run.out)["items"]
+    assert [(i["pod"], i["container"], i["deviceID"], i["health"], i["witness"]) for i in items] == [
+        ("shared-0", "main", SLICED + "::3", "Healthy", "PodStatus"),
+        ("shared-0", "main", SLICED + "::4", "Unhealthy", "PodStatus"),
+        ("dra-0", None, "gpu.nvidia.com/gpu-a/gpu-1", None, "ResourceClaim")], items
+    Run("pod", "train-0", "-n", "ml", fault="forbidden-gpus,forbidden-pods").expect(
+        FAILED, None, "gpuattributions of gpuattribution.dev, cluster-wide")
+    Run("why", "pod/train-0", "-n", "ml", fault="forbidden-gpus").expect(FAILED, None, "(Forbidden)")
 
 
 @promise
@@ -239,7 +285,7 @@ def what_is_wrong_with_the_cluster_is_told_with_what_to_do():
     for fault, said in (("not-installed", "kubectl apply -f manifests/install.yaml"),
                         ("forbidden-gpus", "--clusterrole=gpu-attribution-viewer"),
                         ("unreachable", "did you specify the right host or port")):
-        for arguments in ((), ("pod", "train-0", "-n", "ml"), ("node", "gpu-a"), ("device", TRAIN)):
+        for arguments in ((), ("pod", "-A", "-o", "name"), ("node", "gpu-a"), ("device", TRAIN)):
             Run(*arguments, fault=fault).expect(FAILED, None, said)
 
 
@@ -307,9 +353,9 @@ def kubectl_is_found_on_path():
 class World:
     """A folder with those objects of TROUBLE of which `keep` is true, after `change`."""
 
-    def __init__(self, keep=lambda item: True, change=lambda item: None):
+    def __init__(self, keep=lambda item: True, change=lambda item: None, of=TROUBLE):
         self.folder = tempfile.TemporaryDirectory()
-        with open(os.path.join(TROUBLE, "gpus.json"), encoding="utf-8") as file:
+        with open(os.path.join(of, "gpus.json"), encoding="utf-8") as file:
             gpus = json.load(file)
         gpus["items"] = [item for item in gpus["items"] if keep(item)]
         for item in gpus["items"]:
@@ -424,6 +470,69 @@ def a_check_has_the_answer_as_its_exit_status():
 
 
 @promise
+def drifts_are_shown_and_what_is_not_known_is_counted():
+    run = Run("drift", world=DRIFT).expect(FOUND, "ConfigNotLoaded", "* gpu-d, GPU-dddd0000")
+    assert run.calls == [["get", GPUS, "-o", "json"]], run.calls
+    assert "1 GPU is settling" in run.err and "The drift of 1 GPU is not known: 1 on gpu-e" in run.err
+    assert run.out.count("(node, 3 GPUs)") == 1 and "LabelsStale" not in run.out, run.out
+    assert max(map(len, run.out.splitlines())) <= 120, run.out
+    assert "LabelsStale" in Run("drift", "-o", "wide", world=DRIFT).out
+
+
+@promise
+def drifts_are_asked_for_by_node_and_by_device():
+    run = Run("drift", "gpu-b", world=DRIFT).expect(FOUND, "PluginMissing")
+    assert "ConfigNotLoaded" not in run.out, run.out
+    run = Run("drift", "GPU-aaaa1111", "-o", "name", world=DRIFT).expect(FOUND, "gpu-aaaa1111")
+    assert names_of(run) == ["aaaa1111"], run.out
+    Run("drift", "aaaa", world=DRIFT).expect(USAGE, None, '"aaaa" fits 3 GPUs')
+    Run("drift", "gpu-f", world=DRIFT).expect(FOUND, None, "No GPU has drifted")
+    Run("drift", "gpu-b", "cpu-0", world=DRIFT).expect(NOT_FOUND, "PluginMissing", "no GPU of it is known")
+    Run("drift", "gpu-z", world=DRIFT).expect(NOT_FOUND, None, "node/gpu-z: not found")
+    Run("drift", "GPU-0", world=DRIFT).expect(NOT_FOUND, None, "No GPU has a UUID")
+
+
+@promise
+def without_uuids_to_shorten_only_devices_that_may_drift_are_asked_for():
+    run = Run("drift", "-o", "name", world=DRIFT)
+    field = "status.intent.state!=InSync,status.intent.state!=Unmanaged"
+    assert run.calls == [["get", GPUS, "-o", "json", "--field-selector", field]], run.calls
+    assert names_of(run) == ["aaaa0000", "aaaa1111", "aaaa2222", "bbbb0000", "bbbb1111", "dddd0000"]
+
+
+@promise
+def a_check_for_drift_has_the_answer_as_its_exit_status():
+    Run("drift", "--check", world=DRIFT).expect(NOT_FOUND, "PluginMissing", "settling")
+    Run("drift", "gpu-f", "--check", world=DRIFT).expect(FOUND, None, "No GPU has drifted")
+    for node in ("gpu-c", "gpu-e"):  # it settles; it is not known
+        Run("drift", node, "--check", world=DRIFT).expect(FAILED, None, "No GPU is known to have drifted")
+    with World(lambda item: False) as world:
+        Run("drift", "--check", world=world).expect(FAILED, None, "No GPUs found")
+
+
+@promise
+def why_tells_witness_and_row_of_a_device_and_of_a_pod():
+    run = Run("why", SHORT).expect(FOUND, "by UID (row 10 of src/join/arbitrate.def)")
+    assert max(map(len, run.out.splitlines())) <= 120, run.out
+    run = Run("why", "pod/train-0", "-n", "ml").expect(FOUND, "said by     Checkpoint")
+    assert run.calls[0][:2] == ["get", "pods"], run.calls
+    for arguments in (("why", SHORT), ("why", "pod/train-0", "-n", "ml")):
+        document = json.loads(Run(*arguments, "-o", "json").out)
+        rows = [reason for statement in document["items"][0]["statements"]
+                for reason in statement["because"] if reason["kind"] == "Row"]
+        assert document["kind"] == "Why" and rows[0]["row"] == 10, document
+        assert names_of(Run(*arguments, "-o", "name")) == ["11ba558d"]
+
+
+@promise
+def why_of_a_pod_without_a_gpu_says_what_is_the_matter():
+    Run("why", "pod/web-0", "-n", "ml").expect(NOT_FOUND, None, "pod/web-0: asks for no GPU")
+    Run("why", "pod/nope", "-n", "ml").expect(NOT_FOUND, None, "not found in namespace")
+    Run("why", "11ba").expect(USAGE, None, "fits 2 GPUs")
+    Run("why", "f00d").expect(NOT_FOUND, None, "No GPU has a UUID")
+
+
+@promise
 def an_unreadable_object_makes_no_check_succeed():
     def spoil(item):
         item["status"]["slots"] = "all of them"
@@ -504,18 +613,23 @@ def the_screens_in_the_readme_are_what_is_shown():
     assert re.sub(age, "AGE", readme) == re.sub(age, "AGE", shown), shown
 
 
-@promise
-def the_screens_of_failing_and_idle_in_the_readme_are_what_is_shown():
+def check_screens(readme, world):
     """But for ages, which pass, and for how wide they make a column."""
-    with open(README, encoding="utf-8") as file:
-        readme = file.read().split("```\n")[3]
     shown = ""
     for arguments in re.findall(r"^\$ kubectl gpus(.*)$", readme, re.M):
-        run = Run(*arguments.split(), world=TROUBLE)
+        run = Run(*arguments.split(), world=world)
         shown += f"$ kubectl gpus{arguments}\n{run.out}{run.err}"
     told, seen = (re.sub(r"\b\d+[smhdy](\d+[smhd])?(?=[ :]|$)", "AGE", " ".join(text.split()))
                   for text in (readme, shown))
     assert told == seen, shown
+
+
+@promise
+def the_screens_of_failing_idle_drift_and_why_in_the_readme_are_what_is_shown():
+    with open(README, encoding="utf-8") as file:
+        blocks = file.read().split("```\n")
+    check_screens(blocks[3], TROUBLE)
+    check_screens(blocks[5], DRIFT)
 
 
 @promise

@@ -16,6 +16,7 @@
 #include "sim/clockwork.h"
 #include "sim/deed.h"
 #include "sim/illness.h"
+#include "sim/policies.h"
 #include "sim/sharers.h"
 #include "sim/usage.h"
 #include "sim/wire.h"
@@ -37,6 +38,9 @@ struct kind {
 	void (*apply)(const int *args);
 	unsigned use_weight; /* among those that only fleets with processes have */
 	unsigned illness_weight; /* among those that only fleets have whose devices fall ill */
+	unsigned hang_weight; /* among those that only fleets have whose drivers hang */
+	unsigned intent_weight;  /* among those that only fleets have with an operator */
+	unsigned more_weight;    /* among those that only such fleets have where there is more */
 };
 
 static const char *const mode_words[] = {"exclusive", "time-slicing", "MPS", "MIG",
@@ -76,6 +80,53 @@ static const char *const illness_words[] = {
 	"must be rebooted",    "must be reset",		  "must be drained and reset",
 	"must be drained P2P", "must be treated somehow", "does not answer before a reset",
 	"has rows to remap",   "has pages to retire",	  "has uncorrectable errors"};
+
+static const char *const knob_words[] = {
+	"ClusterPolicy policy",
+	"ClusterPolicy another",
+	"the GPUCluster",
+	"what is unreadable in the policy",
+	"the policy's state",
+	"the policy's driver version",
+	"the policy's ConfigMap",
+	"the policy's default key",
+	"the policy's driver",
+	"the policy's devicePlugin",
+	"the policy's gfd",
+	"the policy's dcgmExporter",
+	"the policy's migManager",
+	"the ConfigMap",
+	"key a of the ConfigMap",
+	"key b of the ConfigMap",
+	"what key a shares",
+	"what key b shares",
+	"the policy's mig.strategy",
+};
+
+static const char *const node_knob_words[] = {
+	"label gpu.deploy.operands",
+	"label gpu.deploy.driver",
+	"label gpu.deploy.device-plugin",
+	"label gpu.deploy.gpu-feature-discovery",
+	"label gpu.deploy.dcgm-exporter",
+	"label gpu.deploy.mig-manager",
+	"label device-plugin.config",
+	"label mig.config",
+	"label mig.config.state",
+	"label gpu-driver-upgrade-state",
+	"label gpu.product",
+	"what is allocatable",
+	"the driver's pod",
+	"the device plugin's pod",
+	"the pod of GPU feature discovery",
+	"the pod of dcgm-exporter",
+	"the pod of the MIG manager",
+	"the pod of the MPS daemon",
+	"the layout of label mig.config",
+};
+
+_Static_assert(ARRAY_SIZE(knob_words) == POLICIES_N_KNOBS, "a word each");
+_Static_assert(ARRAY_SIZE(node_knob_words) == POLICIES_N_NODE_KNOBS, "a word each");
 
 static const char *const forgery_words[] = {
 	"another node's name",   "a strange token", "another account's token",
@@ -159,11 +210,11 @@ static const struct kind kinds[] = {
 	{"part", 20, "nothing gets through to the API server for {0} ms, open watches lag {1} % longer",
 	 NULL, {{SPREAD, 500, 30000}, {EVEN, 0, 100}}, deed_part_network},
 	{"hold", 25, "events of {w0} are late by up to {1} ms", kind_words,
-	 {{EVEN, 0, APISERVER_N_KINDS - 1}, {SPREAD, 100, 60000}}, deed_hold_watch},
+	 {{EVEN, 0, APISERVER_N_FAULTY - 1}, {SPREAD, 100, 60000}}, deed_hold_watch},
 	{"deny", 30, "{w0} for {1} ms", denied_words,
 	 {{EVEN, 0, 3}, {SPREAD, 100, 60000}}, deed_deny},
 	{"cut", 25, "the watch of {w0} is cut", kind_words,
-	 {{EVEN, 0, APISERVER_N_KINDS - 1}}, deed_cut_watch},
+	 {{EVEN, 0, APISERVER_N_FAULTY - 1}}, deed_cut_watch},
 	{"expire", 20, "all watches are silent for {1} ms and then expire ({0})", NULL,
 	 {{EVEN, 0, 1}, {SPREAD, 5, 20000}}, deed_expire_watches},
 	{"edit", 10, "somebody edits object {0}", NULL, {{EVEN, 0, 9}}, deed_edit_object},
@@ -190,6 +241,43 @@ static const struct kind kinds[] = {
 	 {GPU, {EVEN, 0, 12}, {EVEN, 0, 6}, {EVEN, 0, 1}}, deed_raise_partial, 0, 50},
 	{"flood", 0, "{g0} raises an application's XID error {1} times ({2})", NULL,
 	 {GPU, {SPREAD, 1, 20}, {EVEN, 0, 1}}, deed_flood, 0, 10},
+	{"intend", 0, "{w0} is set to {1}, for {2} ms or, if that is odd, for ever", knob_words,
+	 {{EVEN, 0, POLICIES_MORE_KNOBS - 1}, {EVEN, 0, 3}, {SPREAD, 1000, 120000}}, deed_intend, 0, 0, 0,
+	 50},
+	{"operate", 0, "{n0}: {w1} is set to {2}, for {3} ms or, if that is odd, for ever",
+	 node_knob_words,
+	 {NODE, {EVEN, 0, POLICIES_MORE_NODE_KNOBS - 1}, {EVEN, 0, 4}, {SPREAD, 1000, 120000}},
+	 deed_operate, 0, 0, 0, 70},
+	{"deny-config", 0, "ConfigMaps are forbidden for {0} ms", NULL,
+	 {{SPREAD, 100, 60000}}, deed_deny_config, 0, 0, 0, 16},
+	{"arrange", 0, "{w0} is set to {1}, for {2} ms or, if that is odd, for ever",
+	 &knob_words[POLICIES_MORE_KNOBS],
+	 {{EVEN, 0, POLICIES_N_KNOBS - POLICIES_MORE_KNOBS - 1}, {EVEN, 0, 15}, {SPREAD, 1000, 120000}},
+	 deed_arrange, .more_weight = 80},
+	{"arrange-node", 0, "{n0}: {w1} is set to {2}, for {3} ms or, if that is odd, for ever",
+	 &node_knob_words[POLICIES_MORE_NODE_KNOBS],
+	 {NODE, {EVEN, 0, POLICIES_N_NODE_KNOBS - POLICIES_MORE_NODE_KNOBS - 1}, {EVEN, 0, 5},
+	  {SPREAD, 1000, 120000}},
+	 deed_arrange_node, .more_weight = 30},
+	{"obey", 0, "{n0}: the plugin starts anew as it is configured, {1} replicas if it does not say",
+	 NULL, {NODE, {EVEN, 2, 4}}, deed_obey, .more_weight = 60},
+	{"ask-mode", 0, "{g0} is asked for the other MIG mode, for {1} ms or, if that is odd, for ever",
+	 NULL, {GPU, {SPREAD, 1000, 240000}}, deed_ask_mode, .more_weight = 15},
+	{"leave", 0, "{g0} is left ExclusiveProcess, for {1} ms or, if that is odd, for ever", NULL,
+	 {GPU, {SPREAD, 1000, 240000}}, deed_leave_exclusive, .more_weight = 20},
+	{"mismatch", 0, "{n0}: the driver's library is another than its module for {1} ms", NULL,
+	 {NODE, {SPREAD, 1000, 240000}}, deed_mismatch, .more_weight = 15},
+	{"take-out", 0, "{g0} is taken out for {1} ms", NULL, {GPU, {SPREAD, 40000, 120000}},
+	 deed_take_out, .more_weight = 15},
+	{"leak", 0, "{n0}: the kubelet counts all slots as taken, pod {p2} is bound {1} ms later, "
+		    "shape {3}",
+	 NULL, {NODE, {SPREAD, 1000, 120000}, POD, {EVEN, 0, 127}}, deed_leak, .more_weight = 25},
+	{"stall", 0, "{n0}: the driver hangs for {1} ms or, if {3} is 7, for good (in the kernel: {2})",
+	 NULL, {NODE, {SPREAD, 500, 300000}, {EVEN, 0, 1}, {EVEN, 0, 7}}, deed_stall, 0, 0, 60},
+	{"slow", 0, "{n0}: a call of the driver takes {1} ms, for {2} ms", NULL,
+	 {NODE, {SPREAD, 100, 20000}, {SPREAD, 1000, 120000}}, deed_slow, 0, 0, 25},
+	{"crash", 0, "{n0}: the driver ends {1} processes that call it", NULL,
+	 {NODE, {EVEN, 1, 3}}, deed_crash, 0, 0, 15},
 	{"inotify", 10, "{n0}: no inotify for {1} ms", NULL,
 	 {NODE, {SPREAD, 500, 60000}}, deed_silence_inotify},
 };
@@ -237,12 +325,15 @@ void action_make_rare_node(struct prng *prng, struct action *ret)
 	ret->args[0] = WORLD_EXCLUSIVE;
 }
 
-enum family { COMMON, OF_USE, OF_ILLNESS };
+enum family { COMMON, OF_USE, OF_ILLNESS, OF_HANG, OF_INTENT, OF_MORE };
 
 static unsigned weight_of(unsigned kind, enum family family)
 {
 	return family == OF_USE	      ? kinds[kind].use_weight
 	       : family == OF_ILLNESS ? kinds[kind].illness_weight
+	       : family == OF_HANG    ? kinds[kind].hang_weight
+	       : family == OF_INTENT  ? kinds[kind].intent_weight
+	       : family == OF_MORE    ? kinds[kind].more_weight
 				      : kinds[kind].weight;
 }
 
@@ -270,6 +361,21 @@ void action_make_use(struct prng *prng, struct action *ret)
 void action_make_illness(struct prng *prng, struct action *ret)
 {
 	make(prng, OF_ILLNESS, ret);
+}
+
+void action_make_intent(struct prng *prng, struct action *ret)
+{
+	make(prng, OF_INTENT, ret);
+}
+
+void action_make_more(struct prng *prng, struct action *ret)
+{
+	make(prng, OF_MORE, ret);
+}
+
+void action_make_hang(struct prng *prng, struct action *ret)
+{
+	make(prng, OF_HANG, ret);
 }
 
 /* A reservation is worth something with pods that share it. */

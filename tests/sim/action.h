@@ -31,6 +31,12 @@ void action_make(struct prng *prng, struct action *ret);
 void action_make_use(struct prng *prng, struct action *ret);
 /* One of the errors and illnesses of devices, which only fleets have that fall ill. */
 void action_make_illness(struct prng *prng, struct action *ret);
+/* One of what only fleets have that have an operator: what is intended, and its pods. */
+void action_make_intent(struct prng *prng, struct action *ret);
+/* The same of one that only those have where there is more (sim/policies.h). */
+void action_make_more(struct prng *prng, struct action *ret);
+/* One of what only fleets have whose drivers hang. */
+void action_make_hang(struct prng *prng, struct action *ret);
 /* One of what seldom comes together by itself: KAI's sharing, a node for it, a device on two nodes. */
 void action_make_rare_node(struct prng *prng, struct action *ret);
 void action_make_rare(struct prng *prng, struct action *ret);

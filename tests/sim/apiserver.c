@@ -23,9 +23,12 @@
 #include "sim/clockwork.h"
 #include "sim/net.h"
 #include "sim/objects.h"
+#include "sim/policies.h"
 #include "sim/prompt.h"
+#include "sim/told.h"
 
 #define CAP (8u << 20)
+#define STANDS_MS 3000u /* in which all watches are back with a server, mostly */
 #define BOOKMARK_MS 60000u
 #define MAX_LOOKS 8192
 #define CUT_MS 25000u /* without an acknowledgement TCP gives up */
@@ -73,12 +76,16 @@ static const struct resource resources[APISERVER_N_KINDS] = {
 			      RESOURCE_PROTOBUF, NULL},
 	[APISERVER_SLICES] = {"resource.k8s.io", "v1", "resourceslices", "ResourceSlice",
 			      RESOURCE_PROTOBUF, NULL},
+	[APISERVER_CLUSTERS] = {"nvidia.com", "v1alpha1", "gpuclusters", "GPUCluster", RESOURCE_JSON,
+				NULL},
+	[APISERVER_CONFIGS] = {"", "v1", "configmaps", "ConfigMap", RESOURCE_PROTOBUF, NULL},
 };
 
 static const char *const paths[APISERVER_N_KINDS] = {
 	"/api/v1/pods", "/api/v1/nodes", "/apis/nvidia.com/v1/clusterpolicies",
 	"/apis/gpuattribution.dev/v1alpha1/gpuattributions",
-	"/apis/resource.k8s.io/v1/resourceclaims", "/apis/resource.k8s.io/v1/resourceslices"};
+	"/apis/resource.k8s.io/v1/resourceclaims", "/apis/resource.k8s.io/v1/resourceslices",
+	"/apis/nvidia.com/v1alpha1/gpuclusters", "/api/v1/namespaces/ml/configmaps"};
 
 static struct entry *entries;
 static size_t n_entries, n_allocated;
@@ -516,6 +523,16 @@ static void lose_watch(struct fetch *fetch)
 		look_at_pods(false);
 }
 
+/* A server that goes again at once tells too little: nothing is written while other watches are away. */
+static void end_denial(void *owner, uint64_t number)
+{
+	(void)owner, (void)number;
+	if (!pods_are_denied || !apiserver_is_watched(APISERVER_PODS))
+		return;
+	pods_are_denied = false;
+	cause_end(CAUSE_DENIED, -1, -1);
+}
+
 static void begin_watch(void *owner, uint64_t number)
 {
 	struct watch *watch = owner;
@@ -526,10 +543,8 @@ static void begin_watch(void *owner, uint64_t number)
 		look_at_pods(true);
 	}
 	net_head(watch->fetch, 200, resource_media_type(&resources[watch->kind]), 0);
-	if (watch->kind == APISERVER_PODS && pods_are_denied) {
-		pods_are_denied = false;
-		cause_end(CAUSE_DENIED, -1, -1);
-	}
+	if (watch->kind == APISERVER_PODS && pods_are_denied)
+		clockwork_in(STANDS_MS, end_denial, NULL, 0);
 	pump(watch, 0);
 	clockwork_in(BOOKMARK_MS, bookmark, watch, 0);
 }
@@ -631,6 +646,11 @@ void apiserver_log(enum apiserver_kind kind, const char *type, struct sbuf *take
 	append((struct entry){.kind = kind, .type = type, .pod = -1, .node = -1}, take_message);
 }
 
+uint64_t apiserver_version(void)
+{
+	return version;
+}
+
 uint64_t apiserver_next_version(void)
 {
 	return ++version;
@@ -729,14 +749,14 @@ static void policy_text(struct sbuf *out)
 
 bool apiserver_has_policy(void)
 {
-	return has_policy;
+	return policies_are_there(world.seed) ? policies_counts() >= 0 : has_policy;
 }
 
 void apiserver_put_policy(bool exists)
 {
 	struct sbuf message;
 
-	if (exists == has_policy)
+	if (exists == has_policy || policies_are_there(world.seed))
 		return;
 	has_policy = exists;
 	version++;
@@ -784,6 +804,7 @@ static void list_pods(struct sbuf *message)
 		objects_pod(&world.pods[i], version, &item);
 		list_item(message, &item);
 	}
+	policies_list_pods(list_item, message);
 }
 
 static void list_nodes(struct sbuf *message)
@@ -843,7 +864,11 @@ static void list_text(enum apiserver_kind kind, struct sbuf *out)
 		list_claims(&message);
 	else if (kind == APISERVER_SLICES)
 		list_slices(&message);
-	else if (has_policy)
+	else if (kind == APISERVER_CLUSTERS)
+		policies_list_clusters(&message);
+	else if (kind == APISERVER_CONFIGS)
+		policies_list_configs(list_item, &message);
+	else if (!policies_list(&message) && has_policy)
 		policy_text(&message);
 	if (resources[kind].encoding == RESOURCE_JSON) {
 		sbuf_printf(&message, "]}");
@@ -1068,6 +1093,21 @@ static void serve_readyz(struct fetch *fetch)
 		net_answer_in(fetch, 5, 200, "text/plain", 0, VIEW("ok"));
 }
 
+/* They are taken whenever the server answers at all. No number of the history's is used. */
+static void serve_event(struct fetch *fetch)
+{
+	if (!apiserver_is_up())
+		return;
+	told_event(fetch->method, view_from(fetch->body));
+	net_answer_in(fetch, 5, 201, "application/json", 0, VIEW("{}"));
+}
+
+/* GPUClusters and ConfigMaps are where an operator is. */
+static int n_served(void)
+{
+	return policies_are_there(world.seed) ? APISERVER_N_KINDS : APISERVER_N_FAULTY;
+}
+
 void apiserver_serve(struct fetch *fetch)
 {
 	const char *path = strchr(fetch->url + strlen("https://"), '/');
@@ -1081,20 +1121,30 @@ void apiserver_serve(struct fetch *fetch)
 		serve_readyz(fetch);
 		return;
 	}
-	if (view_starts_with(rest, VIEW("/api/v1/namespaces/"))) {
+	if (view_starts_with(rest, VIEW("/apis/events.k8s.io/v1/namespaces/"))) {
+		serve_event(fetch);
+		return;
+	}
+	if (view_starts_with(rest, VIEW("/api/v1/namespaces/")) &&
+	    !view_starts_with(rest, view_from(paths[APISERVER_CONFIGS]))) {
 		view_cut(view_from_offset(rest, strlen("/api/v1/namespaces/")), VIEW("/"),
 			 &namespace, &rest);
 		serve_pod(fetch, namespace, parameter(path, "fieldSelector=metadata.name%3D"));
 		return;
 	}
-	for (int kind = 0; kind < APISERVER_N_KINDS; kind++)
+	for (int kind = 0; kind < n_served(); kind++)
 		if (strncmp(path, paths[kind], strlen(paths[kind])) == 0) {
 			serve_kind(fetch, (enum apiserver_kind)kind, path);
 			return;
 		}
 	if (is_refused(fetch, APISERVER_ATTRIBUTIONS))
 		return;
-	if (strstr(path, "tokenreviews"))
+	/* Nobody uses GPUClusters, or may read definitions. Answers take no number of the history's. */
+	if (strncmp(path, "/apis/nvidia.com/v1alpha1/", 26) == 0)
+		net_answer_in(fetch, 5, 404, "text/plain", 0, VIEW("404 page not found"));
+	else if (strncmp(path, "/apis/apiextensions.k8s.io/", 27) == 0)
+		net_answer_in(fetch, 5, 403, "text/plain", 0, VIEW("forbidden"));
+	else if (strstr(path, "tokenreviews"))
 		attributions_review(fetch);
 	else
 		apiserver_refuse(fetch, APISERVER_ATTRIBUTIONS, 404, "NotFound", 0);

@@ -23,6 +23,9 @@ enum apiserver_kind {
 	APISERVER_ATTRIBUTIONS,
 	APISERVER_CLAIMS,
 	APISERVER_SLICES,
+	APISERVER_N_FAULTY, /* those above can be held back and cut by actions */
+	APISERVER_CLUSTERS = APISERVER_N_FAULTY,
+	APISERVER_CONFIGS,
 	APISERVER_N_KINDS,
 };
 
@@ -47,6 +50,8 @@ bool apiserver_is_spoilt(enum apiserver_fault fault);
 /* Refuses a request with a Status. */
 void apiserver_refuse(struct fetch *fetch, enum apiserver_kind kind, int code, const char *reason,
 		      int retry_after_s);
+/* The version of the last change. */
+uint64_t apiserver_version(void);
 /* The version of the next change, and the change itself, told to all watches. */
 uint64_t apiserver_next_version(void);
 void apiserver_log(enum apiserver_kind kind, const char *type, struct sbuf *take_message);

@@ -10,6 +10,7 @@
 #include "sim/clockwork.h"
 #include "sim/host.h"
 #include "sim/kubelet.h"
+#include "sim/trouble.h"
 #include "wire/base64.h"
 
 #define CAP (4u << 20)
@@ -38,6 +39,8 @@ struct books {
 	struct offer offers[MAX_OFFERS]; /* healthy */
 	int n_offers;
 	bool is_registered;
+	bool leaks, leaked; /* what is free counts as taken; and ever was */
+	uint64_t offered_since;
 	bool has_file;
 	struct sbuf file;
 };
@@ -135,11 +138,13 @@ void books_register(int node)
 	struct books *books = &all[node];
 
 	books->n_offers = 0;
+	books->offered_since = clockwork_now();
 	if (world_is_claims(world.nodes[node].mode))
 		return;
 	books->is_registered = true;
 	for (int i = 0; i < world.n_gpus; i++)
-		if (world.gpus[i].node == node && !world.gpus[i].lost)
+		if (world.gpus[i].node == node && !world.gpus[i].lost &&
+		    !trouble_is_unwell(i))
 			offer_gpu(books, node, &world.gpus[i]);
 	save(node);
 }
@@ -147,8 +152,29 @@ void books_register(int node)
 void books_unregister(int node)
 {
 	all[node].n_offers = 0;
+	all[node].offered_since = clockwork_now();
 	if (all[node].is_registered)
 		save(node);
+}
+
+void books_leak(int node)
+{
+	all[node].leaks = all[node].leaked = true;
+}
+
+bool books_is_leaking(int node)
+{
+	return all[node].leaks;
+}
+
+bool books_was_leaking(int node)
+{
+	return all[node].leaked;
+}
+
+uint64_t books_offered_since(int node)
+{
+	return all[node].offered_since;
 }
 
 int books_offered(int gpu, const char **ret_ids, int max)
@@ -239,6 +265,8 @@ void books_load(int node)
 	books->memory = books->saved;
 	books->n_offers = 0;
 	books->is_registered = false;
+	books->leaks = false;
+	books->offered_since = clockwork_now();
 }
 
 void books_wipe(int node)
@@ -321,6 +349,15 @@ static bool is_of_hami(const struct world_pod *pod)
 	return world.nodes[pod->node].mode == WORLD_HAMI && pod->hami[0];
 }
 
+/* Of a resource without healthy devices the kubelet says something else (devicesToAllocate()). */
+static bool has_offer(const struct books *books, const char *resource)
+{
+	for (int i = 0; i < books->n_offers; i++)
+		if (strcmp(books->offers[i].resource, resource) == 0)
+			return true;
+	return false;
+}
+
 /* A device that HAMi has chosen may have gone to another node meanwhile. */
 static bool allocate_container(struct books *books, struct world_pod *pod, int index)
 {
@@ -329,7 +366,9 @@ static bool allocate_container(struct books *books, struct world_pod *pod, int i
 
 	container->n_slots = 0;
 	for (int i = 0; i < container->wanted; i++) {
-		const char *id = choose(books, pod, index);
+		const char *id = books->leaks ? NULL : choose(books, pod, index);
+
+		pod->is_refused_for_none = !id && i == 0 && has_offer(books, container->resource);
 
 		if (!id || books->memory.n_entries == MAX_ENTRIES ||
 		    (is_of_hami(pod) && world.gpus[container->chosen[i]].node != pod->node)) {

@@ -29,6 +29,12 @@ void books_load(int node);
 void books_wipe(int node);
 /* The node's plugin registers, or tells a new list: what it offers follows from the world. */
 void books_register(int node);
+/* The kubelet counts all slots as taken, until it starts: https://github.com/kubernetes/kubernetes/issues/130145 */
+void books_leak(int node);
+bool books_is_leaking(int node);
+bool books_was_leaking(int node); /* it ever was */
+/* Since when what is on offer on the node is what it is. */
+uint64_t books_offered_since(int node);
 /* The plugin has gone: nothing of it is healthy. */
 void books_unregister(int node);
 /* Gives the pod's containers their devices; writes the checkpoint. False: there are too few. */

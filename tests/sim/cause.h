@@ -19,6 +19,8 @@ enum cause {
 	CAUSE_POD_NEW,         /* a pod's admission and its API object pass each other */
 	CAUSE_BOOKS_FAILED,    /* PodResources or the checkpoint could not be read */
 	CAUSE_DRIVER_FAILED,
+	CAUSE_NVML_SILENT,     /* then no device at all could be read */
+	CAUSE_DRIVER_HANGS,    /* or answers late, or its caller is away after that */
 	CAUSE_OFFER_CHANGED,   /* the plugin came, went or changed its IDs; the kubelet restarted */
 	CAUSE_BOOKS_STALE,     /* the checkpoint names pods that are gone */
 	CAUSE_FORGED,          /* a forged report names pods that do not exist */

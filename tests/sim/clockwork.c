@@ -67,7 +67,8 @@ int clockwork_actor = CLOCKWORK_CONTROLLER;
 
 static struct heap due;
 static uint64_t now_ms;
-static struct prng entropy;
+static struct prng entropy, entropy_apart;
+static bool is_entropy_apart;
 static int64_t wall_offset[CLOCKWORK_MAX_NODES + 1];
 static uint64_t booted_at[CLOCKWORK_MAX_NODES + 1];
 static struct loop_watch *watches;
@@ -101,6 +102,7 @@ void clockwork_reset(uint64_t seed)
 	heap_init(&due);
 	now_ms = CLOCKWORK_START_MS;
 	prng_init(&entropy, seed);
+	prng_init(&entropy_apart, ~seed);
 	memset(wall_offset, 0, sizeof(wall_offset));
 	memset(booted_at, 0, sizeof(booted_at));
 	next_fd = FIRST_FD;
@@ -212,10 +214,15 @@ int64_t clock_wall_ms(void)
 	return clockwork_wall(clockwork_actor);
 }
 
+void clockwork_set_entropy_apart(bool is_apart)
+{
+	is_entropy_apart = is_apart;
+}
+
 uint64_t __wrap_prng_entropy(void);
 uint64_t __wrap_prng_entropy(void)
 {
-	return prng_next(&entropy);
+	return prng_next(is_entropy_apart ? &entropy_apart : &entropy);
 }
 
 /* Loops */
@@ -353,7 +360,7 @@ void loop_watch_free(struct loop_watch *watch)
 	free(watch);
 }
 
-static void wake(int fd)
+void clockwork_wake(int fd)
 {
 	for (struct loop_watch *watch = watches; watch; watch = watch->next)
 		if (watch->fd == fd)
@@ -390,7 +397,7 @@ int handoff_push(struct handoff *handoff, struct handoff_node *take_node, struct
 		return error_set(err, ERROR_LIMIT, 0, "the queue is full");
 	handoff->waiting[(handoff->first + handoff->count++) % ARRAY_SIZE(handoff->waiting)] =
 		take_node;
-	wake(handoff->fd);
+	clockwork_wake(handoff->fd);
 	return 0;
 }
 

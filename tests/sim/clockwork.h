@@ -36,6 +36,10 @@ void clockwork_at(uint64_t at, clockwork_fn fn, void *owner, uint64_t number);
 void clockwork_in(uint64_t ms, clockwork_fn fn, void *owner, uint64_t number);
 /* Lets time pass up to `end` included. False: something spins at one moment. */
 bool clockwork_run(uint64_t end);
+/* The watch of that descriptor, if there is one, is called as soon as possible. */
+void clockwork_wake(int fd);
+/* What is drawn from the kernel comes from another stream, or no more. */
+void clockwork_set_entropy_apart(bool is_apart);
 /* An actor's wall clock, ms since 1970, and by how much it was set. */
 int64_t clockwork_wall(int actor);
 void clockwork_step_wall(int actor, int64_t ms);

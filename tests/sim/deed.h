@@ -7,7 +7,8 @@
  * itself afterwards (a restart, a fault with an end) is planned, and what it may cause is noted.
  *
  * Pods and users are in deed_pods.c, nodes and hardware in deed_nodes.c. What ails devices is in
- * deed_illness.c; programs, the API server and the ways between them are in deed_faults.c.
+ * deed_illness.c, what is intended in deed_policies.c; programs, the API server and the ways between
+ * them are in deed_faults.c.
  *
  * Threads: the program's only one.
  */
@@ -68,6 +69,9 @@ void deed_fall_ill(const int *args);
 void deed_reset_gpu(const int *args);
 void deed_raise_partial(const int *args);
 void deed_flood(const int *args);
+void deed_stall(const int *args);
+void deed_slow(const int *args);
+void deed_crash(const int *args);
 void deed_fail_driver(const int *args);
 void deed_reboot_node(const int *args);
 void deed_move_gpu(const int *args);
@@ -88,3 +92,14 @@ void deed_spoil_wire(const int *args);
 void deed_forge_report(const int *args);
 void deed_step_clock(const int *args);
 void deed_silence_inotify(const int *args);
+void deed_intend(const int *args);
+void deed_operate(const int *args);
+void deed_deny_config(const int *args);
+void deed_arrange(const int *args);
+void deed_arrange_node(const int *args);
+void deed_obey(const int *args);
+void deed_ask_mode(const int *args);
+void deed_leave_exclusive(const int *args);
+void deed_mismatch(const int *args);
+void deed_leak(const int *args);
+void deed_take_out(const int *args);

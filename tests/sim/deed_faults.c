@@ -7,6 +7,7 @@
 #include "sim/clockwork.h"
 #include "sim/host.h"
 #include "sim/matrix.h"
+#include "sim/policies.h"
 #include "sim/programs.h"
 #include "sim/prompt.h"
 #include "sim/wire.h"
@@ -226,6 +227,7 @@ void deed_delete_object(const int *args)
 void deed_put_policy(const int *args)
 {
 	apiserver_put_policy(args[0] != 0);
+	policies_set(POLICIES_FIRST, args[0]);
 }
 
 /* Reports, clocks */

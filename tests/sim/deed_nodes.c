@@ -4,15 +4,103 @@
 #include "sim/apiserver.h"
 #include "sim/cause.h"
 #include "sim/claims.h"
+#include "sim/child.h"
 #include "sim/clockwork.h"
+#include "sim/drifts.h"
 #include "sim/driver.h"
+#include "sim/hang.h"
 #include "sim/illness.h"
+#include "sim/intents.h"
 #include "sim/kubelet.h"
+#include "sim/load.h"
 #include "sim/matrix.h"
+#include "sim/policies.h"
 #include "sim/programs.h"
+#include "sim/strain.h"
+#include "sim/trouble.h"
 #include "sim/usage.h"
 #include "sim/wire.h"
 #include "sim/world.h"
+
+/* What plugins offer */
+
+static bool is_held(const struct world_gpu *gpu)
+{
+	for (int i = 0; i < world.n_pods; i++)
+		for (int c = 0; c < world.pods[i].n_containers; c++)
+			for (int s = 0; s < world.pods[i].containers[c].n_slots; s++)
+				if (world_is_active(&world.pods[i]) &&
+				    &world.gpus[world.pods[i].containers[c].slots[s].gpu] == gpu)
+					return true;
+	return false;
+}
+
+/* What is held of parts that are gone may have lost its place for as long as it is held. */
+static void divide(struct world_gpu *gpu, bool mig, int n_partitions)
+{
+	if (is_held(gpu))
+		cause_add(CAUSE_BOOKS_STALE, gpu->node, -1, clockwork_now(), WORLD_NEVER);
+	matrix_gpu(MATRIX_DIVIDED, gpu);
+	world_divide(gpu, mig, n_partitions);
+	usage_clear_gpu((int)(gpu - world.gpus));
+}
+
+static void divide_all(int node, int n_partitions)
+{
+	for (int i = 0; i < world.n_gpus; i++) {
+		struct world_gpu *gpu = &world.gpus[i];
+
+		if (gpu->node != node)
+			continue;
+		if (gpu->mig || world_is_mig(world.nodes[node].mode))
+			divide(gpu, world_is_mig(world.nodes[node].mode), n_partitions);
+		if (gpu->mps_daemon != (world.nodes[node].mode == WORLD_MPS))
+			usage_clear_gpu(i);
+		gpu->mps_daemon = world.nodes[node].mode == WORLD_MPS;
+		gpu->left_exclusive = false;
+	}
+}
+
+static void configure(int node, enum world_mode mode, int replicas)
+{
+	world.nodes[node].mode = mode;
+	world.nodes[node].replicas = replicas;
+	divide_all(node, replicas);
+	apiserver_put_node(&world.nodes[node]);
+	kubelet_update_plugin(node);
+}
+
+/* How the plugin shares devices when it does what a text says; MIG stays MIG. */
+static enum world_mode mode_of(enum world_mode mode, struct policies_sharing sharing)
+{
+	if (world_is_mig(mode))
+		return sharing.replicas > 1 && !sharing.is_mps ? WORLD_MIG_TIME_SLICED : WORLD_MIG;
+	return sharing.replicas == 1 ? WORLD_EXCLUSIVE
+	       : sharing.is_mps	     ? WORLD_MPS
+				     : WORLD_TIME_SLICED;
+}
+
+static bool is_any_held(int node)
+{
+	for (int i = 0; i < world.n_gpus; i++)
+		if (world.gpus[i].node == node && is_held(&world.gpus[i]))
+			return true;
+	return false;
+}
+
+/* The plugin starts with what its configuration says now. Under tenants no resource gets another name. */
+static void obey(int node, int replicas)
+{
+	struct policies_sharing sharing;
+
+	if (world.nodes[node].mode >= WORLD_CLAIMS ||
+	    intents_config(node, &sharing) != INTENTS_CONFIG)
+		return;
+	if (!world_is_mig(world.nodes[node].mode) && !is_any_held(node))
+		world.nodes[node].renamed = sharing.is_renamed;
+	configure(node, mode_of(world.nodes[node].mode, sharing),
+		  sharing.replicas > 1 ? sharing.replicas : replicas);
+}
 
 /* Fleet */
 
@@ -38,11 +126,17 @@ void deed_add_node(const int *args)
 		return;
 	world.nodes[node].tells_resources = variant < 8 ? (minor >= 36) != (args[3] >= 10)
 							: args[3] != 19;
+	policies_set_up(node);
+	if (policies_have_plugin_obey())
+		obey(node, args[2]);
 	apiserver_put_node(&world.nodes[node]);
 	clockwork_boot(node);
 	world.nodes[node].agentless = variant >= 8;
 	usage_set_up(node);
 	illness_set_up(node);
+	load_set_up(node);
+	strain_set_up(node);
+	trouble_set_up(node);
 	kubelet_start(node, 100, 300);
 	clockwork_in(500, publish_slices, NULL, (uint64_t)node);
 	deed_start_agent(NULL, (uint64_t)node);
@@ -134,53 +228,24 @@ void deed_lose_plugin(const int *args)
 	deed_for_ms(args[1] + 10000);
 }
 
-static bool is_held(const struct world_gpu *gpu)
-{
-	for (int i = 0; i < world.n_pods; i++)
-		for (int c = 0; c < world.pods[i].n_containers; c++)
-			for (int s = 0; s < world.pods[i].containers[c].n_slots; s++)
-				if (world_is_active(&world.pods[i]) &&
-				    &world.gpus[world.pods[i].containers[c].slots[s].gpu] == gpu)
-					return true;
-	return false;
-}
-
-/* What is held of parts that are gone may have lost its place for as long as it is held. */
-static void divide(struct world_gpu *gpu, bool mig, int n_partitions)
-{
-	if (is_held(gpu))
-		cause_add(CAUSE_BOOKS_STALE, gpu->node, -1, clockwork_now(), WORLD_NEVER);
-	matrix_gpu(MATRIX_DIVIDED, gpu);
-	world_divide(gpu, mig, n_partitions);
-	usage_clear_gpu((int)(gpu - world.gpus));
-}
-
-static void divide_all(int node, int n_partitions)
-{
-	for (int i = 0; i < world.n_gpus; i++) {
-		struct world_gpu *gpu = &world.gpus[i];
-
-		if (gpu->node != node)
-			continue;
-		if (gpu->mig || world_is_mig(world.nodes[node].mode))
-			divide(gpu, world_is_mig(world.nodes[node].mode), n_partitions);
-		if (gpu->mps_daemon != (world.nodes[node].mode == WORLD_MPS))
-			usage_clear_gpu(i);
-		gpu->mps_daemon = world.nodes[node].mode == WORLD_MPS;
-	}
-}
-
 void deed_configure_plugin(const int *args)
 {
 	int node = deed_node(args[0]);
 
 	if (node < 0 || world.nodes[node].mode >= WORLD_CLAIMS)
 		return;
-	world.nodes[node].mode = (enum world_mode)args[1];
-	world.nodes[node].replicas = args[2];
-	divide_all(node, args[2]);
-	apiserver_put_node(&world.nodes[node]);
-	kubelet_update_plugin(node);
+	configure(node, (enum world_mode)args[1], args[2]);
+	deed_for_ms(20000);
+}
+
+void deed_obey(const int *args)
+{
+	const int node = deed_node(args[0]);
+
+	if (node < 0)
+		return;
+	obey(node, args[1]);
+	drifts_look();
 	deed_for_ms(20000);
 }
 
@@ -217,6 +282,7 @@ void deed_lose_gpu(const int *args)
 	if (!gpu || gpu->node < 0 || gpu->lost)
 		return;
 	gpu->lost = true;
+	gpu->lost_in_boot = world.nodes[gpu->node].boot;
 	usage_clear_gpu((int)(gpu - world.gpus));
 	world_raise(gpu, world.has_processes ? 79 : 31);
 	kubelet_update_plugin(gpu->node);
@@ -283,6 +349,7 @@ void deed_fail_driver(const int *args)
 		return;
 	driver_fail(node, deed_for_ms(args[1]));
 	deed_excuse(CAUSE_DRIVER_FAILED, node, args[1]);
+	deed_excuse(CAUSE_NVML_SILENT, node, args[1]);
 }
 
 static void power_on(void *owner, uint64_t number)
@@ -296,6 +363,7 @@ static void power_on(void *owner, uint64_t number)
 	world.nodes[node].powered = true;
 	world_boot(&world.nodes[node]);
 	illness_boot(node);
+	hang_boot(node);
 	clockwork_boot(node);
 	apiserver_put_node(&world.nodes[node]); /* the kubelet, before it starts any pod */
 	usage_power_on(node);
@@ -314,6 +382,7 @@ static void power_off(int node, int ms)
 		world.nodes[node].powered = false;
 		usage_power_off(node);
 		programs_stop_agent(node);
+		child_power_off(node);
 		kubelet_stop(node);
 		wire_lose(node);
 		cause_add(CAUSE_REPORTS_MISSING, node, -1, clockwork_now(), WORLD_NEVER);
@@ -426,6 +495,7 @@ void deed_move_gpu(const int *args)
 	illness_moved((int)(gpu - world.gpus));
 	world_divide(gpu, world_is_mig(world.nodes[to].mode), 2);
 	gpu->mps_daemon = world.nodes[to].mode == WORLD_MPS;
+	gpu->left_exclusive = gpu->mig_asked = false;
 	deed_excuse(CAUSE_NEW_DEVICE, -1, 60000);
 	deed_excuse(CAUSE_DUPLICATE, -1, 60000);
 }

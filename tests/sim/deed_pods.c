@@ -11,6 +11,7 @@
 #include "sim/clockwork.h"
 #include "sim/kubelet.h"
 #include "sim/matrix.h"
+#include "sim/policies.h"
 #include "sim/sharers.h"
 #include "sim/usage.h"
 #include "sim/world.h"
@@ -76,9 +77,14 @@ static struct world_pod *find_pod(int number)
 /* A pod for the node that nobody knows yet, or NULL. */
 static struct world_pod *make_pod(int node, const char *name)
 {
+	struct world_pod *pod;
+
 	if (node < 0 || !world.nodes[node].in_api || !apiserver_is_up() || world_find_pod(name))
 		return NULL;
-	return world_add_pod(node, name);
+	pod = world_add_pod(node, name);
+	if (pod && policies_are_rich(world.seed))
+		pod->created_wall_ms = clockwork_wall(CLOCKWORK_CONTROLLER);
+	return pod;
 }
 
 static struct world_pod *make_numbered(int node, int number)

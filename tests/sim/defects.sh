@@ -21,7 +21,7 @@ readme=tests/README.md
 say() { printf '%s\n' "$*" >&2; }
 
 # The rows of the table in the README, sorted.
-rows_of_readme() { sed -n 's/^| \([0-9][0-9]-[^ ]*\) .*/\1/p' "$readme" | sort; }
+rows_of_readme() { sed -n 's/^| \([0-9][0-9]*-[^ ]*\) .*/\1/p' "$readme" | sort; }
 
 check_table() {
 	diff <(rows_of_readme) <(basename -s .patch tests/sim/defects/*.patch | sort) >&2 && return
@@ -122,7 +122,7 @@ printf '%d defects, %d not caught\n' "${#table[@]}" "$failed"
 
 if [[ $update ]]; then
 	printf '%s\n' "${table[@]}" >"$work/table"
-	sed -i -e '/^| [0-9][0-9]-/d' -e "/^| defect | rule | seed |/{n;r $work/table
+	sed -i -e '/^| [0-9][0-9]*-/d' -e "/^| defect | rule | seed |/{n;r $work/table
 }" "$readme"
 else
 	check_table

@@ -24,8 +24,7 @@
 #define TOLD_MS 5000u          /* the agent asks for errors each second */
 #define LOOK_CLOSER_MS 600000u /* after it such an error may be settled */
 
-#define IDLE_MS 60000u          /* the agent's --idle-after */
-#define SEEN_MS 45000u          /* two samples, and what may be in the way of one */
+#define MAX_CODE 999 /* of the errors that happen here */
 #define CLOCK_SET_MS 400000u    /* several steps of at most 90 s */
 
 #define BIT(name) ILLNESS_BIT(ILLNESS_##name)
@@ -74,13 +73,12 @@ static const struct {
 	{BIT(DRAIN_P2P), ATTRIBUTION_RECOVERY_DRAIN_P2P},
 };
 
-/* In the simulator with other texts only the case of letters differs. */
 static bool is_word(struct view text, const char *word)
 {
 	return text.len == strlen(word) && strncasecmp(text.ptr, word, text.len) == 0;
 }
 
-static bool has_reason(const struct attribution_status *status, const char *reason)
+bool diagnosis_has_reason(const struct attribution_status *status, const char *reason)
 {
 	for (uint32_t i = 0; i < status->health.reasons.count; i++)
 		if (is_word(*ARRAY_AT(status->health.reasons, struct view, i), reason))
@@ -93,7 +91,7 @@ static bool has_xid(const struct attribution_status *status, int code)
 	char reason[16];
 
 	snprintf(reason, sizeof(reason), "XID%d", code);
-	return has_reason(status, reason);
+	return diagnosis_has_reason(status, reason);
 }
 
 static void accuse(const struct judge *judge, const char *reason, const char *what)
@@ -104,7 +102,7 @@ static void accuse(const struct judge *judge, const char *reason, const char *wh
 /* By the same boot of the same node, before. */
 static bool had_reason(const struct judge *judge, const char *reason)
 {
-	return judge->before && has_reason(judge->before, reason) &&
+	return judge->before && diagnosis_has_reason(judge->before, reason) &&
 	       view_equal(judge->before->node_name, judge->status->node_name) &&
 	       view_equal(judge->before->report.boot_id, judge->status->report.boot_id);
 }
@@ -112,7 +110,7 @@ static bool had_reason(const struct judge *judge, const char *reason)
 /* What nobody can ask for stays as it is published. At rest it is not known what that was. */
 static void judge_unread(const struct judge *judge, const char *reason)
 {
-	bool is_shown = has_reason(judge->status, reason);
+	bool is_shown = diagnosis_has_reason(judge->status, reason);
 
 	if (judge->rule == ORACLE_AT_REST)
 		return;
@@ -125,7 +123,7 @@ static void judge_unread(const struct judge *judge, const char *reason)
 /* A lost device that the agent knows is reported as it was before, which may be news, too. */
 static void judge_reason(const struct judge *judge, unsigned told, const char *reason)
 {
-	bool is_shown = has_reason(judge->status, reason);
+	bool is_shown = diagnosis_has_reason(judge->status, reason);
 	bool is_known = judge->told & ILLNESS_KNOWN;
 	bool is_left_out = judge->told & BIT(LOST) && !is_known;
 
@@ -149,7 +147,7 @@ static void judge_state(const struct judge *judge)
 		oracle_accuse(judge->rule, "%s is Healthy, and its driver told otherwise",
 			      world.gpus[judge->gpu].uuid);
 	if (judge->told & UNHEALTHY && health->state != ATTRIBUTION_HEALTH_UNHEALTHY &&
-	    !has_reason(judge->status, "DeviceMissing"))
+	    !diagnosis_has_reason(judge->status, "DeviceMissing"))
 		oracle_accuse(judge->rule, "%s is not Unhealthy, and its driver told so",
 			      world.gpus[judge->gpu].uuid);
 	if (health->state == ATTRIBUTION_HEALTH_HEALTHY && health->reasons.count > 0)
@@ -161,12 +159,17 @@ static void judge_state(const struct judge *judge)
 			      world.gpus[judge->gpu].uuid);
 }
 
-/* Of a card whose rows cannot be remapped the driver knows no better, nor does it of a lost one. */
+/*
+ * Of a card whose rows cannot be remapped the driver knows no better, nor does it of a lost one. While
+ * the rows cannot be read, as under MIG, the status says what was read before.
+ */
 static void judge_action(const struct judge *judge)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(actions); i++)
 		if (judge->told & actions[i].told &&
 		    !(judge->told & (BIT(LOST) | BIT(REMAP_FAILED))) &&
+		    !(judge->unread & BIT(REMAP_FAILED) &&
+		      diagnosis_has_reason(judge->status, "RowRemapFailed")) &&
 		    judge->status->health.recovery_action != actions[i].action)
 			oracle_accuse(judge->rule, "%s: the driver asks for another recovery",
 				      world.gpus[judge->gpu].uuid);
@@ -219,6 +222,21 @@ static enum class class_of(int code)
 		if (classes[i].code == code)
 			return classes[i].class;
 	return SLIGHT;
+}
+
+int diagnosis_find_xid(const struct attribution_status *status, int recovery)
+{
+	static const int recoveries[] = {
+		[SLIGHT] = ATTRIBUTION_RECOVERY_UNSET,
+		[LOOK_CLOSER] = ATTRIBUTION_RECOVERY_UNKNOWN,
+		[NEEDS_RESET] = ATTRIBUTION_RECOVERY_RESET,
+		[NEEDS_REBOOT] = ATTRIBUTION_RECOVERY_REBOOT,
+	};
+
+	for (int code = 1; code <= MAX_CODE; code++)
+		if (has_xid(status, code) && recoveries[class_of(code)] == recovery)
+			return code;
+	return 0;
 }
 
 /* The time is told by the node's clock, which somebody may have set meanwhile. */
@@ -302,8 +320,6 @@ static void judge_error(const struct judge *judge, struct world_error *error)
 	bool is_shown = find_event(judge->status, error) != NULL;
 	bool is_reason = has_xid(judge->status, error->code);
 
-	if (!judge->before)
-		error->is_shown = error->is_reason = error->is_over = false;
 	if (error->is_shown && !is_shown && !is_displaced(judge->status, error->told_at))
 		oracle_accuse(ORACLE_LOST_EVENT, "%s: XID %d of %.3f s is no event any more", uuid,
 			      error->code,
@@ -319,6 +335,14 @@ static void judge_error(const struct judge *judge, struct world_error *error)
 	error->was_shown |= is_shown;
 	error->is_over = error->is_reason && !is_reason;
 	error->is_reason |= is_shown && is_reason;
+}
+
+/* It is a new object, by whichever node: what the one before it said somebody has deleted. */
+static void forget_what_was_shown(struct world_gpu *gpu)
+{
+	for (unsigned i = 0; i < gpu->n_errors; i++)
+		gpu->errors[i].is_shown = gpu->errors[i].is_reason = gpu->errors[i].is_over =
+			false;
 }
 
 static struct world_error *find_error(const struct attribution_health_event *event, int gpu)
@@ -386,36 +410,6 @@ static void judge_partition(const struct judge *judge, const struct world_error 
 			      error->code);
 }
 
-/* Activity */
-
-/* How long there was a process on the device, and it was known to be there, between these moments. */
-static bool was_used(const struct world_process *process, uint64_t from, uint64_t to)
-{
-	uint64_t begin = process->from > from ? process->from : from;
-	uint64_t end = process->until < to ? process->until : to;
-
-	return end > begin && end - begin >= SEEN_MS;
-}
-
-/* As no driver here tells utilisation, nothing but a device without processes can be Idle. */
-static void judge_idle(const struct judge *judge)
-{
-	const struct attribution_status *status = judge->status;
-	int node = world.gpus[judge->gpu].node;
-	uint64_t at = illness_read_at(node, &status->report);
-
-	/* Samples may be missing for 2 minutes, which here is longer than it takes to be idle. */
-	if (status->activity.state != ATTRIBUTION_ACTIVITY_IDLE || at < IDLE_MS ||
-	    cause_since(CAUSE_DRIVER_FAILED, node, -1, at - IDLE_MS))
-		return;
-	for (int i = 0; i < world.n_processes; i++)
-		if (world.processes[i].gpu == judge->gpu &&
-		    was_used(&world.processes[i], at - IDLE_MS, at))
-			oracle_accuse(ORACLE_FALSE_IDLE, "%s is Idle, and %s[%u] was on it",
-				      world.gpus[judge->gpu].uuid, world.processes[i].command,
-				      world.processes[i].pid);
-}
-
 void diagnosis_judge(const struct attribution_status *status,
 		     const struct attribution_status *before, int gpu)
 {
@@ -425,12 +419,13 @@ void diagnosis_judge(const struct attribution_status *status,
 	judge_silence(&judge);
 	for (uint32_t i = 0; i < status->health.events.count; i++)
 		judge_event(&judge, i);
+	if (!before)
+		forget_what_was_shown(g);
 	if (!is_at(status, gpu))
 		return;
 	judge.is_read = illness_reported(g->node, &status->report, gpu, &judge.told, &judge.unread);
 	for (unsigned i = 0; i < g->n_errors; i++)
 		judge_error(&judge, &g->errors[i]);
-	judge_idle(&judge);
 	if (!judge.is_read)
 		return;
 	judge_told(&judge);
@@ -454,22 +449,10 @@ bool diagnosis_has_news(const struct attribution_status *status,
 
 /* At rest */
 
-/*
- * A node that a card has been moved to does not publish it at once. What it reports of the card before
- * is acknowledged, and lost.
- */
-#define MOVED_LATELY_MS 130000
-
-static bool was_moved_lately(const struct world_gpu *gpu, const struct world_error *error)
-{
-	return gpu->changed_at > 0 && error->raised_at >= gpu->changed_at &&
-	       error->raised_at < gpu->changed_at + MOVED_LATELY_MS;
-}
-
 /* An error that no later ones have pushed out, and that the agent heard which is still there. */
 static bool must_be_shown(const struct world_gpu *gpu, const struct world_error *error)
 {
-	return error->is_heard && error->node == gpu->node && !was_moved_lately(gpu, error) &&
+	return error->is_heard && error->node == gpu->node &&
 	       error->agent == world.nodes[gpu->node].agent && !error->was_shown;
 }
 
@@ -500,11 +483,14 @@ static void judge_rest_reason(const struct judge *judge, struct view text)
 			      world.gpus[judge->gpu].uuid, VIEW_ARG(text));
 }
 
-/* Nothing but errors that ask for no more than a reset. */
+/* Nothing but errors that ask for no more than a reset. Links are a matter of the device, too. */
 static bool is_content(const struct judge *judge)
 {
+	if (diagnosis_has_reason(judge->status, "NVLinkDown") ||
+	    diagnosis_has_reason(judge->status, "FabricNotReady"))
+		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
-		if (has_reason(judge->status, reasons[i].reason))
+		if (diagnosis_has_reason(judge->status, reasons[i].reason))
 			return false;
 	return judge->told == ILLNESS_LISTED && !has_xid(judge->status, 79);
 }

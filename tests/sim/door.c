@@ -88,6 +88,12 @@ struct view server_request_peer(const struct server_request *request)
 	return VIEW("192.0.2.1");
 }
 
+double server_request_seconds(const struct server_request *request)
+{
+	(void)request;
+	return 0;
+}
+
 void server_request_set_data(struct server_request *request, void *data)
 {
 	request->data = data;

@@ -52,6 +52,7 @@ static const struct {
 			  BIT(CAUSE_NEW_DEVICE) | BIT(CAUSE_OFFER_CHANGED) | BIT(CAUSE_FORGED) |
 				  BIT(CAUSE_CONTROLLER_NEW) | BIT(CAUSE_REPORTS_MISSING) |
 				  BIT(CAUSE_BOOKS_FAILED) | BIT(CAUSE_DRIVER_FAILED) |
+				  BIT(CAUSE_DRIVER_HANGS) |
 				  BIT(CAUSE_AGENTLESS) | BIT(CAUSE_SLICES) |
 				  BIT(CAUSE_CLAIMED) |
 				  /* While pods are old it is as it was published. */
@@ -89,6 +90,7 @@ static const struct {
 	[COUNT_UNKNOWN] = {"a count is not known",
 			   BIT(CAUSE_NEW_DEVICE) | BIT(CAUSE_BOOKS_FAILED) |
 				   BIT(CAUSE_OFFER_CHANGED) | BIT(CAUSE_DRIVER_FAILED) |
+				  BIT(CAUSE_DRIVER_HANGS) |
 				   /* Nobody is known before pods may be read. */
 				   BIT(CAUSE_API_LATE) | BIT(CAUSE_DENIED) |
 				   BIT(CAUSE_CONTROLLER_NEW), /* it may hear of old reports first */

@@ -11,13 +11,17 @@
 #include "model/attribution.h"
 #include "sim/clockwork.h"
 #include "sim/illness.h"
+#include "sim/load.h"
 #include "sim/oracle.h"
+#include "sim/strain.h"
+#include "sim/trouble.h"
 #include "sim/usage.h"
 #include "sim/world.h"
 
 #define MIB UINT64_C(1048576)
 
 static uint64_t fails_until[WORLD_MAX_NODES];
+static uint64_t mismatched_until[WORLD_MAX_NODES];
 static bool is_watched[WORLD_MAX_NODES]; /* for XID errors */
 static bool is_registered[WORLD_MAX_GPUS]; /* with what waits for them */
 static int event_set; /* its address is the handle */
@@ -25,6 +29,7 @@ static int event_set; /* its address is the handle */
 void driver_reset(void)
 {
 	memset(fails_until, 0, sizeof(fails_until));
+	memset(mismatched_until, 0, sizeof(mismatched_until));
 	memset(is_watched, 0, sizeof(is_watched));
 	memset(is_registered, 0, sizeof(is_registered));
 }
@@ -37,6 +42,32 @@ bool driver_is_watched(int node)
 void driver_fail(int node, uint64_t until)
 {
 	fails_until[node] = until;
+}
+
+void driver_mismatch(int node, uint64_t until)
+{
+	mismatched_until[node] = until;
+}
+
+bool driver_is_mismatched(int node)
+{
+	return clockwork_now() < mismatched_until[node];
+}
+
+bool driver_has_errors(int node)
+{
+	for (int i = 0; i < world.n_gpus; i++)
+		if (world.gpus[i].node == node && world.gpus[i].n_fetched < world.gpus[i].n_errors)
+			return true;
+	return false;
+}
+
+void driver_forget_errors(int node)
+{
+	for (int i = 0; i < world.n_gpus; i++)
+		while (world.gpus[i].node == node &&
+		       world.gpus[i].n_fetched < world.gpus[i].n_errors)
+			world.gpus[i].errors[world.gpus[i].n_fetched++].missed_at = clockwork_now();
 }
 
 static struct world_gpu *gpu_at(unsigned index)
@@ -86,12 +117,17 @@ static int cuda_version(int *ret)
 
 static int count(unsigned *ret)
 {
-	if (clockwork_now() < fails_until[clockwork_actor]) {
+	const bool fails = clockwork_now() < fails_until[clockwork_actor];
+
+	if (fails || driver_is_mismatched(clockwork_actor)) {
 		illness_unread(clockwork_actor);
-		return NVML_ABI_UNKNOWN;
+		load_read(clockwork_actor);
+		return fails ? NVML_ABI_UNKNOWN : NVML_ABI_LIB_RM_VERSION_MISMATCH;
 	}
 	*ret = (unsigned)world_count_gpus(clockwork_actor);
 	illness_read(clockwork_actor);
+	load_read(clockwork_actor);
+	strain_read(clockwork_actor);
 	return NVML_ABI_SUCCESS;
 }
 
@@ -133,8 +169,9 @@ static int compute_mode(struct nvml_abi_device *device, int *ret)
 {
 	if (world.nodes[clockwork_actor].hides_compute_mode)
 		return NVML_ABI_NOT_SUPPORTED;
-	*ret = as_gpu(device)->mps_daemon ? NVML_ABI_COMPUTE_EXCLUSIVE_PROCESS
-					  : NVML_ABI_COMPUTE_DEFAULT;
+	*ret = world_is_exclusive_process(as_gpu(device))
+		       ? NVML_ABI_COMPUTE_EXCLUSIVE_PROCESS
+		       : NVML_ABI_COMPUTE_DEFAULT;
 	return NVML_ABI_SUCCESS;
 }
 
@@ -145,10 +182,26 @@ static int memory(struct nvml_abi_device *device, struct nvml_abi_memory *ret)
 	return NVML_ABI_SUCCESS;
 }
 
+static int utilization(struct nvml_abi_device *device, struct nvml_abi_utilization *ret)
+{
+	return load_ask((int)(as_gpu(device) - world.gpus), &ret->gpu);
+}
+
+/*
+ * An A100 has no GPU performance monitoring: that begins with Hopper. So of MIG devices nobody can tell
+ * that they compute, as sim/idleness.c expects. Unit tests hold what the agent makes of such figures.
+ */
+static int gpm_support(struct nvml_abi_device *device, struct nvml_abi_gpm_support *ret)
+{
+	(void)device;
+	ret->is_supported = 0;
+	return NVML_ABI_SUCCESS;
+}
+
 static int mig_mode(struct nvml_abi_device *device, unsigned *current, unsigned *pending)
 {
 	*current = as_gpu(device)->mig;
-	*pending = *current;
+	*pending = *current != as_gpu(device)->mig_asked;
 	return NVML_ABI_SUCCESS;
 }
 
@@ -275,8 +328,40 @@ static int fields(struct nvml_abi_device *device, int n, struct nvml_abi_field *
 	return NVML_ABI_SUCCESS;
 }
 
+static int number_of(struct nvml_abi_device *device)
+{
+	return (int)(as_gpu(device) - world.gpus);
+}
+
+static int nvlink_state(struct nvml_abi_device *device, unsigned link, int *ret)
+{
+	return strain_nvlink(number_of(device), link, ret);
+}
+
+static int fabric_info(struct nvml_abi_device *device, struct nvml_abi_fabric_info *ret)
+{
+	return strain_fabric(number_of(device), ret);
+}
+
+static int max_pcie_width(struct nvml_abi_device *device, unsigned *ret)
+{
+	return strain_pcie(number_of(device), true, ret);
+}
+
+static int pcie_width(struct nvml_abi_device *device, unsigned *ret)
+{
+	return strain_pcie(number_of(device), false, ret);
+}
+
+static int clocks_event_reasons(struct nvml_abi_device *device, unsigned long long *ret)
+{
+	return strain_clocks(number_of(device), ret);
+}
+
 static int event_set_create(struct nvml_abi_event_set **ret)
 {
+	if (trouble_is_deaf(clockwork_actor))
+		return NVML_ABI_NOT_SUPPORTED;
 	*ret = (struct nvml_abi_event_set *)(void *)&event_set;
 	is_watched[clockwork_actor] = true;
 	for (int i = 0; i < world.n_gpus; i++)
@@ -357,6 +442,8 @@ int nvml_library_load(const char *library_name, struct nvml_library *ret_library
 		.minor = minor,
 		.compute_mode = compute_mode,
 		.memory = memory,
+		.utilization = utilization,
+		.gpm_support = gpm_support,
 		.mig_mode = mig_mode,
 		.max_mig_count = max_mig_count,
 		.mig_handle = mig_handle,
@@ -369,6 +456,11 @@ int nvml_library_load(const char *library_name, struct nvml_library *ret_library
 		.remapped_rows = remapped_rows,
 		.retired_pages = retired_pages,
 		.fields = fields,
+		.nvlink_state = nvlink_state,
+		.fabric_info = fabric_info,
+		.max_pcie_width = max_pcie_width,
+		.pcie_width = pcie_width,
+		.clocks_event_reasons = clocks_event_reasons,
 		.event_set_create = event_set_create,
 		.event_set_free = event_set_free,
 		.register_events = register_events,

@@ -14,5 +14,12 @@
 void driver_reset(void);
 /* The node's driver answers nothing up to then. */
 void driver_fail(int node, uint64_t until);
+/* The library and the node's kernel module are of different versions up to then. */
+void driver_mismatch(int node, uint64_t until);
+bool driver_is_mismatched(int node);
+/* It has errors that it has not told of. */
+bool driver_has_errors(int node);
+/* The errors that it has not told of yet it never tells. */
+void driver_forget_errors(int node);
 /* Somebody on the node waits for XID errors. */
 bool driver_is_watched(int node);

@@ -13,15 +13,23 @@
 #include "sim/apiserver.h"
 #include "sim/cause.h"
 #include "sim/check.h"
+#include "sim/child.h"
 #include "sim/clockwork.h"
 #include "sim/deed.h"
 #include "sim/driver.h"
+#include "sim/drifts.h"
+#include "sim/hang.h"
 #include "sim/host.h"
 #include "sim/illness.h"
 #include "sim/kubelet.h"
+#include "sim/load.h"
 #include "sim/net.h"
+#include "sim/policies.h"
 #include "sim/programs.h"
 #include "sim/prompt.h"
+#include "sim/strain.h"
+#include "sim/told.h"
+#include "sim/trouble.h"
 #include "sim/usage.h"
 #include "sim/wire.h"
 #include "sim/world.h"
@@ -29,11 +37,14 @@
 #define SHRINK_RUNS 400
 #define MAX_USES 12
 #define MAX_ILLS 10
+#define MAX_INTENTS 14
+#define MAX_HANGS 4
+#define MAX_MORE 10
 #define MAX_RARE 24
 #define BEGIN_MS 5000 /* nothing but the fleet happens before */
 
 const struct history *history_under_way;
-unsigned history_writes;
+unsigned history_writes, history_events;
 uint64_t history_digest;
 
 /* Making */
@@ -99,6 +110,33 @@ static void add_illnesses(struct history *history, uint64_t seed)
 		add_beside(history, &prng, MAX_ILLS, action_make_illness);
 }
 
+static void add_hangs(struct history *history, uint64_t seed)
+{
+	struct prng prng;
+
+	prng_init(&prng, ~(seed << 2));
+	if (hang_is_there(seed))
+		add_beside(history, &prng, MAX_HANGS, action_make_hang);
+}
+
+static void add_intents(struct history *history, uint64_t seed)
+{
+	struct prng prng;
+
+	prng_init(&prng, ~(seed << 3));
+	if (policies_are_there(seed))
+		add_beside(history, &prng, MAX_INTENTS, action_make_intent);
+}
+
+static void add_more(struct history *history, uint64_t seed)
+{
+	struct prng prng;
+
+	prng_init(&prng, ~(seed << 4));
+	if (policies_are_rich(seed))
+		add_beside(history, &prng, MAX_MORE, action_make_more);
+}
+
 /* From the beginning to the end: what is shared is to be there when the rest happens. */
 static void add_rare(struct history *history, uint64_t seed)
 {
@@ -146,6 +184,9 @@ void history_make(struct history *history, uint64_t seed)
 		add_rare(history, seed);
 	add_uses(history, seed);
 	add_illnesses(history, seed);
+	add_hangs(history, seed);
+	add_intents(history, seed);
+	add_more(history, seed);
 }
 
 /* Running */
@@ -156,10 +197,15 @@ static void set_up(const struct history *history)
 	world_reset(history->seed);
 	usage_reset(history->seed);
 	illness_reset(history->seed);
-	/* Not in the histories made for the matrices: see tests/README.md, known ones. */
-	oracle_judge_health(history->seed >> 63 == 0);
+	policies_reset(history->seed);
+	load_reset(history->seed);
+	strain_reset(history->seed);
+	trouble_reset(history->seed);
+	hang_reset();
+	child_reset();
 	cause_reset();
 	oracle_reset();
+	told_reset();
 	net_reset();
 	host_reset();
 	driver_reset();
@@ -169,11 +215,14 @@ static void set_up(const struct history *history)
 	deed_reset();
 	programs_reset();
 	prompt_reset();
+	drifts_reset();
+	policies_begin();
 }
 
 static void tear_down(void)
 {
 	programs_stop_all();
+	child_clear();
 	clockwork_clear();
 	net_clear();
 	wire_clear();
@@ -207,18 +256,60 @@ static bool act(const struct history *history)
 	return true;
 }
 
+/*
+ * Who holds what is told all the same, and nothing is written once that is. How many processes cannot be
+ * ended is written, too, until there are as many as may be.
+ */
+static bool rest_while_hanging(void)
+{
+	if (!pass(2 * SIM_BOUND_MS))
+		return false;
+	hang_judge_good();
+	oracle_set_quiet(true);
+	if (!pass(SIM_QUIET_MS))
+		return false;
+	oracle_set_quiet(false);
+	hang_end();
+	return true;
+}
+
+/* What does not end by itself is told, and once that is so nothing is written. */
+static bool rest_in_trouble(void)
+{
+	if (!pass(SIM_BOUND_MS))
+		return false;
+	trouble_begin();
+	if (!pass(SIM_BOUND_MS))
+		return false;
+	oracle_check_trouble();
+	oracle_set_quiet(true);
+	if (!pass(SIM_QUIET_MS))
+		return false;
+	oracle_set_quiet(false);
+	trouble_end();
+	return true;
+}
+
 static bool rest(void)
 {
 	uint64_t busy_until = deed_busy_until();
 
-	if (!pass_until(busy_until > clockwork_now() ? busy_until : clockwork_now()) ||
-	    !pass(SIM_BOUND_MS))
+	if (!pass_until(busy_until > clockwork_now() ? busy_until : clockwork_now()))
+		return false;
+	load_freeze();
+	strain_freeze();
+	if (hang_is_for_good() && !rest_while_hanging())
+		return false;
+	if (trouble_is_there() && !rest_in_trouble())
+		return false;
+	if (!pass(SIM_BOUND_MS))
 		return false;
 	oracle_check_rest();
 	oracle_set_quiet(true);
 	if (!pass(SIM_QUIET_MS))
 		return false;
 	programs_stop_controller();
+	told_forbid();
 	programs_start_controller();
 	return pass(SIM_QUIET_MS);
 }
@@ -234,6 +325,7 @@ struct oracle_violation history_run(const struct history *history)
 		(void)rest();
 	found = *oracle_found();
 	history_writes = oracle_writes();
+	history_events = told_events();
 	history_digest = oracle_digest();
 	tear_down();
 	history_under_way = NULL;

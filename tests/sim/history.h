@@ -43,5 +43,7 @@ bool history_read(struct history *history, const char *path);
 extern const struct history *history_under_way;
 /* Of the last run: writes that took effect. */
 extern unsigned history_writes;
+/* Kubernetes Events, and series of them, that were sent. */
+extern unsigned history_events;
 /* Of what they wrote and when, but for the case of letters. */
 extern uint64_t history_digest;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/hardware.h"
 #include "agent/nvml_abi.h"
 #include "base/compiler.h"
 #include "model/attribution.h"
@@ -57,6 +58,7 @@ static int n_looks[WORLD_MAX_GPUS];
 static uint64_t read_at[WORLD_MAX_NODES]; /* the last good reading of this agent; 0: none */
 static bool is_unread[WORLD_MAX_NODES];   /* the last one failed */
 static uint64_t failed_at[WORLD_MAX_NODES]; /* or did not any more, since */
+static uint64_t held_until[WORLD_MAX_NODES]; /* that is not told before */
 static bool is_known[WORLD_MAX_GPUS];     /* to the agent, which read it while it was not lost */
 static struct watch watches[WORLD_MAX_GPUS];
 static struct posted posted[WORLD_MAX_NODES][MAX_POSTED];
@@ -83,6 +85,7 @@ void illness_reset(uint64_t seed)
 	memset(n_posted, 0, sizeof(n_posted));
 	memset(is_unread, 0, sizeof(is_unread));
 	memset(failed_at, 0, sizeof(failed_at));
+	memset(held_until, 0, sizeof(held_until));
 	memset(is_known, 0, sizeof(is_known));
 	memset(watches, 0, sizeof(watches));
 }
@@ -256,6 +259,7 @@ unsigned illness_unread_of(int gpu)
 void illness_started(int node)
 {
 	read_at[node] = 0;
+	held_until[node] = 0;
 	is_unread[node] = false;
 	for (int i = 0; i < world.n_gpus; i++) {
 		if (world.gpus[i].node != node)
@@ -274,6 +278,8 @@ static void set_unread(int node, bool unread)
 
 void illness_unread(int node)
 {
+	if (!is_unread[node] && read_at[node] > 0)
+		held_until[node] = clockwork_now() + HARDWARE_HOLD_MS;
 	set_unread(node, true);
 }
 
@@ -340,6 +346,7 @@ void illness_read(int node)
 	}
 	if (is_good)
 		read_at[node] = clockwork_now();
+	held_until[node] = 0;
 	set_unread(node, !is_good);
 }
 
@@ -356,7 +363,7 @@ static int64_t number_after(struct view text, struct view key)
 	return number;
 }
 
-static void keep(int node, struct view body, uint64_t at)
+static void keep(int node, struct view body, uint64_t at, bool unread)
 {
 	struct view head = {body.ptr, body.len < HEAD_BYTES ? body.len : HEAD_BYTES};
 
@@ -365,14 +372,14 @@ static void keep(int node, struct view body, uint64_t at)
 		.instance = number_after(head, VIEW("\"instance\":")),
 		.sequence = number_after(head, VIEW("\"sequence\":")),
 		.read_at = at,
-		.is_unread = is_unread[node],
+		.is_unread = unread,
 	};
 }
 
 /* A report that is due is made before a sample that is due at that moment, or of it. */
 static bool is_news(int node)
 {
-	if (failed_at[node] == clockwork_now())
+	if (failed_at[node] == clockwork_now() || held_until[node] == clockwork_now())
 		return true;
 	for (int i = 0; i < world.n_gpus; i++)
 		if (world.gpus[i].node == node && n_looks[i] > 0 &&
@@ -383,14 +390,19 @@ static bool is_news(int node)
 
 void illness_posted(int node, struct view body)
 {
-	keep(node, body, is_news(node) ? 0 : read_at[node]);
+	keep(node, body, is_news(node) ? 0 : read_at[node],
+	     is_unread[node] && clockwork_now() >= held_until[node]);
 }
 
 void illness_forged(int node, struct view body)
 {
 	unsigned n = n_posted[node];
+	const struct posted none = {0}, *last = &none;
 
-	keep(node, body, n > 0 ? posted[node][(n - 1) % MAX_POSTED].read_at : 0);
+	/* The driver may have failed since the agent made that one. */
+	if (n > 0)
+		last = &posted[node][(n - 1) % MAX_POSTED];
+	keep(node, body, last->read_at, last->is_unread);
 }
 
 /* NULL: it is not known, or there are two of one number, and not which of them was taken. */

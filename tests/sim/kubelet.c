@@ -22,6 +22,7 @@
 #include "sim/matrix.h"
 #include "sim/net.h"
 #include "sim/prompt.h"
+#include "sim/trouble.h"
 #include "sim/usage.h"
 #include "wire/grpcmsg.h"
 
@@ -80,7 +81,8 @@ static enum world_health health_of(const struct world_pod *pod)
 {
 	for (int c = 0; c < pod->n_containers; c++)
 		for (int s = 0; s < pod->containers[c].n_slots; s++)
-			if (world.gpus[pod->containers[c].slots[s].gpu].lost)
+			if (world.gpus[pod->containers[c].slots[s].gpu].lost ||
+			    trouble_is_unwell(pod->containers[c].slots[s].gpu))
 				return WORLD_ILL;
 	return !kubelets[pod->node].has_plugin || world_chance(10) ? WORLD_HEALTH_UNKNOWN
 								   : WORLD_HEALTHY;

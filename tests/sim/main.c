@@ -132,7 +132,7 @@ static bool is_rare_due(const struct options *options, uint64_t n)
 }
 
 struct tally {
-	uint64_t n, writes, digest;
+	uint64_t n, writes, events, digest;
 	unsigned violations;
 };
 
@@ -143,6 +143,7 @@ static void run_seed(uint64_t seed, const struct options *options, struct tally 
 	history_make(&history, seed);
 	tally->violations += !run_one(&history, options);
 	tally->writes += history_writes;
+	tally->events += history_events;
 	tally->digest = tally->digest * 31 + history_digest;
 	tally->n++;
 }
@@ -162,8 +163,9 @@ static int run_many(const struct options *options)
 			run_seed((options->from + n) | HISTORY_RARE, options, &tally);
 	}
 	took = seconds() - start;
-	printf("%" PRIu64 " histories, %" PRIu64 " writes, %u violations, %.2f ms of CPU each\n",
-	       tally.n, tally.writes, tally.violations, took * 1000 / (double)tally.n);
+	printf("%" PRIu64 " histories, %" PRIu64 " writes, %" PRIu64 " Events, %u violations, "
+	       "%.2f ms of CPU each\n",
+	       tally.n, tally.writes, tally.events, tally.violations, took * 1000 / (double)tally.n);
 	if (options->digest)
 		printf("digest %016" PRIx64 "\n", tally.digest);
 	if (tally.violations > 0 && !options->goes_on)

@@ -22,7 +22,7 @@
 
 #define SHOWN_MS 60000u   /* a process that has been there for so long is known of */
 #define PENDING_MS 20000u /* the controller's --pending-timeout */
-#define FETCHED_MS 1500u  /* the agent's --event-interval, and what a reading takes */
+#define FETCHED_MS 1500u  /* FAKE_NVML_PROCESS_NOTICE_MS, and what a reading takes */
 #define STARTED_MS 2000   /* the start of a pod is told in seconds; and how long a reading takes */
 #define SYNC_MS 2000u     /* a controller that starts is told of pods, and then of all else */
 #define NEAR_MS 2500u     /* what is so close together may be told as one moment */

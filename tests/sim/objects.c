@@ -8,10 +8,14 @@
 #include <stdio.h>
 
 #include "lib/kube_bytes.h"
+#include "sim/policies.h"
 #include "sim/usage.h"
 
 #define CAP (1u << 20)
 #define DRIVER "gpu.nvidia.com"
+#define REFUSED \
+	"Allocate failed due to requested number of devices unavailable for nvidia.com/gpu. " \
+	"Requested: 1, Available: 0, which is unexpected"
 
 static void close_field(struct sbuf *out, uint32_t number, struct sbuf *from)
 {
@@ -47,6 +51,16 @@ static void quantity_entry(struct sbuf *out, uint32_t number, const char *key, i
 	text_field(&entry, 1, key);
 	close_field(&entry, 2, &quantity);
 	close_field(out, number, &entry);
+}
+
+/* Kubernetes cuts times to seconds. */
+static void time_field(struct sbuf *out, uint32_t number, int64_t at)
+{
+	struct sbuf time;
+
+	sbuf_init(&time, CAP);
+	kube_bytes_number(&time, 1, (uint64_t)(at / 1000));
+	close_field(out, number, &time);
 }
 
 /* Metadata */
@@ -85,6 +99,8 @@ static void pod_metadata(struct sbuf *out, const struct world_pod *pod, const ch
 	text_field(&meta, 3, pod->namespace);
 	text_field(&meta, 5, pod->uid);
 	text_field(&meta, 6, version);
+	if (pod->created_wall_ms != 0)
+		time_field(&meta, 8, pod->created_wall_ms);
 	if (pod->object.deleting)
 		kube_bytes_field(&meta, 9, VIEW("\x08\x01"));
 	if (pod->system)
@@ -218,16 +234,6 @@ static void container_status(struct sbuf *status, const struct world_pod *pod, i
 	close_field(status, container->kind == WORLD_MAIN ? 8 : 10, &message);
 }
 
-/* Kubernetes cuts times to seconds. */
-static void start_time(struct sbuf *status, int64_t at)
-{
-	struct sbuf time;
-
-	sbuf_init(&time, CAP);
-	kube_bytes_number(&time, 1, (uint64_t)(at / 1000));
-	close_field(status, 7, &time);
-}
-
 /* The name of the claim that was made for the pod. */
 static void claim_status(struct sbuf *status, const struct world_pod *pod)
 {
@@ -248,8 +254,11 @@ static void pod_status(struct sbuf *out, const struct world_pod *pod)
 	text_field(&status, 1, phases[pod->object.phase]);
 	if (pod->object.admission_failed)
 		text_field(&status, 4, "UnexpectedAdmissionError");
+	if (pod->object.admission_failed && pod->is_refused_for_none &&
+	    pod->created_wall_ms != 0)
+		text_field(&status, 3, REFUSED);
 	if (pod->object.started_at != 0)
-		start_time(&status, pod->object.started_at);
+		time_field(&status, 7, pod->object.started_at);
 	for (int i = 0; pod->object.has_statuses && i < pod->n_containers; i++)
 		container_status(&status, pod, i);
 	if (pod->claim >= 0 && pod->is_claim_from_template)
@@ -311,7 +320,10 @@ void objects_node(const struct world_node *node, uint64_t version, struct sbuf *
 		  node->mode == WORLD_MPS           ? "mps"
 		  : node->mode == WORLD_TIME_SLICED ? "time-slicing"
 						    : "none");
+	policies_label(node, map_entry, &meta);
 	close_field(out, 1, &meta);
+	if (policies_allocatable(node) >= 0)
+		quantity_entry(&status, 2, "nvidia.com/gpu", policies_allocatable(node));
 	ready_condition(&status);
 	node_info(&status, node);
 	close_field(out, 3, &status);

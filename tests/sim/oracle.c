@@ -17,12 +17,18 @@
 #include "sim/check.h"
 #include "sim/clockwork.h"
 #include "sim/diagnosis.h"
+#include "sim/differences.h"
 #include "sim/doubt.h"
+#include "sim/drifts.h"
+#include "sim/hang.h"
+#include "sim/idleness.h"
 #include "sim/matrix.h"
 #include "sim/named.h"
 #include "sim/programs.h"
 #include "sim/rest.h"
 #include "sim/sharers.h"
+#include "sim/strain.h"
+#include "sim/told.h"
 #include "sim/world.h"
 #include "wire/jwalk.h"
 
@@ -55,9 +61,8 @@ static bool quiet;
 static const char *const rule_names[ORACLE_N_RULES] = {
 	"none",	      "FALSE_TENANT", "FALSE_USER", "FALSE_EVENT", "FALSE_HEALTH", "CLEARED",
 	"LOST_EVENT", "FALSE_IDLE", "AT_REST",      "NO_CAUSE",   "NEEDLESS",	   "LOST",	   "LATE",
-	"STALE",      "FORGED",	      "DELETED",    "STUCK"};
-
-static bool is_health_judged = true;
+	"STALE",      "FORGED",	      "DELETED",    "STUCK",
+	"FALSE_DRIFT", "MISSED_DRIFT", "FLAPPING"};
 
 void oracle_reset(void)
 {
@@ -85,18 +90,11 @@ const char *oracle_rule_name(enum oracle_rule rule)
 	return rule_names[rule];
 }
 
-void oracle_judge_health(bool yes)
-{
-	is_health_judged = yes;
-}
-
 void oracle_accuse(enum oracle_rule rule, const char *format, ...)
 {
-	const bool is_of_health = rule == ORACLE_FALSE_HEALTH || rule == ORACLE_CLEARED ||
-				  rule == ORACLE_LOST_EVENT;
 	va_list values;
 
-	if (violation.rule != ORACLE_NONE || (is_of_health && !is_health_judged))
+	if (violation.rule != ORACLE_NONE)
 		return;
 	violation.rule = rule;
 	violation.at = clockwork_now();
@@ -136,7 +134,7 @@ static bool was_node_clock_set(void)
 void oracle_sent(uint64_t at)
 {
 	(void)at;
-	if (quiet && !diagnosis_may_settle() && !was_node_clock_set())
+	if (quiet && !diagnosis_may_settle() && !differences_may_expire() && !was_node_clock_set())
 		oracle_accuse(ORACLE_NEEDLESS, "something is written though nothing has happened");
 }
 
@@ -447,7 +445,8 @@ static void judge_place(const struct attribution_status *status, int gpu)
 	if (node < 0 || shown == node || world.nodes[node].agentless ||
 	    cause_since(CAUSE_NEW_DEVICE, node, gpu, from) ||
 	    cause_since(CAUSE_REPORTS_MISSING, node, gpu, from) ||
-	    cause_since(CAUSE_DRIVER_FAILED, node, gpu, from))
+	    cause_since(CAUSE_DRIVER_FAILED, node, gpu, from) ||
+	    cause_since(CAUSE_DRIVER_HANGS, node, gpu, from))
 		return;
 	oracle_accuse(ORACLE_FORGED, "%s is shown on %.*s, and is on %s", world.gpus[gpu].uuid,
 		      VIEW_ARG(status->node_name), world.nodes[node].name);
@@ -562,8 +561,15 @@ void oracle_wrote(const char *name, struct view object, uint64_t sent_at)
 		    sent_at);
 	diagnosis_judge(&attribution.status, sight->is_written ? &sight->attribution.status : NULL,
 			gpu);
+	idleness_judge(&attribution.status, sight->is_written ? &sight->attribution.status : NULL,
+		       gpu);
+	hang_judge(&attribution.status, gpu);
+	strain_judge(&attribution.status, sight->is_written ? &sight->attribution.status : NULL,
+		     gpu);
 	doubt_judge(&attribution.status, sight->is_written ? &sight->attribution.status : NULL, gpu,
 		    node_of(attribution.status.node_name));
+	told_wrote(view_from(name), &attribution.status);
+	drifts_judge(&attribution.status, sight->is_written ? &sight->attribution.status : NULL, gpu);
 	text = status_text(object);
 	digest_text(view_from(name));
 	digest_text(text);
@@ -574,9 +580,11 @@ void oracle_wrote(const char *name, struct view object, uint64_t sent_at)
 	if (sight->is_written &&
 	    is_repeated(sight->text, text,
 			diagnosis_has_news(&attribution.status, &sight->attribution.status) ||
-				is_idle_anew(&attribution.status, &sight->attribution.status)))
+				is_idle_anew(&attribution.status, &sight->attribution.status) ||
+				idleness_is_anew(&attribution.status,
+						 &sight->attribution.status, gpu)))
 		oracle_accuse(ORACLE_NEEDLESS, "%s is written again as it was", name);
-	if (quiet && !diagnosis_may_settle() && !rest_is_same_text(sight->text, text))
+	if (quiet && !diagnosis_may_settle() && !differences_may_expire() && !rest_is_same_text(sight->text, text))
 		oracle_accuse(ORACLE_NEEDLESS, "%s is written though nothing has happened", name);
 	arena_deinit(&sight->arena);
 	sight->arena = arena;
@@ -609,6 +617,12 @@ const struct attribution_status *oracle_status(int gpu)
 		if (sights[i].exists && sights[i].is_written && gpu_of(sights[i].name) == gpu)
 			return &sights[i].attribution.status;
 	return NULL;
+}
+
+void oracle_check_trouble(void)
+{
+	for (int i = 0; i < world.n_gpus; i++)
+		rest_judge_trouble(oracle_status(i), i);
 }
 
 void oracle_check_rest(void)

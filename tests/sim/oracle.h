@@ -49,6 +49,11 @@
  * - It is not Healthy if the device was not listed, could not be read, or something was told; nor
  *   while its node is not heard of.
  * - It is Unhealthy if what was told asks for that, and then something is to be done.
+ * - What must last to count is a reason when the readings of one agent have said so for that long. It
+ *   is none when they have said the opposite for long enough. What no agent of this boot has decided
+ *   since is as it was published.
+ * - NVMLHangs is a reason if a call was too old when the report was made, or had been so lately that
+ *   who calls the driver may not be back. It is one as long as all calls hang.
  * - The recovery action is the one that the driver asks for. Of a lost device, and of one whose rows
  *   cannot be remapped, the driver knows no better.
  *
@@ -57,17 +62,34 @@
  * or booted, was listed again after it was away, or is in another node. An error that is to be
  * looked at may be settled 10 minutes later.
  *
- * LOST_EVENT. What an agent was told is shown, if that agent lives until all is at rest. It stays in
- * health.events until as many others as may be there have pushed it out. No event is there twice.
+ * LOST_EVENT. What nobody was told, since who asked the driver was ended, is not before eventsSince.
+ * What an agent was told is shown, if that agent lives until all is at rest. It stays in
+ * health.events until as many others as may be there have pushed it out, or somebody has deleted the
+ * object. No event is there twice.
  * Of a device that is gone before its node published anything of it, an event may be lost.
  *
- * FALSE_IDLE. A device is not Idle if a process was on it for so long that two samples saw it. That
- * counts within the agent's --idle-after before the reading that the status rests on.
+ * FALSE_IDLE. The activity is what the driver told in the reading that the status's own report is of,
+ * and in those of --idle-after before.
+ * - A device whose driver tells utilisation is Active while there was work in one of them. It is Idle
+ *   if there was none in any.
+ * - It is not Idle if two looks saw it compute in that time. Nor is it before its agent has looked for
+ *   so long, unless it was published so.
+ * - One whose driver tells none is not Idle if two samples saw a process on it, nor is a MIG device.
+ *   Neither is ever Active. A device is Idle only if all its MIG devices are.
+ * - A state that is Unknown has a reason, and no other state has one. It is Settling if the agent has
+ *   looked for less than --idle-after, saw no work, and nothing was published by the node before.
+ * - It is idle since no earlier than the last reading that told of work, and no later than two samples
+ *   after the work. Where nobody looked for more than 2 minutes all begins anew.
+ * - Nothing is Idle while its node is not heard of.
+ * What nobody looked at is excused: while the driver did not answer, or no agent was there.
  *
  * AT_REST. SIM_BOUND_MS after all faults have ended, each device in a node has an object that is
- * exactly true. That covers node, mode, slots, and conditions, which are True. Of tenants it covers
- * who, container, slots, partitions, phase, confidence and witnesses. Nothing is missing, and
- * nothing untrue is there. Health is what the driver tells, and Healthy if that is nothing. A tenant
+ * exactly true. That covers node, mode, slots, activity, and conditions, which are True. Of tenants it
+ * covers who, container, slots, partitions, phase, confidence and witnesses. Nothing is missing, and
+ * nothing untrue is there. Health is what the driver, the plugin and the agent tell, and Healthy if
+ * that is nothing. The state, the recovery action and the condition Healthy are those that follow.
+ * Activity that is Unknown has the reason that is so. While there is trouble that does not end by
+ * itself (sim/trouble.h), health and activity are judged the same way. A tenant
  * may be missing if no evidence of it is left:
  * - its entry was wiped from the kubelet's books;
  * - it holds a MIG device that is gone;
@@ -90,7 +112,9 @@
  * NEEDLESS. No write repeats the text of the status that is there. Nor does one change only times
  * and the report that the status was made from, unless the controller's clock was set lately. But
  * idleSince may become another if the node's clock was set lately, or samples were missed while no
- * controller ran. At rest nothing is written at all, nor after a restart of the controller.
+ * controller ran. It also may if there was work, or a look failed, since what was published. At rest
+ * nothing is written at all, nor after a restart of the controller. The same holds while a driver
+ * hangs for good.
  *
  * LOST. A listed tenant does not vanish while it holds the device and its pod lives.
  * - If a book of the kubelet's has it, it stays despite a short List, a source that failed, an
@@ -107,6 +131,22 @@
  *
  * STALE. A status that says Ready is sent only while the controller watches pods: what it knows of
  * them is no older than a second.
+ *
+ * FALSE_DRIFT. A published drift is one of the types that sim/differences.h finds in the world. When
+ * it is published for the first time, these hold:
+ * - it was so when it is said to have begun, and was not over since then;
+ * - its hold-off has passed;
+ * - no work on the node, which may explain it, was under way meanwhile.
+ * Its time of beginning stays. It is gone soon after it is over. The use of a device without a slot is
+ * a drift while the status names a user.
+ * A reason of the condition InSync that is told for the first time was so a moment ago.
+ *
+ * MISSED_DRIFT. What has been so for its hold-off, and a few seconds, is published. It stays while
+ * nobody can tell whether it is still so.
+ *
+ * FLAPPING. A drift of a device is published no more often than it began.
+ *
+ * These three ask nothing of moments at which something was in the way of knowing (sim/drifts.c).
  *
  * FORGED. A report is refused if its token is not the reporting node's, or not valid. It is refused
  * if it is older than what the controller found published when it started. No node takes over a
@@ -160,6 +200,9 @@ enum oracle_rule {
 	ORACLE_FORGED,
 	ORACLE_DELETED,
 	ORACLE_STUCK,
+	ORACLE_FALSE_DRIFT,
+	ORACLE_MISSED_DRIFT,
+	ORACLE_FLAPPING,
 	ORACLE_N_RULES,
 };
 
@@ -171,8 +214,6 @@ struct oracle_violation {
 
 /* Begins a history: nothing was written, and no rule violated. */
 void oracle_reset(void);
-/* Whether FALSE_HEALTH, CLEARED and LOST_EVENT are judged; they are unless this says no. */
-void oracle_judge_health(bool yes);
 /* Frees what the oracle remembers. */
 void oracle_clear(void);
 /* The first violation, or rule ORACLE_NONE. */
@@ -199,6 +240,8 @@ uint64_t oracle_digest(void);
 const struct attribution_status *oracle_status(int gpu);
 /* What was published of the node before that time rests on a later report of the same boot. */
 bool oracle_knows_later(int node, const struct report *report, uint64_t before);
+/* What does not end by itself must be said now. */
+void oracle_check_trouble(void);
 /* Everything must be true now. */
 void oracle_check_rest(void);
 /* From now on nothing may be written; or it may again. */

@@ -10,11 +10,14 @@
 #include "sim/check.h"
 #include "sim/clockwork.h"
 #include "sim/illness.h"
+#include "sim/load.h"
 #include "sim/net.h"
+#include "sim/policies.h"
+#include "sim/strain.h"
 #include "sim/world.h"
 
 static struct daemon *controller;
-static struct settings controller_settings;
+static struct settings controller_settings, hurried_settings;
 static bool is_parsed;
 static uint64_t controller_since;
 static struct agent *agents[WORLD_MAX_NODES];
@@ -52,28 +55,32 @@ void __wrap_log_write(enum log_level level, const char *message, const struct lo
 		__real_log_write(level, message, fields);
 }
 
-static void parse_controller(void)
+/* Hold-offs of 5 minutes would last longer than a history's rest. */
+static void parse_controller(const char *percent, struct settings *ret_settings)
 {
-	static char *const arguments[] = {"controller",
+	char *const arguments[] = {"controller",
 					  "--kubeconfig=/sim/kubeconfig",
 					  "--tls-cert=/sim/tls.crt",
 					  "--tls-key=/sim/tls.key",
 					  "--namespace=gpu-attribution",
+					  "--metrics-address=",
 					  "--report-stale-after=60s",
 					  "--heartbeat=20s",
 					  "--pending-timeout=20s",
 					  "--settling-timeout=60s",
 					  "--node-gone-after=120s",
+					  "--event-idle-after=2m",
 					  "--log-level=debug",
+					  (char *)(uintptr_t)percent,
 					  NULL};
 	static char *const environment[] = {NULL};
 	enum option_outcome outcome;
 	struct error err;
 
-	check(settings_parse(arguments, environment, &controller_settings, &outcome, &err) == 0);
-	check(controller_settings.stale_ms == PROGRAMS_STALE_MS);
-	check(controller_settings.settling_ms == PROGRAMS_SETTLING_MS);
-	check(controller_settings.node_gone_ms == PROGRAMS_GONE_MS);
+	check(settings_parse(arguments, environment, ret_settings, &outcome, &err) == 0);
+	check(ret_settings->stale_ms == PROGRAMS_STALE_MS);
+	check(ret_settings->settling_ms == PROGRAMS_SETTLING_MS);
+	check(ret_settings->node_gone_ms == PROGRAMS_GONE_MS);
 }
 
 static void parse_agent(int node)
@@ -83,8 +90,10 @@ static void parse_agent(int node)
 				   names[node],
 				   "--controller=https://controller.sim:8443",
 				   "--controller-ca-file=",
-				   "--event-interval=1s",
-				   "--idle-after=60s", /* known before all is at rest */
+				   "--idle-after=60s", /* known before all is at rest, */
+				   "--slow-after=30s", /* as are these */
+				   "--slow-clear-after=60s",
+				   "--narrow-after=45s",
 				   "--boot-id-file=/sim/boot_id",
 				   "--log-level=debug",
 				   NULL};
@@ -102,7 +111,8 @@ void programs_reset(void)
 {
 	if (is_parsed)
 		return;
-	parse_controller();
+	parse_controller("--hold-off-percent=100", &controller_settings);
+	parse_controller(PROGRAMS_HURRY, &hurried_settings);
 	for (int node = 0; node < WORLD_MAX_NODES; node++)
 		parse_agent(node);
 	is_parsed = true;
@@ -110,6 +120,8 @@ void programs_reset(void)
 
 void programs_start_controller(void)
 {
+	const struct settings *settings = policies_are_there(world.seed) ? &hurried_settings
+									  : &controller_settings;
 	struct error err;
 
 	if (controller)
@@ -117,7 +129,7 @@ void programs_start_controller(void)
 	clockwork_actor = CLOCKWORK_CONTROLLER;
 	apiserver_forget_told();
 	controller_since = clockwork_now();
-	check(daemon_new(&controller_settings, &controller, &err) == 0);
+	check(daemon_new(settings, &controller, &err) == 0);
 	check(daemon_run(controller, &err) == 0);
 }
 
@@ -148,6 +160,8 @@ void programs_start_agent(int node)
 	clockwork_actor = node;
 	world.nodes[node].agent++;
 	illness_started(node);
+	load_started(node);
+	strain_started(node);
 	check(agent_new(&agent_settings[node], &agents[node], &err) == 0);
 	check(agent_run(agents[node], &err) == 0);
 }

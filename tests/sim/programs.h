@@ -17,6 +17,9 @@
 #define PROGRAMS_PENDING_MS 20000
 #define PROGRAMS_SETTLING_MS 60000
 #define PROGRAMS_GONE_MS 120000
+/* Where there is an operator, hold-offs are so short that all are over when all is at rest. */
+#define PROGRAMS_HOLD_OFF_PERCENT 20
+#define PROGRAMS_HURRY "--hold-off-percent=20"
 
 /* Whether they may write to the log. */
 extern bool programs_log;

@@ -48,7 +48,7 @@ static bool is_server_calm(int node)
 
 static bool is_node_calm(int node)
 {
-	return is_calm(~BIT(CAUSE_POD_NEW) & ~BIT(CAUSE_CLOCK_SET) & ~BIT(CAUSE_NODE_CLOCK) &
+	return is_calm(~BIT(CAUSE_POD_NEW) & ~BIT(CAUSE_DRIVER_HANGS) & ~BIT(CAUSE_CLOCK_SET) & ~BIT(CAUSE_NODE_CLOCK) &
 				~BIT(CAUSE_CLAIMED) & ~BIT(CAUSE_DISPLACED) &
 				~BIT(CAUSE_STAND_IN),
 			node);
@@ -162,7 +162,7 @@ static void judge_watches(void)
 	bool is_calm_now = clockwork_now() > disturbed_until + BACK_MS &&
 			   clockwork_now() > programs_controller_since() + SYNCED_MS;
 
-	for (int kind = 0; kind < APISERVER_N_KINDS; kind++) {
+	for (int kind = 0; kind < APISERVER_N_FAULTY; kind++) {
 		bool is_away = !apiserver_is_watched((enum apiserver_kind)kind);
 
 		if (is_calm_now && is_away && was_away[kind])

@@ -9,11 +9,16 @@
 #include "sim/check.h"
 #include "sim/claims.h"
 #include "sim/diagnosis.h"
+#include "sim/drifts.h"
+#include "sim/hang.h"
+#include "sim/idleness.h"
 #include "sim/named.h"
 #include "sim/oracle.h"
 #include "sim/overlaps.h"
 #include "sim/sharers.h"
+#include "sim/strain.h"
 #include "sim/usage.h"
+#include "sim/verdicts.h"
 #include "sim/world.h"
 
 struct judge {
@@ -545,7 +550,7 @@ static bool hides_compute_mode(const struct world_gpu *gpu)
 /* Where the driver does not tell the compute mode a client of MPS shows it, if nobody else does. */
 static int mode_of_replicas(const struct forms *forms, const struct world_gpu *gpu)
 {
-	bool is_exclusive = gpu->mps_daemon && !hides_compute_mode(gpu);
+	bool is_exclusive = world_is_exclusive_process(gpu) && !hides_compute_mode(gpu);
 
 	if (forms->not_mps && (forms->mps || is_exclusive))
 		return ATTRIBUTION_MODE_UNKNOWN;
@@ -687,13 +692,13 @@ static bool has_no_pipe(const struct judge *judge, const struct forms *forms)
 static bool has_daemon(const struct judge *judge, const struct forms *forms)
 {
 	(void)forms;
-	return judge->g->mps_daemon && !hides_compute_mode(judge->g);
+	return world_is_exclusive_process(judge->g) && !hides_compute_mode(judge->g);
 }
 
 static bool has_no_daemon(const struct judge *judge, const struct forms *forms)
 {
 	(void)forms;
-	return !judge->g->mps_daemon && !hides_compute_mode(judge->g);
+	return !world_is_exclusive_process(judge->g) && !hides_compute_mode(judge->g);
 }
 
 static bool has_client(const struct judge *judge, const struct forms *forms)
@@ -900,6 +905,11 @@ static void judge_there(struct judge *judge)
 	judge_sharing(judge);
 	judge_partitions(judge);
 	diagnosis_judge_rest(judge->status, judge->gpu);
+	verdicts_judge_rest(judge->status, judge->gpu);
+	drifts_judge_rest(judge->status, judge->gpu);
+	idleness_judge_rest(judge->status, judge->gpu);
+	hang_judge_rest(judge->status, judge->gpu);
+	strain_judge_rest(judge->status, judge->gpu);
 	named_judge_users(judge->status, judge->gpu);
 	for (int i = 0; i < world.n_pods; i++)
 		if (world.pods[i].node == judge->g->node)
@@ -933,10 +943,19 @@ static void judge_told(const struct judge *judge, const struct world_pod *pod)
 	}
 }
 
+static bool is_of_node(const struct judge *judge)
+{
+	return view_equal(judge->status->node_name, view_from(judge->node->name));
+}
+
 static void judge_agentless(const struct judge *judge)
 {
-	if (judge->status && !view_equal(judge->status->node_name, view_from(judge->node->name)))
+	if (judge->status && !is_of_node(judge))
 		return;
+	if (judge->status) {
+		verdicts_judge_rest(judge->status, judge->gpu);
+		idleness_judge_why(judge->status, judge->gpu);
+	}
 	for (int i = 0; i < world.n_pods; i++)
 		judge_told(judge, &world.pods[i]);
 	for (uint32_t i = 0; judge->status && i < judge->status->tenants.count; i++) {
@@ -959,6 +978,19 @@ void rest_judge(const struct attribution_status *status, int gpu)
 		judge_agentless(&judge);
 	else
 		judge_there(&judge);
+}
+
+void rest_judge_trouble(const struct attribution_status *status, int gpu)
+{
+	struct judge judge = {.status = status, .gpu = gpu, .g = &world.gpus[gpu]};
+
+	if (judge.g->node < 0 || judge.g->lost || !status)
+		return;
+	judge.node = &world.nodes[judge.g->node];
+	if (!is_of_node(&judge))
+		return;
+	verdicts_judge_rest(status, gpu);
+	idleness_judge_why(status, gpu);
 }
 
 /* Texts but for times and reports */

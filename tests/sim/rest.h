@@ -15,6 +15,8 @@
 
 /* Accuses the status of the device (NULL: there is none) of what is not so. */
 void rest_judge(const struct attribution_status *status, int gpu);
+/* The same, of what follows from trouble (sim/trouble.h) while it lasts. */
+void rest_judge_trouble(const struct attribution_status *status, int gpu);
 /* Both texts say the same but for times and the report that they were made from. */
 bool rest_is_same_text(struct view a, struct view b);
 /* What phase the API server's object bears out (enum attribution_phase). */

@@ -38,6 +38,11 @@ bool world_is_mig(enum world_mode mode)
 	return mode == WORLD_MIG || mode == WORLD_MIG_TIME_SLICED || mode == WORLD_MIG_CLAIMS;
 }
 
+bool world_is_exclusive_process(const struct world_gpu *gpu)
+{
+	return gpu->mps_daemon || gpu->left_exclusive;
+}
+
 bool world_is_claims(enum world_mode mode)
 {
 	return mode == WORLD_CLAIMS || mode == WORLD_MIG_CLAIMS;

@@ -57,6 +57,7 @@ struct world_error {
 	int partition; /* that raised it; -1: not told */
 	uint64_t raised_at, fetched_at; /* WORLD_NEVER: not fetched */
 	int64_t told_at;		/* by the node's clock */
+	uint64_t missed_at; /* who would have been told was ended then; 0: nobody was */
 	int node;		/* that it was in */
 	unsigned agent;		/* which of the node's agents was told */
 	bool is_heard;		/* that agent listens to the device */
@@ -70,8 +71,11 @@ struct world_gpu {
 	int node;  /* -1: in nobody's slot */
 	int minor; /* of its device file */
 	bool lost; /* off the bus */
+	int lost_in_boot; /* of its node, when it was */
 	bool mig;
+	bool mig_asked; /* the other MIG mode was asked for, and waits for a reset */
 	bool mps_daemon; /* compute mode ExclusiveProcess */
+	bool left_exclusive; /* the same, without any daemon */
 	uint64_t moved_at;
 	uint64_t changed_at; /* layout, mode, or the node it is in */
 	struct world_partition partitions[WORLD_MAX_PARTITIONS];
@@ -197,6 +201,8 @@ struct world_pod {
 	struct world_object object;
 	int64_t started_at; /* when the kubelet took it over, by the node's clock; 0: it has not */
 	uint64_t created_at;
+	int64_t created_wall_ms; /* by the API server's clock; 0: not told */
+	bool is_refused_for_none; /* the kubelet said: "Available: 0" */
 	uint64_t end_known_at; /* when the present controller was told that it ended; NEVER: not */
 	uint64_t known_at;     /* when it was first told of it */
 	uint64_t told_at;      /* when it was last told of it */
@@ -330,4 +336,6 @@ bool world_is_deleted(const struct world_pod *pod);
 bool world_is_over(const struct world_object *object);
 bool world_is_mig(enum world_mode mode);
 bool world_is_claims(enum world_mode mode);
+/* The device's compute mode. */
+bool world_is_exclusive_process(const struct world_gpu *gpu);
 int world_count_gpus(int node);

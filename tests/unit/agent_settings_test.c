@@ -64,6 +64,7 @@ static void what_makes_no_sense_is_refused_with_the_name_of_the_flag(void **stat
 		{{NULL}, "--node-name"},
 		{{"--node-name="}, "--node-name"},
 		{{"--node-name=a", "--print"}, "--print"},
+		{{"--check-ready"}, "--ready-file"},
 		{{"--node-name=a", "--controller=http://host:1"}, "--controller"},
 		{{"--node-name=a", "--controller=https://"}, "--controller"},
 		{{"--node-name=a", "--controller=host:8443"}, "--controller"},

@@ -320,6 +320,58 @@ static void a_client_can_be_freed_while_everything_is_under_way(void **state)
 	end_world(&world);
 }
 
+static int accept_one(void *owner, enum reflector_change change, const struct object_meta *meta,
+		      struct view object, struct error *error)
+{
+	(void)owner, (void)change, (void)meta, (void)object, (void)error;
+	return 0;
+}
+
+static void note_nothing(void *owner)
+{
+	(void)owner;
+}
+
+static struct reflector *make_reflector(void)
+{
+	const struct reflector_sink sink = {NULL, note_nothing, note_nothing, accept_one, NULL};
+	const struct reflector_config config = {&pods, REFLECTOR_LIST, 0, 30000, 42};
+	struct reflector *reflector;
+	assert_int_equal(reflector_new(&config, &sink, &reflector, &err), 0);
+	return reflector;
+}
+
+/* With the limit of reflectors, each stopped one makes room for another. */
+static void a_stopped_reflector_is_run_no_longer_and_the_others_are(void **state)
+{
+	(void)state;
+	struct world world;
+	struct reflector *reflectors[16], *further = make_reflector();
+	begin_world(&world, NULL, 0, false);
+	for (size_t i = 0; i < ARRAY_SIZE(reflectors); i++) {
+		reflectors[i] = make_reflector();
+		assert_int_equal(apiclient_run(world.client, reflectors[i], &err), 0);
+	}
+	assert_int_equal(apiclient_run(world.client, further, &err), -1);
+	assert_int_equal(err.kind, ERROR_LIMIT);
+	apiclient_stop(world.client, further); /* which is not run */
+	apiclient_nudge(world.client, further);
+	for (size_t i = 0; i < ARRAY_SIZE(reflectors); i += 5) {
+		apiclient_stop(world.client, reflectors[i]);
+		reflector_free(reflectors[i]); /* nobody uses it any more */
+		reflectors[i] = make_reflector();
+		assert_int_equal(apiclient_run(world.client, reflectors[i], &err), 0);
+		apiclient_nudge(world.client, reflectors[i]);
+	}
+	loop_stop(world.loop);
+	expect_journal(&world, "");
+	apiclient_free(TAKE(world.client));
+	for (size_t i = 0; i < ARRAY_SIZE(reflectors); i++)
+		reflector_free(reflectors[i]);
+	reflector_free(further);
+	end_world(&world);
+}
+
 /* Outages. */
 
 #define N_FOLLOWED 3
@@ -378,6 +430,7 @@ struct cluster {
 	uint64_t give_up_at;
 	char told[64];   /* "away " or "back " each time */
 	bool was_away;   /* as told last */
+	uint64_t longest_wait_ms; /* of all followers, when it was told that the server is back */
 	unsigned n_doubts; /* how often it was told that it is doubtful, and not away */
 	unsigned n_answered;
 };
@@ -402,6 +455,18 @@ static void saw_followed(void *owner, bool is_followed)
 		follower->followed_at = loop_now_ms(follower->cluster->loop);
 }
 
+/* Asked as of long ago: that begins nothing. Whose back-off is over has its jitter in its timer. */
+static void note_waits(struct cluster *cluster)
+{
+	uint64_t now = loop_now_ms(cluster->loop);
+	for (size_t i = 0; i < N_FOLLOWED; i++) {
+		struct reflector_request request;
+		if (reflector_next(cluster->followers[i].reflector, 0, &request) == REFLECTOR_WAIT &&
+		    request.wait_until > now + cluster->longest_wait_ms)
+			cluster->longest_wait_ms = request.wait_until - now;
+	}
+}
+
 static void saw_state(void *owner)
 {
 	struct cluster *cluster = owner;
@@ -413,6 +478,8 @@ static void saw_state(void *owner)
 	if (is_away == cluster->was_away)
 		return;
 	cluster->was_away = is_away;
+	if (!is_away)
+		note_waits(cluster);
 	strcat(cluster->told, is_away ? "away " : "back ");
 	assert_true(strlen(cluster->told) < sizeof(cluster->told) - 8);
 }
@@ -610,11 +677,19 @@ static void while_the_server_is_gone_there_are_probes_only_and_then_all_go_ahead
 	end_cluster(&cluster);
 }
 
+/* All of them waited for the server, which was steady before, and nothing else. */
+static void expect_jitter(const struct cluster *cluster)
+{
+	assert_string_equal(cluster->told, "back ");
+	assert_in_range(cluster->longest_wait_ms, 0, REACHABILITY_JITTER_MS);
+}
+
 static void those_that_go_ahead_do_so_within_the_jitter(void **state)
 {
 	(void)state;
 	struct cluster cluster;
 	uint64_t began_at, first = UINT64_MAX, last = 0;
+	_Static_assert(REACHABILITY_JITTER_MS <= 200, "watches are soon back");
 	begin_cluster(&cluster);
 	begin_outage(&cluster);
 	script_server_start(cluster.server);
@@ -626,6 +701,7 @@ static void those_that_go_ahead_do_so_within_the_jitter(void **state)
 		first = at < first ? at : first;
 		last = at > last ? at : last;
 	}
+	expect_jitter(&cluster);
 	assert_true(first >= began_at - 5);
 	assert_true(last <= began_at + REACHABILITY_JITTER_MS + 550); /* a busy machine */
 	end_cluster(&cluster);
@@ -644,7 +720,7 @@ static void an_answer_to_a_single_request_lets_all_go_ahead(void **state)
 	script_server_start(cluster.server);
 	send_single(&cluster);
 	run_until(&cluster, has_been_answered, 2);
-	assert_string_equal(cluster.told, "back ");
+	expect_jitter(&cluster);
 	run_until(&cluster, are_all_followed, 0);
 	assert_int_equal(apiclient_counters(cluster.client).probes, 1);
 	assert_int_equal(count_received(&cluster, "GET /readyz "), 0);
@@ -891,6 +967,27 @@ static void a_refusal_ends_a_doubt(void **state)
 	send_single(&cluster);
 	run_until(&cluster, are_all_followed, 0);
 	assert_string_equal(cluster.told, "");
+	end_cluster(&cluster);
+}
+
+static void a_request_that_is_aside_and_hangs_raises_no_doubt(void **state)
+{
+	(void)state;
+	struct cluster cluster;
+	struct apiclient_request *request;
+	const struct apiclient_call call = {
+		.method = "GET", .path = "/a/b", .timeout_ms = 200, .is_aside = true};
+	begin_cluster(&cluster);
+	cluster.routes[OTHERS].answer.bytes = (struct view){0};
+	assert_int_equal(apiclient_send(cluster.client, &call, count_answer, &cluster, &request,
+					&err),
+			 0);
+	run_until(&cluster, has_been_answered, 1);
+	run_until(&cluster, has_time_passed, 300); /* a probe would be sent meanwhile */
+	assert_false(apiclient_is_doubtful(cluster.client));
+	assert_int_equal(apiclient_counters(cluster.client).by_code[0], 1);
+	assert_int_equal(apiclient_counters(cluster.client).probes, 0);
+	assert_int_equal(script_server_requests(cluster.server), 2 * N_FOLLOWED + 1);
 	end_cluster(&cluster);
 }
 
@@ -1168,6 +1265,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_server_that_is_not_there_is_worth_another_try),
 	cmocka_unit_test(a_request_that_takes_too_long_ends),
 	cmocka_unit_test(cancelled_requests_call_nobody),
+	cmocka_unit_test(a_stopped_reflector_is_run_no_longer_and_the_others_are),
 	cmocka_unit_test(a_client_can_be_freed_while_everything_is_under_way),
 	cmocka_unit_test(while_the_server_is_gone_there_are_probes_only_and_then_all_go_ahead),
 	cmocka_unit_test(those_that_go_ahead_do_so_within_the_jitter),
@@ -1184,6 +1282,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(neither_429_nor_a_refusal_ends_an_outage),
 	cmocka_unit_test(a_server_that_says_429_to_the_probe_is_away),
 	cmocka_unit_test(a_refusal_ends_a_doubt),
+	cmocka_unit_test(a_request_that_is_aside_and_hangs_raises_no_doubt),
 	cmocka_unit_test(a_server_that_cuts_the_probe_and_works_is_found_out_by_one_watch),
 	cmocka_unit_test(why_the_server_is_away_is_said_until_it_is_back),
 	cmocka_unit_test(a_watch_that_tells_something_ends_an_outage),

@@ -100,6 +100,9 @@ static struct attribution_status full_status(void)
 		 VIEW_INIT("TimeSliced"), 1767323045000,
 		 VIEW_INIT("The plugin was not restarted.")},
 	};
+	static struct attribution_pending_drift pending[] = {
+		{VIEW_INIT("ExporterMissing"), 1767323046000},
+	};
 	static struct condition conditions[] = {
 		{VIEW_INIT("Ready"), CONDITION_TRUE, 1, 1767323045000, VIEW_INIT("Resolved"),
 		 VIEW_INIT("")},
@@ -142,7 +145,8 @@ static struct attribution_status full_status(void)
 			   1767323045000},
 		.intent = {ATTRIBUTION_INTENT_DRIFTED,
 			   VIEW_INIT("cluster-policy"),
-			   {drifts, 1, true}},
+			   {drifts, 1, true},
+			   {pending, 1, true}},
 		.conditions = {conditions, 1, true},
 	};
 }

@@ -172,6 +172,54 @@ static void a_pcie_link_is_degraded_when_it_was_narrow_for_five_minutes(void **s
 	assert_int_equal(width(16, NARROW_MS), REPORT_NO);
 }
 
+static int generation(int64_t current, bool busy, uint64_t ms)
+{
+	device.condition.pcie_generation =
+		(struct report_pcie_generation){current > 0, busy, 5, current};
+	return sample_after(ms)->pcie_degraded;
+}
+
+static void a_pcie_link_is_degraded_when_it_was_slow_for_five_minutes_of_work(void **state)
+{
+	(void)state;
+	device.condition.pcie_lanes = (struct report_links){true, 16, 16};
+	/* Idle, it says nothing of the generation, so nothing of the link. */
+	assert_int_equal(generation(1, false, 0), REPORT_UNDECIDED);
+	assert_int_equal(generation(1, false, NARROW_MS), REPORT_UNDECIDED);
+	assert_int_equal(generation(1, true, 1), REPORT_UNDECIDED);
+	/* A pause begins the time anew. */
+	assert_int_equal(generation(1, false, NARROW_MS - 1), REPORT_UNDECIDED);
+	assert_int_equal(generation(1, true, 1), REPORT_UNDECIDED);
+	assert_int_equal(generation(4, true, NARROW_MS - 1), REPORT_UNDECIDED);
+	assert_int_equal(generation(4, true, 1), REPORT_YES);
+	/* Neither a pause nor what cannot be read clears it. */
+	assert_int_equal(generation(5, false, NARROW_MS), REPORT_YES);
+	assert_int_equal(generation(0, false, NARROW_MS), REPORT_YES);
+	assert_int_equal(generation(5, true, 1), REPORT_NO);
+	assert_int_equal(generation(1, false, NARROW_MS), REPORT_NO);
+}
+
+static void a_pcie_link_is_degraded_when_it_is_narrow_or_slow(void **state)
+{
+	static const struct {
+		int64_t lanes, generation;
+		int verdict;
+	} rows[] = {
+		{16, 5, REPORT_NO}, {8, 5, REPORT_YES}, {16, 4, REPORT_YES}, {8, 4, REPORT_YES},
+		{16, 0, REPORT_NO}, {8, 0, REPORT_YES}, {0, 4, REPORT_YES}, {0, 0, REPORT_UNDECIDED},
+		/* Its lanes are not known. */
+		{0, 5, REPORT_UNDECIDED},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		set_up(state);
+		device.condition.pcie_lanes = (struct report_links){
+			rows[i].lanes > 0, 16, rows[i].lanes};
+		generation(rows[i].generation, true, 0);
+		if (generation(rows[i].generation, true, NARROW_MS) != rows[i].verdict)
+			fail_msg("row %zu", i);
+	}
+}
+
 static int links(int64_t active)
 {
 	device.condition.nvlinks = (struct report_links){active >= 0, 12, active};
@@ -375,6 +423,10 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(samples_that_are_far_apart_do_not_count_together, set_up, NULL),
 	cmocka_unit_test_setup_teardown(
 		a_pcie_link_is_degraded_when_it_was_narrow_for_five_minutes, set_up, NULL),
+	cmocka_unit_test_setup_teardown(
+		a_pcie_link_is_degraded_when_it_was_slow_for_five_minutes_of_work, set_up, NULL),
+	cmocka_unit_test_setup_teardown(
+		a_pcie_link_is_degraded_when_it_is_narrow_or_slow, set_up, NULL),
 	cmocka_unit_test_setup_teardown(links_are_down_when_fewer_are_active_than_were_seen, set_up, NULL),
 	cmocka_unit_test_setup_teardown(
 		a_counter_that_goes_down_tells_of_a_reset_after_the_sample_before, set_up, NULL),

@@ -34,7 +34,10 @@ static int set_up(void **state)
 		},
 		.status = &found,
 	};
-	found = (struct attribution_status){.intent = {.state = ATTRIBUTION_INTENT_UNMANAGED}};
+	facts.intent = (struct drift_verdict){.status = CONDITION_TRUE,
+					      .reason = VIEW("Unmanaged"),
+					      .message = VIEW("there is no ClusterPolicy")};
+	found = (struct attribution_status){0};
 	return 0;
 }
 
@@ -268,9 +271,12 @@ static void health_and_intent_are_conditions_of_their_own(void **state)
 		expect_condition(&status, "Ready", CONDITION_TRUE, "Current");
 		expect_condition(&status, "InSync", CONDITION_TRUE, "Unmanaged");
 	}
-	found.intent.state = ATTRIBUTION_INTENT_UNKNOWN;
+	facts.intent = (struct drift_verdict){
+		.status = CONDITION_FALSE, .reason = VIEW("SharingMode"), .message = VIEW("m")};
 	struct attribution_status status = make();
-	expect_condition(&status, "InSync", CONDITION_UNKNOWN, "NotAssessed");
+	expect_condition(&status, "InSync", CONDITION_FALSE, "SharingMode");
+	expect_text(find(&status, "InSync")->message, "m");
+	expect_condition(&status, "Ready", CONDITION_TRUE, "Current");
 	facts.is_fresh = false;
 	status = make();
 	expect_condition(&status, "InSync", CONDITION_UNKNOWN, "ReportStale");

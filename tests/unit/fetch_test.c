@@ -3,9 +3,12 @@
 #include "lib/test_main.h"
 
 #include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -267,6 +270,49 @@ static void a_connection_is_kept_unless_a_fresh_one_is_asked_for(void **state)
 	free_client(&client);
 }
 
+/* Our end of the only connection to a server. */
+static int find_socket(const struct script_server *server)
+{
+	int port = atoi(strrchr(script_server_url(server), ':') + 1);
+	for (int fd = 3; fd < 1024; fd++) {
+		struct sockaddr_in peer;
+		socklen_t size = sizeof(peer);
+		if (getpeername(fd, (struct sockaddr *)(void *)&peer, &size) == 0 &&
+		    peer.sin_family == AF_INET && ntohs(peer.sin_port) == port)
+			return fd;
+	}
+	fail_msg("no connection to the server");
+	return -1;
+}
+
+static int socket_option(int fd, int level, int name)
+{
+	int value = 0;
+	socklen_t size = sizeof(value);
+	assert_int_equal(getsockopt(fd, level, name, &value, &size), 0);
+	return value;
+}
+
+/* While nothing is sent by keep-alive, and while something is not acknowledged by the time-out. */
+static void regress_13_a_peer_that_is_gone_without_a_word_is_noticed_within_30_s(void **state)
+{
+	(void)state;
+	static const struct script_answer answers[] = {
+		{.bytes = VIEW_INIT("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")},
+	};
+	struct client client;
+	new_client(&client, SCRIPT(answers));
+	get(&client);
+	int fd = find_socket(client.server);
+	assert_int_equal(socket_option(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
+	int idle_s = socket_option(fd, IPPROTO_TCP, TCP_KEEPIDLE);
+	int probes_s = socket_option(fd, IPPROTO_TCP, TCP_KEEPINTVL) *
+		       socket_option(fd, IPPROTO_TCP, TCP_KEEPCNT);
+	assert_in_range(idle_s + probes_s, 5, 30);
+	assert_in_range(socket_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), 5000, 30000);
+	free_client(&client);
+}
+
 static void a_cut_answer_fails_for_another_try(void **state)
 {
 	(void)state;
@@ -397,7 +443,7 @@ static void silence_ends_a_request(void **state)
 	struct client client;
 	new_client(&client, SCRIPT(answers));
 	start(&client, &(struct fetch_request){.method = "GET",
-					       .idle_timeout_ms = 20,
+					       .idle_timeout_ms = 300,
 					       .url = script_server_url(client.server)});
 	run(&client);
 	expect_journal(&client, "head 200  retry 0;body hel;done 200 failed;");
@@ -859,6 +905,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(proxies_of_the_environment_are_not_used),
 	cmocka_unit_test(a_request_carries_its_method_headers_and_body_and_nothing_unasked),
 	cmocka_unit_test(a_connection_is_kept_unless_a_fresh_one_is_asked_for),
+	cmocka_unit_test(regress_13_a_peer_that_is_gone_without_a_word_is_noticed_within_30_s),
 	cmocka_unit_test(a_cut_answer_fails_for_another_try),
 	cmocka_unit_test(a_head_without_end_is_given_up),
 	cmocka_unit_test(the_bodys_reader_can_end_the_request_with_its_own_error),

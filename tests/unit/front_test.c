@@ -12,12 +12,14 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/sbuf.h"
+#include "controller/exposition_text.h"
 #include "controller/front.h"
 #include "controller/shared_report.h"
 #include "lib/failing_malloc.h"
@@ -30,6 +32,9 @@ enum {
 	METRICS_OPEN,
 	METRICS_NODES,
 	METRICS_TOKENS,
+	METRICS_INCOMPLETE,
+	METRICS_REQUESTS,
+	METRICS_DURATION,
 	N_METRICS,
 };
 
@@ -39,12 +44,14 @@ struct fixture {
 	pthread_t loop;
 	int stop_pipe[2];
 	bool loop_runs;
-	atomic_uint n_reviews, n_reports, n_refreshes;
+	atomic_uint n_reviews, n_reports, n_refreshes, n_scrapes;
+	atomic_bool exposes; /* metrics are written when they are asked for */
 	_Atomic(int64_t) last_sequence;
 	_Atomic(int64_t) last_listed_at; /* of a refresh */
 	atomic_bool silent;      /* reviews are not answered */
 	atomic_bool unreachable; /* nothing can be found out of a token */
-	uint16_t port, probe_port;
+	uint16_t port, probe_port, metrics_port;
+	bool guarded; /* set before it is opened: metrics are not for everybody */
 };
 
 static struct metric_row rows[N_METRICS];
@@ -57,6 +64,9 @@ static void make_rows(void)
 	static const char *const connection_labels[] = {"e=\"0\"", "e=\"1\"", "e=\"2\"", "e=\"3\"",
 							"e=\"4\"", "e=\"5\"", "e=\"6\"", "e=\"7\"",
 							NULL};
+	static const char *const request_labels[] = {
+		"outcome=\"accepted\"",  "outcome=\"unauthenticated\"", "outcome=\"forbidden\"",
+		"outcome=\"not_found\"", "outcome=\"unavailable\"",     NULL};
 	rows[METRICS_REPORTS] = (struct metric_row){"reports", METRIC_COUNTER, "", "Reports.",
 						    report_labels};
 	rows[METRICS_CONNECTIONS] = (struct metric_row){"connections", METRIC_COUNTER, "",
@@ -64,6 +74,12 @@ static void make_rows(void)
 	rows[METRICS_OPEN] = (struct metric_row){"open", METRIC_GAUGE, "", "Open.", NULL};
 	rows[METRICS_NODES] = (struct metric_row){"nodes", METRIC_GAUGE, "", "Nodes.", NULL};
 	rows[METRICS_TOKENS] = (struct metric_row){"tokens", METRIC_GAUGE, "", "Tokens.", NULL};
+	rows[METRICS_DURATION] = (struct metric_row){
+		"took_seconds", METRIC_HISTOGRAM, "seconds", "Time taken.", NULL, histogram_seconds};
+	rows[METRICS_REQUESTS] = (struct metric_row){"requests", METRIC_COUNTER, "", "Requests.",
+						     request_labels};
+	rows[METRICS_INCOMPLETE] = (struct metric_row){"incomplete", METRIC_COUNTER, "",
+						       "Incomplete.", NULL};
 }
 
 /* What an API server would say of a token of this test. */
@@ -88,12 +104,51 @@ static void review(struct fixture *f, const struct front_message *message)
 		abort();
 }
 
+/* A reader's token is what shall become of it. */
+static void review_reader(struct fixture *f, const struct front_message *message)
+{
+	static const struct identity verdicts[] = {
+		{.outcome = IDENTITY_ACCEPTED, .reason = ""},
+		{.outcome = IDENTITY_UNAUTHENTICATED, .reason = "unknown"},
+		{.outcome = IDENTITY_FORBIDDEN, .reason = "no right"},
+	};
+	struct error err;
+	size_t verdict = view_equal(message->text, VIEW("reader"))     ? 0
+			 : view_equal(message->text, VIEW("stranger")) ? 2
+								       : 1;
+	if (front_answer_reader(f->front, message->ticket,
+				atomic_load(&f->unreachable) ? NULL : &verdicts[verdict], &err) != 0)
+		abort();
+}
+
+/* Some megabytes, of which a socket takes a part only. */
+#define EXPOSED_LINES 20000
+#define EXPOSED_LINE "things{name=\"something\",place=\"somewhere else\",and=\"so on and so on\"} 1"
+
+static void expose(struct fixture *f)
+{
+	struct exposition_text *text;
+	struct error err;
+	if (!atomic_load(&f->exposes))
+		return;
+	if (exposition_text_new(1, &text, &err) != 0)
+		abort();
+	for (int i = 0; i < EXPOSED_LINES; i++)
+		exposition_text_add(text, 0, VIEW(EXPOSED_LINE), true);
+	if (exposition_text_seal(text, &err) != 0 || front_expose(f->front, text, &err) != 0)
+		abort();
+}
+
 static void take(struct fixture *f, struct front_message *message)
 {
 	switch (message->kind) {
 	case FRONT_REVIEW:
 		atomic_fetch_add(&f->n_reviews, 1);
 		review(f, message);
+		break;
+	case FRONT_READER:
+		atomic_fetch_add(&f->n_reviews, 1);
+		review_reader(f, message);
 		break;
 	case FRONT_REPORT:
 		atomic_store(&f->last_sequence, message->report->report.sequence);
@@ -102,6 +157,10 @@ static void take(struct fixture *f, struct front_message *message)
 	case FRONT_REFRESH:
 		atomic_store(&f->last_listed_at, message->listed_at);
 		atomic_fetch_add(&f->n_refreshes, 1);
+		break;
+	case FRONT_SCRAPE:
+		atomic_fetch_add(&f->n_scrapes, 1);
+		expose(f);
 		break;
 	}
 	front_message_free(message);
@@ -152,12 +211,17 @@ static void open_front_with(struct fixture *f, uint32_t max_silent_ms, uint32_t 
 	config.reports_per_second = 100;
 	config.max_silent_ms = max_silent_ms;
 	config.max_connections = max_connections;
+	config.with_exposition = atomic_load(&f->exposes);
 	config.report_address = "127.0.0.1:0";
 	config.probe_address = "127.0.0.1:0";
+	config.metrics_address = "127.0.0.1:0";
+	config.metrics_insecure = !f->guarded;
 	config.rules = (struct identity_rules){view_from(audience), view_from(namespace),
 					       view_from(account)};
 	config.metrics = (struct front_metrics){f->registry, METRICS_REPORTS, METRICS_CONNECTIONS,
-						METRICS_OPEN, METRICS_NODES, METRICS_TOKENS};
+						METRICS_OPEN, METRICS_NODES, METRICS_TOKENS,
+						METRICS_INCOMPLETE, METRICS_REQUESTS,
+						METRICS_DURATION};
 	if (front_new(&config, &f->front, &err) != 0)
 		fail_msg("%s", err.text);
 	/* It has copies of its own. */
@@ -166,6 +230,7 @@ static void open_front_with(struct fixture *f, uint32_t max_silent_ms, uint32_t 
 	memset(account, 'x', sizeof(account));
 	f->port = front_report_port(f->front);
 	f->probe_port = front_probe_port(f->front);
+	f->metrics_port = front_metrics_port(f->front);
 }
 
 static void open_front(struct fixture *f)
@@ -456,7 +521,7 @@ static void a_loop_that_is_silent_for_too_long_is_not_alive(void **state)
 static void await_none_open(struct fixture *f)
 {
 	struct http_answer answer = {0};
-	struct http_client *client = http_client_connect(f->probe_port);
+	struct http_client *client = http_client_connect(f->metrics_port);
 	for (int i = 0; i < 30000 && !strstr(answer.body, "\nopen 0\n"); i++)
 		http_client_ask(client, "GET /metrics", "", VIEW(""), &answer);
 	assert_non_null(strstr(answer.body, "\nopen 0\n"));
@@ -503,7 +568,7 @@ static void each_end_of_a_connection_is_counted_by_its_cause(void **state)
 	assert_true(http_client_is_closed(client));
 	http_client_free(client);
 	await_none_open(&f);
-	client = http_client_connect(f.probe_port);
+	client = http_client_connect(f.metrics_port);
 	http_client_ask(client, "GET /metrics", "", VIEW(""), &answer);
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
 		if (!strstr(answer.body, counts[i]))
@@ -528,6 +593,70 @@ static void several_may_probe_at_once(void **state)
 		http_client_free(clients[i]);
 	}
 	stop(&f);
+}
+
+/* The bytes of one answer, head and all. */
+static size_t read_all(const struct http_client *client)
+{
+	static char part[1 << 16];
+	size_t total = 0;
+	ssize_t n;
+	while ((n = recv(http_client_fd(client), part, sizeof(part), 0)) > 0)
+		total += (size_t)n;
+	assert_int_equal(n, 0);
+	return total;
+}
+
+static void start_exposing(struct fixture *f)
+{
+	*f = (struct fixture){0};
+	atomic_store(&f->exposes, true);
+	open_front(f);
+	start_opened(f);
+}
+
+#define SCRAPE VIEW("GET /metrics HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+
+static void a_hundred_scrapers_at_once_share_one_text(void **state)
+{
+	(void)state;
+	struct http_client *clients[100];
+	struct fixture f;
+	start_exposing(&f);
+	for (size_t i = 0; i < ARRAY_SIZE(clients); i++) {
+		clients[i] = http_client_connect(f.metrics_port);
+		assert_true(http_client_send(clients[i], SCRAPE));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(clients); i++) {
+		assert_true(read_all(clients[i]) > EXPOSED_LINES * sizeof(EXPOSED_LINE));
+		assert_true(exposition_text_alive() <= LIMIT_EXPOSITION_TEXTS + 1);
+		http_client_free(clients[i]);
+	}
+	/* More than one only if the machine was too slow for all of them within a second. */
+	assert_in_range(f.n_scrapes, 1, 20);
+	stop(&f);
+	assert_int_equal(exposition_text_alive(), 0);
+}
+
+static void scrapers_that_never_read_keep_nobody_else_waiting(void **state)
+{
+	(void)state;
+	struct http_client *deaf[60];
+	struct fixture f;
+	start_exposing(&f);
+	for (size_t i = 0; i < ARRAY_SIZE(deaf); i++) {
+		deaf[i] = http_client_connect(f.metrics_port);
+		assert_true(http_client_send(deaf[i], SCRAPE));
+	}
+	struct http_client *client = http_client_connect(f.metrics_port);
+	assert_true(http_client_send(client, SCRAPE));
+	assert_true(read_all(client) > EXPOSED_LINES * sizeof(EXPOSED_LINE));
+	assert_true(exposition_text_alive() <= LIMIT_EXPOSITION_TEXTS + 1);
+	http_client_free(client);
+	stop(&f);
+	for (size_t i = 0; i < ARRAY_SIZE(deaf); i++)
+		http_client_free(deaf[i]);
+	assert_int_equal(exposition_text_alive(), 0);
 }
 
 static void refusals_have_their_codes(void **state)
@@ -642,6 +771,10 @@ static void probes_say_how_it_is(void **state)
 	struct http_client *client = http_client_connect(f.probe_port);
 	http_client_ask(client, "GET /livez", "", VIEW(""), &answer);
 	assert_int_equal(answer.status, 200);
+	http_client_ask(client, "GET /metrics", "", VIEW(""), &answer);
+	assert_int_equal(answer.status, 404);
+	http_client_free(client);
+	client = http_client_connect(f.metrics_port);
 	/* However often they are asked for. */
 	for (int i = 0; i < 2; i++) {
 		http_client_ask(client, "GET /metrics", "", VIEW(""), &answer);
@@ -652,6 +785,9 @@ static void probes_say_how_it_is(void **state)
 		assert_non_null(strstr(answer.body, "open 1\n"));
 		assert_non_null(strstr(answer.body, "nodes 1\n"));
 		assert_non_null(strstr(answer.body, "tokens 1\n"));
+		assert_non_null(strstr(answer.body, "agent_reports_total{node=\"n\"} 1\n"));
+		assert_non_null(strstr(answer.body, "took_seconds_bucket{le=\"60.0\"} 1\n"));
+		assert_non_null(strstr(answer.body, "took_seconds_count 1\n"));
 	}
 	assert_int_equal(post_as(agent, "aud.other.m", report("m", 1, 5, buf, 512), &answer), 403);
 	http_client_ask(client, "GET /metrics", "", VIEW(""), &answer);
@@ -660,6 +796,63 @@ static void probes_say_how_it_is(void **state)
 	http_client_free(client);
 	http_client_free(agent);
 	stop(&f);
+}
+
+static int read_metrics_as(struct http_client *client, const char *token,
+			   struct http_answer *answer)
+{
+	char headers[256];
+	snprintf(headers, sizeof(headers), "Authorization: Bearer %s\r\n", token);
+	http_client_ask(client, "GET /metrics", headers, VIEW(""), answer);
+	return answer->status;
+}
+
+static void metrics_are_for_those_who_may_read_them(void **state)
+{
+	(void)state;
+	struct fixture f = {.guarded = true};
+	struct http_answer answer;
+	open_front(&f);
+	start_opened(&f);
+	/* Nobody can read before there is a certificate, and nobody in clear. */
+	assert_null(http_client_connect_tls(f.metrics_port, 0));
+	set_certificate(&f, "front");
+	publish(&f, "");
+	await_ready(&f, 200);
+	struct http_client *client = http_client_connect_tls(f.metrics_port, 0);
+	http_client_ask(client, "GET /metrics", "", VIEW(""), &answer);
+	assert_int_equal(answer.status, 401);
+	assert_int_equal(read_metrics_as(client, "nobody", &answer), 401);
+	assert_int_equal(read_metrics_as(client, "stranger", &answer), 403);
+	assert_null(strstr(answer.body, "requests_total"));
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(read_metrics_as(client, "reader", &answer), 200);
+	assert_int_equal(atomic_load(&f.n_reviews), 3);
+	assert_non_null(strstr(answer.body, "\nrequests_total{outcome=\"accepted\"} 2\n"));
+	assert_non_null(strstr(answer.body, "\nrequests_total{outcome=\"unauthenticated\"} 2\n"));
+	assert_non_null(strstr(answer.body, "\nrequests_total{outcome=\"forbidden\"} 1\n"));
+	assert_non_null(strstr(answer.body, "\ntokens 3\n"));
+	/* An agent's token says nothing here, and a reader's says nothing there. */
+	assert_int_equal(read_metrics_as(client, "aud.agent.n", &answer), 401);
+	http_client_free(client);
+	client = http_client_connect(f.metrics_port);
+	assert_true(http_client_send(client, VIEW("GET /metrics HTTP/1.1\r\n\r\n")));
+	assert_true(http_client_is_closed(client));
+	http_client_free(client);
+	stop(&f);
+}
+
+static void without_an_address_metrics_cannot_be_read(void **state)
+{
+	(void)state;
+	struct front_config config = front_config_default();
+	struct front *front;
+	struct error err;
+	config.report_address = "127.0.0.1:0";
+	config.probe_address = "127.0.0.1:0";
+	assert_int_equal(front_new(&config, &front, &err), 0);
+	assert_int_equal(front_metrics_port(front), 0);
+	front_free(front);
 }
 
 static void what_the_loop_did_not_take_ends_with_the_front(void **state)
@@ -787,6 +980,7 @@ static void without_memory_it_is_not_made(void **state)
 	struct front_config config = front_config_default();
 	config.report_address = "127.0.0.1:0";
 	config.probe_address = "127.0.0.1:0";
+	config.metrics_address = "127.0.0.1:0";
 	bool failed = true;
 	unsigned k = 1;
 	for (; failed; k++) {
@@ -872,11 +1066,15 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_loop_that_is_silent_for_too_long_is_not_alive),
 	cmocka_unit_test(each_end_of_a_connection_is_counted_by_its_cause),
 	cmocka_unit_test(several_may_probe_at_once),
+	cmocka_unit_test(a_hundred_scrapers_at_once_share_one_text),
+	cmocka_unit_test(scrapers_that_never_read_keep_nobody_else_waiting),
 	cmocka_unit_test(refusals_have_their_codes),
 	cmocka_unit_test(reports_wait_for_a_certificate_and_for_readiness),
 	cmocka_unit_test(a_lack_that_is_tolerated_crosses_the_threads_as_such),
 	cmocka_unit_test(a_certificate_is_exchanged_while_it_runs),
 	cmocka_unit_test(probes_say_how_it_is),
+	cmocka_unit_test(metrics_are_for_those_who_may_read_them),
+	cmocka_unit_test(without_an_address_metrics_cannot_be_read),
 	cmocka_unit_test(what_the_loop_did_not_take_ends_with_the_front),
 	cmocka_unit_test(what_the_loop_does_not_take_is_bounded_and_room_again_when_it_does),
 	cmocka_unit_test(a_front_that_never_ran_can_be_freed),

@@ -18,6 +18,13 @@
 	"\"uuid\":\"" UUID "\",\"name\":\"NVIDIA A100-SXM4-40GB\",\"minor\":0,"                \
 	"\"pciBusID\":\"00000000:3B:00.0\",\"memoryMiB\":40960,\"computeCapability\":\"8.0\"," \
 	"\"computeMode\":\"" mode "\",\"processes\":[" processes "]}],\"events\":[" events "]}"
+#define BROKEN(function, events) BROKEN_BY(function, "999", events)
+#define BROKEN_BY(function, code, events)                                                    \
+	"{\"driverVersion\":\"580.65.06\",\"cudaVersion\":\"13.0\",\"devices\":[{"             \
+	"\"uuid\":\"" UUID "\",\"name\":\"NVIDIA A100-SXM4-40GB\",\"minor\":0,"                \
+	"\"pciBusID\":\"00000000:3B:00.0\",\"memoryMiB\":40960}],\"events\":[" events "],"       \
+	"\"errors\":{\"" function "\":" code "}}"
+#define MISMATCHED BROKEN_BY("nvmlDeviceGetCount_v2", "18", "")
 #define PROCESS(pid, memory) \
 	"{\"pid\":" pid ",\"kind\":\"Compute\",\"memoryMiB\":" memory "}"
 #define XID(sequence, code)                                                                   \
@@ -81,10 +88,18 @@ static bool read_at(struct hardware *hardware, int64_t wall)
 	return (changes & (HARDWARE_NEWS | HARDWARE_EVENTS)) != 0;
 }
 
-/* True when there were any. */
-static bool read_events_at(struct hardware *hardware, int64_t wall)
+/* True when that brought news. */
+static bool outlast_hold(void)
 {
-	hardware_read_events(hardware);
+	changes = 0;
+	fake_loop_advance(loop, HARDWARE_HOLD_MS);
+	return changes & HARDWARE_NEWS;
+}
+
+/* True when there were any. */
+static bool look_at(struct hardware *hardware, int64_t wall)
+{
+	hardware_look(hardware);
 	assert_int_equal(see(wall) & ~(unsigned)HARDWARE_EVENTS, 0);
 	return changes & HARDWARE_EVENTS;
 }
@@ -254,10 +269,10 @@ static bool read_in(struct hardware *hardware, int64_t ms)
 	return read_at(hardware, ms);
 }
 
-static bool read_events_in(struct hardware *hardware, int64_t ms)
+static bool look_in(struct hardware *hardware, int64_t ms)
 {
 	fake_now_ms = (uint64_t)ms;
-	return read_events_at(hardware, ms);
+	return look_at(hardware, ms);
 }
 
 static struct report_activity tell_activity(const struct hardware *hardware)
@@ -291,28 +306,24 @@ static void figures_of_activity_ride_along_and_a_change_of_state_is_news(void **
 	end(&hardware);
 }
 
-static void work_between_two_readings_is_seen_when_it_is_looked_for_every_5_s(void **state)
+static void work_between_two_readings_is_seen_when_it_is_looked_for(void **state)
 {
 	(void)state;
-	static const struct {
-		int64_t ms; /* of a look for events; the last one was at 10000 */
-		bool is_seen;
-	} rows[] = {{14999, false}, {15000, true}};
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+	for (int is_seen = 0; is_seen <= 1; is_seen++) {
 		struct hardware hardware;
 		begin_with_windows(&hardware);
 		set_node(USED("0"));
 		read_in(&hardware, 9000);
-		assert_false(read_events_in(&hardware, 10000));
 		set_node(USED("77"));
-		assert_false(read_events_in(&hardware, rows[i].ms));
+		if (is_seen)
+			assert_false(look_in(&hardware, 14000));
 		set_node(USED("1"));
-		assert_int_equal(read_in(&hardware, 16000), rows[i].is_seen);
-		assert_int_equal(tell_activity(&hardware).utilization, rows[i].is_seen ? 77 : 1);
+		assert_int_equal(read_in(&hardware, 16000), is_seen);
+		assert_int_equal(tell_activity(&hardware).utilization, is_seen ? 77 : 1);
 		/* It counts once. */
 		read_in(&hardware, 17000);
 		assert_int_equal(tell_activity(&hardware).utilization, 1);
-		assert_int_equal(tell_activity(&hardware).last_busy_at, rows[i].is_seen ? 16000 : 0);
+		assert_int_equal(tell_activity(&hardware).last_busy_at, is_seen ? 16000 : 0);
 		end(&hardware);
 	}
 }
@@ -333,7 +344,7 @@ static void utilisation_that_cannot_be_read_or_be_true_is_not_measured(void **st
 		set_node(NODE_LIKE(""));
 		read_in(&hardware, 9000);
 		set_node(nodes[i]);
-		read_events_in(&hardware, 10000);
+		look_in(&hardware, 10000);
 		read_in(&hardware, 11000);
 		assert_int_equal(tell(&hardware).devices.count, 1);
 		assert_false(tell_activity(&hardware).present);
@@ -396,7 +407,8 @@ static void a_driver_in_trouble_leaves_the_processes_as_they_were_told(void **st
 	read_at(&hardware, 100);
 	set_node("{\"driverVersion\":\"580.65.06\",\"cudaVersion\":\"13.0\",\"devices\":[],"
 		 "\"errors\":{\"nvmlDeviceGetCount_v2\":999}}");
-	assert_true(read_at(&hardware, 200));
+	assert_false(read_at(&hardware, 200));
+	assert_true(outlast_hold());
 	assert_true(view_equal(tell_process(&hardware, 0).pod_uid, VIEW(POD)));
 	assert_int_equal(tell(&hardware).sources.processes.observed_at, 100);
 	set_node(NODE("Default", PROCESS("42", "100"), ""));
@@ -448,7 +460,8 @@ static void a_driver_in_trouble_leaves_the_last_good_devices_standing(void **sta
 	read_at(&hardware, 100);
 	set_node("{\"driverVersion\":\"580.65.06\",\"cudaVersion\":\"13.0\",\"devices\":[],"
 		 "\"errors\":{\"nvmlDeviceGetCount_v2\":999}}");
-	assert_true(read_at(&hardware, 200));
+	assert_false(read_at(&hardware, 200));
+	assert_true(outlast_hold());
 	struct report report = tell(&hardware);
 	assert_int_equal(report.sources.nvml.state, REPORT_SOURCE_ERROR);
 	assert_true(report.sources.nvml.message.len > 0);
@@ -456,6 +469,173 @@ static void a_driver_in_trouble_leaves_the_last_good_devices_standing(void **sta
 	assert_int_equal(report.devices.count, 1);
 	set_node(NODE("Default", "", ""));
 	assert_true(read_at(&hardware, 300));
+	assert_int_equal(tell(&hardware).sources.nvml.state, REPORT_SOURCE_OK);
+	end(&hardware);
+}
+
+static void a_failure_between_two_good_readings_is_not_told(void **state)
+{
+	(void)state;
+	static const char *const failures[] = {
+		BROKEN("nvmlDeviceGetCount_v2", ""), BROKEN("nvmlInitWithFlags", ""),
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(failures); i++) {
+		struct hardware hardware;
+		begin(&hardware);
+		set_node(NODE("Default", "", ""));
+		read_at(&hardware, 100);
+		/* Of a start only the next session knows. */
+		set_node(BROKEN("nvmlDeviceGetCount_v2", ""));
+		assert_false(read_at(&hardware, 200));
+		set_node(failures[i]);
+		assert_false(read_at(&hardware, 300));
+		const struct report report = tell(&hardware);
+		assert_int_equal(report.sources.nvml.state, REPORT_SOURCE_OK);
+		assert_int_equal(report.sources.nvml.observed_at, 100);
+		assert_int_equal(report.sources.nvml.message.len, 0);
+		assert_int_equal(report.devices.count, 1);
+		set_node(NODE("Default", "", ""));
+		assert_false(read_at(&hardware, 400));
+		assert_int_equal(tell(&hardware).sources.nvml.observed_at, 400);
+		assert_false(outlast_hold());
+		assert_int_equal(tell(&hardware).sources.nvml.state, REPORT_SOURCE_OK);
+		end(&hardware);
+	}
+}
+
+static void a_failure_that_lasts_is_told_once_and_is_the_latest_one(void **state)
+{
+	(void)state;
+	struct hardware hardware;
+	begin(&hardware);
+	set_node(NODE("Default", "", ""));
+	read_at(&hardware, 100);
+	set_node(BROKEN("nvmlDeviceGetCount_v2", ""));
+	assert_false(read_at(&hardware, 200));
+	changes = 0;
+	fake_loop_advance(loop, HARDWARE_HOLD_MS - 1);
+	assert_int_equal(changes & HARDWARE_NEWS, 0);
+	set_node(BROKEN("nvmlInitWithFlags", ""));
+	assert_false(read_at(&hardware, 300));
+	changes = 0;
+	fake_loop_advance(loop, 1);
+	assert_int_equal(changes, HARDWARE_NEWS);
+	assert_int_equal(tell(&hardware).sources.nvml.state, REPORT_SOURCE_ERROR);
+	assert_true(view_equal(tell(&hardware).sources.nvml.message, VIEW("start: Unknown Error")));
+	assert_int_equal(tell(&hardware).events_since, 0);
+	assert_false(outlast_hold());
+	/* The next one is told at once: nothing good stands there to be kept. */
+	set_node(BROKEN("nvmlDeviceGetCount_v2", ""));
+	assert_true(read_at(&hardware, 400));
+	end(&hardware);
+}
+
+static void that_errors_may_be_missed_is_told_while_a_failure_is_not(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *before;
+		int64_t before_since, since, after_since;
+	} rows[] = {
+		{NODE("Default", "", ""), 100, 250, 400},
+		/* What was not watched before is not watched now. */
+		{BROKEN("nvmlEventSetCreate", ""), 0, 0, 400},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct hardware hardware;
+		begin(&hardware);
+		set_node(rows[i].before);
+		read_at(&hardware, 100);
+		assert_int_equal(tell(&hardware).events_since, rows[i].before_since);
+		set_node(BROKEN("nvmlDeviceGetCount_v2", ""));
+		assert_false(read_at(&hardware, 200));
+		/* Up to the moment of telling, each time. */
+		fake_wall_ms = 240;
+		(void)tell(&hardware);
+		fake_wall_ms = 250;
+		assert_int_equal(tell(&hardware).events_since, rows[i].since);
+		assert_int_equal(tell(&hardware).sources.nvml.state, REPORT_SOURCE_OK);
+		set_node(NODE("Default", "", ""));
+		read_at(&hardware, 400);
+		fake_wall_ms = 450;
+		assert_int_equal(tell(&hardware).events_since, rows[i].after_since);
+		end(&hardware);
+	}
+}
+
+/* These may be lost. */
+static void that_no_device_answers_is_told_at_once(void **state)
+{
+	(void)state;
+	struct hardware hardware;
+	begin(&hardware);
+	set_node(NODE("Default", "", ""));
+	read_at(&hardware, 100);
+	set_node(BROKEN("nvmlDeviceGetUUID", ""));
+	assert_true(read_at(&hardware, 200));
+	assert_int_equal(tell(&hardware).sources.nvml.state, REPORT_SOURCE_ERROR);
+	assert_int_equal(tell(&hardware).devices.count, 1);
+	assert_false(outlast_hold());
+	end(&hardware);
+}
+
+static void that_the_driver_does_not_fit_is_told_with_the_failure_and_ends_with_it(void **state)
+{
+	(void)state;
+	struct hardware hardware;
+	begin(&hardware);
+	set_node(NODE("Default", "", ""));
+	read_at(&hardware, 100);
+	set_node(MISMATCHED);
+	assert_false(read_at(&hardware, 200));
+	assert_false(tell(&hardware).sources.nvml.has_driver_mismatch);
+	assert_true(outlast_hold());
+	assert_int_equal(tell(&hardware).sources.nvml.state, REPORT_SOURCE_ERROR);
+	assert_true(tell(&hardware).sources.nvml.has_driver_mismatch);
+	assert_false(read_at(&hardware, 300));
+	assert_true(tell(&hardware).sources.nvml.has_driver_mismatch);
+	set_node(BROKEN("nvmlInitWithFlags", ""));
+	assert_true(read_at(&hardware, 400));
+	assert_false(tell(&hardware).sources.nvml.has_driver_mismatch);
+	set_node(MISMATCHED);
+	assert_true(read_at(&hardware, 500));
+	assert_true(tell(&hardware).sources.nvml.has_driver_mismatch);
+	set_node(NODE("Default", "", ""));
+	assert_true(read_at(&hardware, 600));
+	assert_false(tell(&hardware).sources.nvml.has_driver_mismatch);
+	end(&hardware);
+}
+
+static void a_hang_is_told_at_once_after_a_failure_that_was_not(void **state)
+{
+	(void)state;
+	struct hardware hardware;
+	struct error why = {.kind = ERROR_RETRY, .text = "for a reason"};
+	begin(&hardware);
+	set_node(NODE("Default", "", ""));
+	read_at(&hardware, 100);
+	fake_nvml_process_fail(NVML_PROCESS_FAILED, &why);
+	assert_false(read_at(&hardware, 200));
+	fake_nvml_process_fail(NVML_PROCESS_HANGS, &why);
+	assert_true(read_at(&hardware, 300));
+	assert_true(tell(&hardware).sources.nvml.hangs);
+	assert_false(outlast_hold());
+	assert_true(tell(&hardware).sources.nvml.hangs);
+	why.kind = ERROR_NONE;
+	fake_nvml_process_fail(NVML_PROCESS_HANGS, &why);
+	end(&hardware);
+}
+
+static void an_error_is_told_while_a_failure_is_not(void **state)
+{
+	(void)state;
+	struct hardware hardware;
+	begin(&hardware);
+	set_node(NODE("Default", "", ""));
+	read_at(&hardware, 100);
+	set_node(BROKEN("nvmlDeviceGetCount_v2", XID("1", "79")));
+	assert_true(read_at(&hardware, 200));
+	assert_int_equal(event_queue_events(&queue).count, 1);
 	assert_int_equal(tell(&hardware).sources.nvml.state, REPORT_SOURCE_OK);
 	end(&hardware);
 }
@@ -481,10 +661,10 @@ static void xid_errors_reach_the_queue_once(void **state)
 	begin(&hardware);
 	set_node(NODE("Default", "", ""));
 	read_at(&hardware, 100);
-	assert_false(read_events_at(&hardware, 100));
+	assert_false(look_at(&hardware, 100));
 	set_node(NODE("Default", "", XID("1", "79") "," XID("2", "13")));
-	assert_true(read_events_at(&hardware, 200));
-	assert_false(read_events_at(&hardware, 300));
+	assert_true(look_at(&hardware, 200));
+	assert_false(look_at(&hardware, 300));
 	struct array events = event_queue_events(&queue);
 	assert_int_equal(events.count, 2);
 	assert_int_equal(ARRAY_AT(events, struct report_event, 0)->code, 79);
@@ -515,7 +695,7 @@ static void an_xid_keeps_the_instances_that_a_report_can_carry(void **state)
 			 NODE("Default", "", "{\"sequence\":1,\"uuid\":\"" UUID
 			      "\",\"type\":\"XID\",\"code\":94%s}"), rows[i].event);
 		set_node(node);
-		assert_true(read_events_at(&hardware, 200));
+		assert_true(look_at(&hardware, 200));
 		const struct array events = event_queue_events(&queue);
 		const struct report_event *event = ARRAY_AT(events, struct report_event, 0);
 		assert_int_equal(event->gpu_instance_id, rows[i].gpu_instance_id);
@@ -532,7 +712,7 @@ static void an_xid_that_no_report_can_carry_is_left_out(void **state)
 	set_node(NODE("Default", "", ""));
 	read_at(&hardware, 100);
 	set_node(NODE("Default", "", XID("1", "65536") "," XID("2", "65535")));
-	assert_true(read_events_at(&hardware, 200));
+	assert_true(look_at(&hardware, 200));
 	assert_int_equal(event_queue_events(&queue).count, 1);
 	end(&hardware);
 }
@@ -551,7 +731,8 @@ static void a_driver_that_hangs_or_fails_leaves_the_last_good_devices_standing(v
 		set_node(NODE("Default", "", ""));
 		read_at(&hardware, 100);
 		fake_nvml_process_fail(rows[i].outcome, &why);
-		assert_true(read_at(&hardware, 200));
+		assert_int_equal(read_at(&hardware, 200), rows[i].hangs);
+		assert_int_equal(outlast_hold(), !rows[i].hangs);
 		const struct report report = tell(&hardware);
 		assert_int_equal(report.sources.nvml.state, REPORT_SOURCE_ERROR);
 		assert_int_equal(report.sources.nvml.hangs, rows[i].hangs);
@@ -577,7 +758,7 @@ static void since_when_errors_are_watched_is_told(void **state)
 	set_node(NODE("Default", "", ""));
 	read_at(&hardware, 100);
 	read_at(&hardware, 200);
-	read_events_at(&hardware, 300);
+	look_at(&hardware, 300);
 	assert_int_equal(tell(&hardware).events_since, 100);
 	end(&hardware);
 }
@@ -589,12 +770,19 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(corrected_errors_ride_along),
 	cmocka_unit_test(a_device_that_stays_lost_is_news_once),
 	cmocka_unit_test(figures_of_activity_ride_along_and_a_change_of_state_is_news),
-	cmocka_unit_test(work_between_two_readings_is_seen_when_it_is_looked_for_every_5_s),
+	cmocka_unit_test(work_between_two_readings_is_seen_when_it_is_looked_for),
 	cmocka_unit_test(utilisation_that_cannot_be_read_or_be_true_is_not_measured),
 	cmocka_unit_test(whose_a_process_is_is_told_and_news),
 	cmocka_unit_test(a_driver_in_trouble_leaves_the_processes_as_they_were_told),
 	cmocka_unit_test(the_fullest_node_that_can_be_told_can_be_read),
 	cmocka_unit_test(a_driver_in_trouble_leaves_the_last_good_devices_standing),
+	cmocka_unit_test(a_failure_between_two_good_readings_is_not_told),
+	cmocka_unit_test(that_errors_may_be_missed_is_told_while_a_failure_is_not),
+	cmocka_unit_test(a_failure_that_lasts_is_told_once_and_is_the_latest_one),
+	cmocka_unit_test(that_no_device_answers_is_told_at_once),
+	cmocka_unit_test(that_the_driver_does_not_fit_is_told_with_the_failure_and_ends_with_it),
+	cmocka_unit_test(a_hang_is_told_at_once_after_a_failure_that_was_not),
+	cmocka_unit_test(an_error_is_told_while_a_failure_is_not),
 	cmocka_unit_test(a_node_without_the_library_has_no_such_source),
 	cmocka_unit_test(xid_errors_reach_the_queue_once),
 	cmocka_unit_test(an_xid_keeps_the_instances_that_a_report_can_carry),

@@ -426,6 +426,56 @@ TEST(a_device_that_is_listed_again_has_left_behind_only_what_asked_for_a_reboot)
 	}
 }
 
+/* The card is in another node now, or that node says so. */
+static void be_taken(int64_t booted_after)
+{
+	static struct attribution_health_state former;
+	former = now.published;
+	now.input.former = &former;
+	now.input.published = NULL;
+	now.input.is_same_boot = now.input.is_other_boot = false;
+	now.input.booted_after = booted_after;
+}
+
+TEST(an_error_speaks_against_the_card_in_another_node_unless_that_was_booted_since)
+{
+	static const struct {
+		int64_t booted_after; /* the error is of NOW */
+		const char *reasons;
+	} rows[] = {{0, "XID95"}, {NOW - 1, "XID95"}, {NOW, ""}};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		raise_xid(95, NOW);
+		judge();
+		now.report.events.count = 0;
+		be_taken(rows[i].booted_after);
+		judge();
+		expect_texts(now.health.state.reasons, rows[i].reasons);
+		assert_int_equal(now.health.state.events.count, 1);
+		be_taken(0);
+		judge();
+		expect_texts(now.health.state.reasons, rows[i].reasons);
+	}
+}
+
+TEST(a_card_that_was_missing_and_is_listed_by_another_node_is_back)
+{
+	raise_xid(79, NOW);
+	now.input.reported = NULL;
+	expect(UNHEALTHY, "XID79,DeviceMissing");
+	now.input.reported = &now.device;
+	be_taken(0);
+	expect(HEALTHY, "");
+}
+
+TEST(a_boot_of_a_node_that_has_not_got_the_card_settles_nothing)
+{
+	raise_xid(95, NOW);
+	judge();
+	be_booted();
+	now.input.reported = NULL;
+	expect(UNHEALTHY, "XID95,DeviceMissing");
+}
+
 TEST(a_reset_settles_nothing_while_an_error_asks_for_a_reboot)
 {
 	raise_xid(95, NOW);
@@ -598,6 +648,36 @@ TEST(a_device_of_which_one_thing_is_read_is_not_unread)
 	}
 }
 
+TEST(regress_16_a_device_that_asks_for_a_reset_first_is_not_unread)
+{
+	*condition = (struct report_condition){.present = true,
+					       .reset_required = true,
+					       .ecc_volatile = {-1, -1},
+					       .clocks_event_reasons = -1};
+	now.report.events_since = 0;
+	expect(UNHEALTHY, "ResetRequired");
+}
+
+TEST(a_device_was_listed_unless_a_published_reason_tells_otherwise)
+{
+	static const struct {
+		const char *reason;
+		bool was_listed;
+	} rows[] = {
+		{"XID79", true},	  {"ResetRequired", true},    {"HealthUnread", true},
+		{"DeviceMissing", false}, {"NVMLUnavailable", false}, {"NVMLHangs", true},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct view reason = view_from(rows[i].reason);
+		const struct attribution_health_state published = {
+			.reasons = array_of(&reason, 1)};
+
+		assert_int_equal(health_was_listed(&published), rows[i].was_listed);
+	}
+	assert_true(health_was_listed(&(struct attribution_health_state){0}));
+}
+
 TEST(the_message_of_a_healthy_device_says_what_was_looked_at)
 {
 	static const struct {
@@ -653,6 +733,10 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(a_reset_settles_what_asked_for_no_more),
 	cmocka_unit_test_set_up(
 		a_device_that_is_listed_again_has_left_behind_only_what_asked_for_a_reboot),
+	cmocka_unit_test_set_up(
+		an_error_speaks_against_the_card_in_another_node_unless_that_was_booted_since),
+	cmocka_unit_test_set_up(a_card_that_was_missing_and_is_listed_by_another_node_is_back),
+	cmocka_unit_test_set_up(a_boot_of_a_node_that_has_not_got_the_card_settles_nothing),
 	cmocka_unit_test_set_up(a_reset_settles_nothing_while_an_error_asks_for_a_reboot),
 	cmocka_unit_test_set_up(
 		what_a_reset_settled_stays_settled_after_the_agent_and_the_controller_start_anew),
@@ -664,6 +748,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(each_event_says_its_class_and_what_to_do),
 	cmocka_unit_test_set_up(since_when_no_event_was_missed_is_as_the_report_says),
 	cmocka_unit_test_set_up(a_device_of_which_one_thing_is_read_is_not_unread),
+	cmocka_unit_test_set_up(regress_16_a_device_that_asks_for_a_reset_first_is_not_unread),
+	cmocka_unit_test_set_up(a_device_was_listed_unless_a_published_reason_tells_otherwise),
 	cmocka_unit_test_set_up(the_message_of_a_healthy_device_says_what_was_looked_at),
 };
 

@@ -1235,6 +1235,7 @@ static void what_is_old_touches_every_node_when_that_is_news(void **state)
 	}
 	/* No result depends on it. */
 	inventory_set_age(world->inventory, INVENTORY_POLICIES, INVENTORY_DENIED);
+	inventory_set_age(world->inventory, INVENTORY_GPU_CLUSTERS, INVENTORY_DENIED);
 	inventory_set_age(world->inventory, INVENTORY_ATTRIBUTIONS, INVENTORY_STALE);
 	assert_touched(world, "");
 }
@@ -1627,6 +1628,7 @@ static void put_kind(struct world *world, enum inventory_kind kind, uint64_t ver
 {
 	const char *uid = version % 2 ? "u1" : "u2";
 	const struct policy policy = {.name = VIEW("p"), .created_at = (int64_t)version};
+	const struct gpu_cluster cluster = {.name = VIEW("c"), .uid = view_from(uid)};
 	struct error err;
 
 	switch (kind) {
@@ -1650,9 +1652,73 @@ static void put_kind(struct world *world, enum inventory_kind kind, uint64_t ver
 	case INVENTORY_RESOURCE_SLICES:
 		put_slice(world, "gpu-a", (int64_t)version, version);
 		break;
+	case INVENTORY_GPU_CLUSTERS:
+		assert_int_equal(inventory_put_gpu_cluster(world->inventory, &cluster, STORE_UPSERT,
+							   version, &err),
+				 0);
+		break;
 	case INVENTORY_N_KINDS:
 		fail_msg("no kind");
 	}
+}
+
+static void gpu_clusters_are_counted_beside_the_policies(void **state)
+{
+	struct world *world = *state;
+	struct report a = report_of("gpu-a", true, NULL);
+
+	put_report(world, &a, 1000);
+	world->touched[0] = '\0';
+	put_kind(world, INVENTORY_GPU_CLUSTERS, 1);
+	assert_touched(world, "gpu-a ");
+	assert_int_equal(gather(world, "x", 1000).intent->n_gpu_clusters, 1);
+	assert_int_equal(gather(world, "x", 1000).intent->n_policies, 0);
+	inventory_remove(world->inventory, INVENTORY_GPU_CLUSTERS, VIEW("c"), 9, 1000);
+	assert_touched(world, "gpu-a ");
+	assert_int_equal(gather(world, "x", 1000).intent->n_gpu_clusters, 0);
+}
+
+static void what_config_maps_say_touches_every_node_when_it_is_news(void **state)
+{
+	struct world *world = *state;
+	struct report a = report_of("gpu-a", true, NULL);
+	struct plugin_config config = {.name = VIEW("key")};
+	struct mig_config layout = {.name = VIEW("layout")};
+	const struct plugin_configs plugin = {.name = VIEW("plugin"),
+					      .configs = array_of(&config, 1)};
+	const struct mig_configs mig = {.name = VIEW("mig"), .layouts = array_of(&layout, 1)};
+	struct error err;
+
+	put_report(world, &a, 1000);
+	world->touched[0] = '\0';
+	const struct intent *intent = gather(world, "x", 1000).intent;
+	assert_int_equal(intent->plugin_configs_state, INTENT_CONFIG_NONE);
+	for (int is_news = 1; is_news >= 0; is_news--) {
+		assert_int_equal(inventory_put_plugin_configs(world->inventory, &plugin, &err), 0);
+		assert_touched(world, is_news ? "gpu-a " : "");
+		assert_int_equal(inventory_put_mig_configs(world->inventory, &mig, &err), 0);
+		assert_touched(world, is_news ? "gpu-a " : "");
+		assert_true(world->initial); /* what is told overtakes it */
+	}
+	assert_int_equal(intent->plugin_configs_state, INTENT_CONFIG_THERE);
+	assert_int_equal(intent->plugin_configs->configs.count, 1);
+	assert_int_equal(intent->mig_configs_state, INTENT_CONFIG_THERE);
+	assert_int_equal(intent->mig_configs->layouts.count, 1);
+	for (int is_news = 1; is_news >= 0; is_news--) {
+		inventory_set_config_state(world->inventory, INTENT_MIG_CONFIG,
+					   INTENT_CONFIG_MISSING);
+		assert_touched(world, is_news ? "gpu-a " : "");
+	}
+	assert_int_equal(intent->mig_configs_state, INTENT_CONFIG_MISSING);
+	assert_null(intent->mig_configs);
+	assert_non_null(intent->plugin_configs);
+	failing_malloc_at(1);
+	assert_int_equal(inventory_put_mig_configs(world->inventory, &mig, &err), -1);
+	assert_true(failing_malloc_off());
+	failing_malloc_at(1);
+	assert_int_equal(inventory_put_plugin_configs(world->inventory, &plugin, &err), -1);
+	assert_true(failing_malloc_off());
+	assert_touched(world, "");
 }
 
 /* Two pods that use claims, and a report, so that whatever changes there touches it. */
@@ -1989,6 +2055,10 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(whoever_orders_reports_is_told_of_a_nodes_boots, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(the_oldest_policy_counts_then_the_lowest_name, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(what_config_maps_say_touches_every_node_when_it_is_news, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(gpu_clusters_are_counted_beside_the_policies, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_kind_that_does_not_exist_is_known_and_empty, set_up,
 					tear_down),

@@ -96,7 +96,7 @@ static void a_command_line_says_what_is_asked_for(void **state)
 	}
 }
 
-static void failing_and_idle_can_check_and_be_narrowed(void **state)
+static void what_finds_can_check_and_be_narrowed(void **state)
 {
 	(void)state;
 	static const struct {
@@ -111,6 +111,8 @@ static void failing_and_idle_can_check_and_be_narrowed(void **state)
 		{"idle", INVOCATION_IDLE},
 		{"--all idle", INVOCATION_IDLE, .all = true},
 		{"idle --all --check", INVOCATION_IDLE, .check = true, .all = true},
+		{"drift gpu-a GPU-11ba --check", INVOCATION_DRIFT, .check = true},
+		{"drift -l a=b", INVOCATION_DRIFT, .selector = "a=b"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		CLEANUP(arena_deinit) struct arena arena;
@@ -124,6 +126,29 @@ static void failing_and_idle_can_check_and_be_narrowed(void **state)
 		assert_int_equal(invocation.all, rows[i].all);
 		assert_same(invocation.selector, rows[i].selector);
 		assert_same(invocation.field_selector, rows[i].field_selector);
+	}
+}
+
+static void why_is_asked_about_a_device_or_a_pod(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *line, *name;
+		bool is_of_pod;
+	} rows[] = {
+		{"why GPU-11ba", "GPU-11ba", false}, {"why device/11ba", "11ba", false},
+		{"why pod/a -n ml", "a", true},      {"-n ml why po/a", "a", true},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(arena_deinit) struct arena arena;
+		struct invocation invocation;
+		struct error err;
+		arena_init(&arena, 65536);
+		if (parse(rows[i].line, &arena, &invocation, &err) != 0)
+			fail_msg("%s: %s", rows[i].line, err.text);
+		assert_int_equal(invocation.verb, INVOCATION_WHY);
+		assert_int_equal(invocation.is_of_pod, rows[i].is_of_pod);
+		assert_words(invocation.names, invocation.n_names, rows[i].name);
 	}
 }
 
@@ -204,6 +229,8 @@ static void help_and_version_need_nothing_else(void **state)
 		{"node -h", OPTION_HELP, INVOCATION_NODE},
 		{"help failing", OPTION_HELP, INVOCATION_FAILING},
 		{"idle -h", OPTION_HELP, INVOCATION_IDLE},
+		{"drift -h", OPTION_HELP, INVOCATION_DRIFT},
+		{"help why", OPTION_HELP, INVOCATION_WHY},
 		{"--version", OPTION_VERSION, INVOCATION_FLEET},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -221,6 +248,9 @@ static void help_and_version_need_nothing_else(void **state)
 	"--watch shows tables: use -o wide or none; for programs: kubectl get gpuattributions "    \
 	"--watch -o json"
 
+#define UNKNOWN(word)                                                                             \
+	"unknown command \"" word "\", use pod, node, device, failing, idle, drift or why"
+#define WHY_TAKES "why takes one UUID, or a unique prefix of one, or pod/NAME"
 #define TAKE_NO_NAMES "failing and idle take no names: use --field-selector status.nodeName=NODE"
 
 static void a_wrong_line_is_refused_with_the_reason(void **state)
@@ -236,8 +266,14 @@ static void a_wrong_line_is_refused_with_the_reason(void **state)
 		{"--context", "--context: a value is missing"},
 		{"-o yml", "--output: \"yml\" is none of table, wide, json, yaml, name"},
 		{"--no-headers=maybe", "--no-headers: \"maybe\" is not true or false"},
-		{"deployment x", "unknown command \"deployment\", use pod, node, device, failing or idle"},
-		{"job/x", "unknown command \"job\", use pod, node, device, failing or idle"},
+		{"deployment x", UNKNOWN("deployment")},
+		{"job/x", UNKNOWN("job")},
+		{"why job/x", UNKNOWN("job")},
+		{"why", WHY_TAKES},
+		{"why a b", WHY_TAKES},
+		{"why pod/a pod/b", WHY_TAKES},
+		{"why node/a", WHY_TAKES},
+		{"why pod/", "\"\" is no name: use letters, digits, '-' and '.'"},
 		{"nodde x", "unknown command \"nodde\", did you mean node?"},
 		{"pod/a node/b", "node: all names must be of one kind"},
 		{"pod a_b", "\"a_b\" is no name: use letters, digits, '-' and '.'"},
@@ -246,14 +282,14 @@ static void a_wrong_line_is_refused_with_the_reason(void **state)
 		{"pod/", "\"\" is no name: use letters, digits, '-' and '.'"},
 		{"pod a -A", "a pod is named in one namespace: -A does not go with a name"},
 		{"pod a -l b", "a name and a selector do not go together"},
-		{"node -l b", "-l goes with pod, failing, idle, or without a command"},
-		{"pod --field-selector a=b", "--field-selector goes with failing, idle, or without a command"},
+		{"node -l b", "-l goes with pod, failing, idle, drift, or without a command"},
+		{"pod --field-selector a=b", "--field-selector goes with failing, idle, drift, or without a command"},
 		{"failling", "unknown command \"failling\", did you mean failing?"},
 		{"failing idle", TAKE_NO_NAMES},
 		{"idle/x", TAKE_NO_NAMES},
 		{"failing pod/x", "pod: all names must be of one kind"},
-		{"--check", "--check goes with failing or idle"},
-		{"pod a --check", "--check goes with failing or idle"},
+		{"--check", "--check goes with failing, idle or drift"},
+		{"pod a --check", "--check goes with failing, idle or drift"},
 		{"failing --all", "--all goes with idle only"},
 		{"idle -w --check", "--check ends with an answer: it does not go with --watch"},
 		{"device", "device takes one UUID, or a unique prefix of one"},
@@ -319,7 +355,8 @@ static void each_command_has_help_with_examples_flags_and_exit_status(void **sta
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_command_line_says_what_is_asked_for),
-	cmocka_unit_test(failing_and_idle_can_check_and_be_narrowed),
+	cmocka_unit_test(what_finds_can_check_and_be_narrowed),
+	cmocka_unit_test(why_is_asked_about_a_device_or_a_pod),
 	cmocka_unit_test(every_command_can_be_watched_at_an_interval),
 	cmocka_unit_test(what_says_which_cluster_is_handed_on),
 	cmocka_unit_test(help_and_version_need_nothing_else),

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 
 #include "wire/jmap.h"
+#include "wire/jmap_decode.h"
+#include "wire/jmap_encode.h"
 
 struct part {
 	struct view id;

@@ -13,7 +13,7 @@ static const struct scenario_promise promises[] = {
 	PROMISE(all_is_well, A_RUNS "expect Attributed True AllResolved `every slot that is held has a"
 		" pod`; expect Ready True Current; expect ReportFresh True ReportReceived;"
 		"expect Healthy True NothingFound; expect InSync True Unmanaged; operator ml;"
-		"expect InSync Unknown NotAssessed"),
+		"expect InSync True InSync"),
 
 	/* Which goes first */
 	PROMISE(slots_without_a_pod_go_before_all_else,

@@ -767,6 +767,27 @@ TEST(errors_before_the_boot_are_history)
 	assert_int_equal(build_world_status(&world, 0)->health.events.count, 2);
 }
 
+/* The published object says that another node has the card. */
+static void hand_to_other_node(void)
+{
+	struct attribution *object = arena_alloc(&world.arena, 1, sizeof(*object));
+	assert_non_null(object);
+	*object = *build_world_previous(&world, 0)->object;
+	object->status.node_name = VIEW("gpu-b");
+	build_world_previous(&world, 0)->object = object;
+}
+
+TEST(an_error_stays_when_another_node_claims_the_card_for_a_moment)
+{
+	fall_off_the_bus();
+	world.report.events.count = 0;
+	hand_to_other_node();
+	expect_health(NEEDS_REBOOT, "XID79");
+	hand_to_other_node();
+	world.input.booted_after = BUILD_WORLD_NOW;
+	expect_well_with_events(1);
+}
+
 TEST(an_error_of_number_0_and_no_time_speaks_against_the_device_until_it_is_booted)
 {
 	build_world_exclusive(&world, 0);
@@ -1110,6 +1131,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(a_device_that_is_no_longer_on_offer_is_degraded),
 	cmocka_unit_test_set_up(a_boot_that_the_controller_did_not_see_mends_too),
 	cmocka_unit_test_set_up(errors_before_the_boot_are_history),
+	cmocka_unit_test_set_up(an_error_stays_when_another_node_claims_the_card_for_a_moment),
 	cmocka_unit_test_set_up(errors_before_the_device_came_back_are_history),
 	cmocka_unit_test_set_up(nvml_that_was_away_settles_no_error),
 	cmocka_unit_test_set_up(nvml_that_hangs_is_not_nvml_that_refuses),

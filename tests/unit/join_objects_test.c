@@ -278,14 +278,17 @@ static void without_a_policy_the_device_is_unmanaged(void **state)
 	const struct attribution_status *status = build_world_status(&world, 0);
 	assert_int_equal(status->intent.state, ATTRIBUTION_INTENT_UNMANAGED);
 	expect_condition(status, "InSync", CONDITION_TRUE, "Unmanaged");
-	world.intent.n_policies = 1;
+	build_world_govern(&world, "gpu-operator");
 	status = publish();
-	assert_int_equal(status->intent.state, ATTRIBUTION_INTENT_UNKNOWN);
-	expect_condition(status, "InSync", CONDITION_UNKNOWN, "NotAssessed");
+	assert_int_equal(status->intent.state, ATTRIBUTION_INTENT_IN_SYNC);
+	expect_text(status->intent.policy, "cluster-policy");
+	expect_condition(status, "InSync", CONDITION_TRUE, "InSync");
 	world.intent = (struct intent){.known = false};
 	assert_int_equal(publish()->intent.state, ATTRIBUTION_INTENT_UNKNOWN);
 	world.input.intent = NULL;
-	assert_int_equal(publish()->intent.state, ATTRIBUTION_INTENT_UNKNOWN);
+	status = publish();
+	assert_int_equal(status->intent.state, ATTRIBUTION_INTENT_UNKNOWN);
+	expect_condition(status, "InSync", CONDITION_UNKNOWN, "PolicyUnreadable");
 }
 
 static void activity_is_that_of_the_report_and_has_the_scope_of_the_mode(void **state)
@@ -310,6 +313,66 @@ static void activity_is_that_of_the_report_and_has_the_scope_of_the_mode(void **
 	assert_int_equal(status->activity.scope, ATTRIBUTION_SCOPE_DEVICE);
 	assert_int_equal(build_world_status(&world, 1)->activity.scope,
 			 ATTRIBUTION_SCOPE_PARTITION);
+}
+
+/* An event need not be reported again when a status holds it, or none ever will. */
+static void events_of_a_device_that_another_node_may_leave_to_this_are_not_done(void **state)
+{
+	(void)state;
+	build_world_exclusive(&world, 1);
+	run_a();
+	publish();
+	assert_int_equal(world.result.events_until, 0);
+	build_world_event(&world, build_world_uuid(&world, 1), 13, BUILD_WORLD_NOW);
+	build_world_event(&world, VIEW("GPU-nobodys"), 13, 1);
+	build_world_event(&world, build_world_uuid(&world, 0), 13, BUILD_WORLD_NOW);
+	build_world_event(&world, build_world_uuid(&world, 1), 31, BUILD_WORLD_NOW);
+	build_world_join(&world);
+	assert_int_equal(world.result.events_until, 4);
+	hand_to_other_node();
+	build_world_previous(&world, 0)->claimed_age_ms = 1000;
+	build_world_join(&world);
+	assert_int_equal(world.result.events_until, 2);
+	build_world_previous(&world, 0)->claimed_age_ms = world.limits.report_stale_ms;
+	publish();
+	assert_int_equal(world.result.events_until, 4);
+	assert_int_equal(build_world_status(&world, 0)->health.events.count, 1);
+	/* Missing here, and named there: who has it is not clear yet. */
+	world.report.devices.count = 0;
+	build_world_previous(&world, 0)->claimed_age_ms = 1000;
+	build_world_join(&world);
+	assert_int_equal(world.result.events_until, 2);
+	hand_to_other_node();
+	world.input.report_held_ms = world.limits.report_stale_ms + 1000;
+	build_world_join(&world);
+	assert_int_equal(world.result.events_until, 4);
+}
+
+static void events_of_a_device_that_the_driver_may_list_again_are_not_done(void **state)
+{
+	(void)state;
+	const int64_t now = world.report.observed_at + 1000; /* report_held_ms */
+	const struct {
+		int64_t time, until;
+	} rows[] = {
+		{now, 0},
+		{now - world.limits.report_stale_ms + 1, 0},
+		{now - world.limits.report_stale_ms, 2},
+		/* The clock was set back since. */
+		{now + 1, 2},
+	};
+	build_world_exclusive(&world, 1);
+	run_a();
+	publish();
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		world.report.events.count = 0;
+		build_world_event(&world, VIEW("GPU-nobodys"), 13, rows[i].time);
+		build_world_event(&world, build_world_uuid(&world, 0), 13, BUILD_WORLD_NOW);
+		world.input.report_held_ms = 1000;
+		build_world_join(&world);
+		if (world.result.events_until != rows[i].until)
+			fail_msg("row %zu: %lld", i, (long long)world.result.events_until);
+	}
 }
 
 static void without_an_agent_no_device_is_taken_from_another_node(void **state)
@@ -419,6 +482,11 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(without_a_policy_the_device_is_unmanaged, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(activity_is_that_of_the_report_and_has_the_scope_of_the_mode, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(
+		events_of_a_device_that_another_node_may_leave_to_this_are_not_done, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(events_of_a_device_that_the_driver_may_list_again_are_not_done, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(without_an_agent_no_device_is_taken_from_another_node,
 					set_up, tear_down),

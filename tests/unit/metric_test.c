@@ -13,7 +13,12 @@ enum {
 	SYNCED,
 	SIZE,
 	CPU,
+	WAITED,
+	ANSWERED,
+	BUILD,
 };
+
+static const double bounds[] = {0.25, 1, INFINITY};
 
 static const struct metric_row rows[] = {
 	{"app_reports", METRIC_COUNTER, "", "Reports by answer.",
@@ -21,6 +26,10 @@ static const struct metric_row rows[] = {
 	{"app_synced", METRIC_GAUGE, "", "1 when synced.", NULL},
 	{"app_size_bytes", METRIC_GAUGE, "bytes", "Size by kind.", METRIC_LABELS("kind=\"a\"")},
 	{"app_cpu_seconds", METRIC_COUNTER_REAL, "seconds", "Time taken.", METRIC_LABELS("op=\"x\"")},
+	{"app_waited_seconds", METRIC_HISTOGRAM, "seconds", "Time waited.", NULL, bounds},
+	{"app_answered_seconds", METRIC_HISTOGRAM, "seconds", "Time to an answer.",
+	 METRIC_LABELS("op=\"x\"", "op=\"y\""), bounds},
+	{"app_build", METRIC_INFO, "", "What runs.", METRIC_LABELS("version=\"1.2\"")},
 };
 
 static struct metric_registry *new_registry(void)
@@ -54,6 +63,30 @@ static void every_series_is_there_at_zero(void **state)
 			    "# UNIT app_cpu_seconds seconds\n"
 			    "# HELP app_cpu_seconds Time taken.\n"
 			    "app_cpu_seconds_total{op=\"x\"} 0\n"
+			    "# TYPE app_waited_seconds histogram\n"
+			    "# UNIT app_waited_seconds seconds\n"
+			    "# HELP app_waited_seconds Time waited.\n"
+			    "app_waited_seconds_bucket{le=\"0.25\"} 0\n"
+			    "app_waited_seconds_bucket{le=\"1.0\"} 0\n"
+			    "app_waited_seconds_bucket{le=\"+Inf\"} 0\n"
+			    "app_waited_seconds_count 0\n"
+			    "app_waited_seconds_sum 0\n"
+			    "# TYPE app_answered_seconds histogram\n"
+			    "# UNIT app_answered_seconds seconds\n"
+			    "# HELP app_answered_seconds Time to an answer.\n"
+			    "app_answered_seconds_bucket{op=\"x\",le=\"0.25\"} 0\n"
+			    "app_answered_seconds_bucket{op=\"x\",le=\"1.0\"} 0\n"
+			    "app_answered_seconds_bucket{op=\"x\",le=\"+Inf\"} 0\n"
+			    "app_answered_seconds_count{op=\"x\"} 0\n"
+			    "app_answered_seconds_sum{op=\"x\"} 0\n"
+			    "app_answered_seconds_bucket{op=\"y\",le=\"0.25\"} 0\n"
+			    "app_answered_seconds_bucket{op=\"y\",le=\"1.0\"} 0\n"
+			    "app_answered_seconds_bucket{op=\"y\",le=\"+Inf\"} 0\n"
+			    "app_answered_seconds_count{op=\"y\"} 0\n"
+			    "app_answered_seconds_sum{op=\"y\"} 0\n"
+			    "# TYPE app_build info\n"
+			    "# HELP app_build What runs.\n"
+			    "app_build_info{version=\"1.2\"} 1\n"
 			    "# EOF\n");
 }
 
@@ -104,10 +137,54 @@ static void odd_numbers_are_written_as_the_format_wants(void **state)
 	}
 }
 
+/* Shown of that series of ANSWERED. */
+static void assert_answered(struct metric_registry *registry, const char *lines)
+{
+	CLEANUP(sbuf_deinit) struct sbuf buf;
+	sbuf_init(&buf, 10000);
+	metric_render(registry, &buf);
+	if (!strstr(sbuf_text(&buf), lines))
+		fail_msg("no\n%s in\n%s", lines, sbuf_text(&buf));
+}
+
+static void a_histogram_counts_each_value_in_all_buckets_from_its_own_on(void **state)
+{
+	(void)state;
+	CLEANUP(metric_registry_freep) struct metric_registry *registry = new_registry();
+	static const double values[] = {0.25, 0.5, 0.5, 1, 2, -1};
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
+		metric_observe(registry, ANSWERED, 1, values[i]);
+	assert_answered(registry, "app_answered_seconds_bucket{op=\"y\",le=\"0.25\"} 2\n"
+				  "app_answered_seconds_bucket{op=\"y\",le=\"1.0\"} 5\n"
+				  "app_answered_seconds_bucket{op=\"y\",le=\"+Inf\"} 6\n"
+				  "app_answered_seconds_count{op=\"y\"} 6\n"
+				  "app_answered_seconds_sum{op=\"y\"} 3.25\n");
+	assert_answered(registry, "app_answered_seconds_count{op=\"x\"} 0\n");
+	assert_true(metric_value(registry, ANSWERED, 1) >= 6);
+}
+
+static void a_histogram_that_others_count_is_shown_as_it_is(void **state)
+{
+	(void)state;
+	CLEANUP(metric_registry_freep) struct metric_registry *registry = new_registry();
+	struct histogram histogram = {.bounds = bounds};
+	histogram_observe(&histogram, 0.5);
+	histogram_observe(&histogram, 7);
+	for (int i = 0; i < 2; i++)
+		metric_set_histogram(registry, ANSWERED, 0, &histogram);
+	assert_answered(registry, "app_answered_seconds_bucket{op=\"x\",le=\"0.25\"} 0\n"
+				  "app_answered_seconds_bucket{op=\"x\",le=\"1.0\"} 1\n"
+				  "app_answered_seconds_bucket{op=\"x\",le=\"+Inf\"} 2\n"
+				  "app_answered_seconds_count{op=\"x\"} 2\n"
+				  "app_answered_seconds_sum{op=\"x\"} 7.5\n");
+}
+
 static void *count_up(void *registry)
 {
-	for (int i = 0; i < 10000; i++)
+	for (int i = 0; i < 10000; i++) {
 		metric_increment(registry, REPORTS, 0);
+		metric_observe(registry, WAITED, 0, 0.5);
+	}
 	return NULL;
 }
 
@@ -126,6 +203,7 @@ static void threads_lose_no_update(void **state)
 	sbuf_clear(&buf);
 	metric_render(registry, &buf);
 	assert_non_null(strstr(sbuf_text(&buf), "app_reports_total{code=\"200\"} 30000\n"));
+	assert_non_null(strstr(sbuf_text(&buf), "app_waited_seconds_sum 15000\n"));
 }
 
 static void lack_of_memory_is_told(void **state)
@@ -147,6 +225,8 @@ static void lack_of_memory_is_told(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(every_series_is_there_at_zero),
 	cmocka_unit_test(updates_reach_their_own_series_only),
+	cmocka_unit_test(a_histogram_counts_each_value_in_all_buckets_from_its_own_on),
+	cmocka_unit_test(a_histogram_that_others_count_is_shown_as_it_is),
 	cmocka_unit_test(odd_numbers_are_written_as_the_format_wants),
 	cmocka_unit_test(threads_lose_no_update),
 	cmocka_unit_test(lack_of_memory_is_told),

@@ -138,6 +138,37 @@ static void each_fact_of_a_node_makes_a_difference(void **state)
 	}
 }
 
+/* A view lies at each of these offsets. */
+static void each_label_and_each_resource_makes_a_difference(void **state)
+{
+	(void)state;
+	struct node_deploy deploys[] = {{VIEW("dcgm"), VIEW("true")}, {VIEW("dcgm"), VIEW("false")}};
+	struct node_resource resources[] = {{VIEW("nvidia.com/gpu"), 1}, {VIEW("nvidia.com/gpu"), 2}};
+	const size_t first = offsetof(struct node, sharing_strategy),
+		     n_labels = (offsetof(struct node, deploys) - first) / sizeof(struct view);
+	const struct node *before = NULL;
+	struct node node = {.name = VIEW("gpu-a")};
+	uint64_t version = 0;
+	struct error err;
+
+	for (size_t i = 0; i < n_labels + 4; i++) {
+		if (i < n_labels)
+			*(struct view *)(void *)((char *)&node + first + i * sizeof(struct view)) =
+				VIEW("x");
+		else if (i < n_labels + 2)
+			node.deploys = array_of(&deploys[i - n_labels], 1);
+		else
+			node.allocatable = array_of(&resources[i - n_labels - 2], 1);
+		for (int is_same = 0; is_same < 2; is_same++) {
+			assert_int_equal(record_set_put_copy(&set, &node, VIEW("gpu-a"),
+							     UPSERT(++version), &err), 0);
+			const struct node *now = place_find(&places, VIEW("gpu-a"))->node;
+			assert_int_equal(now == before, is_same);
+			before = now;
+		}
+	}
+}
+
 static void without_memory_a_new_node_leaves_nothing_and_a_present_one_stays(void **state)
 {
 	(void)state;
@@ -163,6 +194,8 @@ static void without_memory_a_new_node_leaves_nothing_and_a_present_one_stays(voi
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(each_fact_of_a_node_makes_a_difference, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(each_label_and_each_resource_makes_a_difference, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_node_that_comes_changes_or_goes_touches_its_place, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

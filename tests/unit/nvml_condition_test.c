@@ -124,7 +124,9 @@ static void another_number_of_devices_makes_the_lost_ones_unknown(void **state)
 	read_world(f, NODE(TWO_DEVICES, ""));
 	read_world(f, NODE(DEVICE(GPU_A, "0", "\"lost\": true,"), ""));
 	assert_int_equal(f->reading.source.state, REPORT_SOURCE_ERROR);
-	assert_false(f->reading.devices.present);
+	/* It did answer for the node. */
+	assert_true(f->reading.devices.present);
+	assert_int_equal(f->reading.devices.count, 0);
 }
 
 static void a_device_that_requires_a_reset_says_so_and_stays_what_it_was(void **state)
@@ -164,7 +166,8 @@ static void a_device_that_required_a_reset_from_the_start_is_told(void **state)
 	"\"remappedRows\": {\"correctable\": 3, \"uncorrectable\": 1, \"pending\": true}, "   \
 	"\"retiredPages\": {\"pending\": true}, \"recoveryAction\": 4, "                      \
 	"\"nvlinks\": {\"total\": 12, \"active\": 11}, \"fabric\": \"InProgress\", "          \
-	"\"pcieLanes\": {\"total\": 16, \"active\": 8}, \"clocksEventReasons\": 65,"
+	"\"pcieLanes\": {\"total\": 16, \"active\": 8}, "                                          \
+	"\"pcieGeneration\": {\"total\": 5, \"active\": 1}, \"clocksEventReasons\": 65,"
 
 static void the_condition_of_a_device_is_read(void **state)
 {
@@ -180,14 +183,59 @@ static void the_condition_of_a_device_is_read(void **state)
 	assert_int_equal(condition->nvlinks.active, 11);
 	assert_int_equal(condition->fabric, REPORT_FABRIC_IN_PROGRESS);
 	assert_int_equal(condition->pcie_lanes.active, 8);
+	assert_int_equal(condition->pcie_generation.highest, 5);
+	assert_int_equal(condition->pcie_generation.current, 1);
 	assert_int_equal(condition->clocks_event_reasons, 0x40);
 	condition = &device_at(f, 1)->condition;
 	assert_int_equal(condition->clocks_event_reasons, -1);
 	assert_true(condition->present);
 	assert_false(condition->remapped_rows.present || condition->retired_pages.present ||
-		     condition->nvlinks.present || condition->pcie_lanes.present);
+		     condition->nvlinks.present || condition->pcie_lanes.present ||
+		     condition->pcie_generation.present);
 	assert_int_equal(condition->ecc_volatile.uncorrected, -1);
 	assert_int_equal(condition->recovery, REPORT_RECOVERY_UNREAD);
+}
+
+static void read_device_with(struct fixture *f, const char *rest)
+{
+	char text[2048];
+	snprintf(text, sizeof(text), NODE(DEVICE(GPU_A, "0", "%s"), ""), rest);
+	read_world(f, text);
+}
+
+static void the_generation_of_the_pcie_link_says_whether_the_device_is_busy_now(void **state)
+{
+	struct fixture *f = *state;
+	static const struct {
+		const char *device;
+		bool present, busy;
+	} rows[] = {
+		{"\"pcieGeneration\": {\"total\": 5, \"active\": 1},", true, false},
+		{"\"pcieGeneration\": {\"total\": 5, \"active\": 1}, "
+		 "\"utilization\": {\"gpu\": 4, \"memory\": 0},", true, false},
+		{"\"pcieGeneration\": {\"total\": 5, \"active\": 1}, "
+		 "\"utilization\": {\"gpu\": 5, \"memory\": 0},", true, true},
+		{"\"utilization\": {\"gpu\": 90, \"memory\": 0},", false, false},
+		/* No link can be like that. */
+		{"\"pcieGeneration\": {\"total\": 5, \"active\": 6},", false, false},
+		{"\"pcieGeneration\": {\"total\": 5, \"active\": 0},", false, false},
+		{"\"pcieGeneration\": {\"total\": 16, \"active\": 16},", false, false},
+		{"\"pcieGeneration\": {\"total\": 5, \"active\": 5}, "
+		 "\"errors\": {\"nvmlDeviceGetCurrPcieLinkGeneration\": 3},", false, false},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		read_device_with(f, rows[i].device);
+		const struct report_pcie_generation *generation =
+			&device_at(f, 0)->condition.pcie_generation;
+		if (generation->present != rows[i].present || generation->busy != rows[i].busy)
+			fail_msg("row %zu", i);
+	}
+	/* Work that was seen since the last reading is not work now. */
+	read_device_with(f, rows[2].device);
+	nvml_sample(f->nvml);
+	read_device_with(f, rows[1].device);
+	assert_int_equal(device_at(f, 0)->activity.utilization, 5);
+	assert_false(device_at(f, 0)->condition.pcie_generation.busy);
 }
 
 static void an_old_library_tells_what_it_can_of_the_condition(void **state)
@@ -242,7 +290,9 @@ static void a_node_whose_devices_were_lost_from_the_start_has_not_answered(void 
 	struct fixture *f = *state;
 	read_world(f, NODE(DEVICE(GPU_A, "0", "\"lost\": true,"), ""));
 	assert_int_equal(f->reading.source.state, REPORT_SOURCE_ERROR);
-	assert_false(f->reading.devices.present);
+	/* It did answer for the node. */
+	assert_true(f->reading.devices.present);
+	assert_int_equal(f->reading.devices.count, 0);
 	assert_text(f->reading.source.message, "device 0: GPU is lost");
 	read_world(f, NODE(DEVICE(GPU_A, "0", ""), ""));
 	assert_ok(f, 1);
@@ -289,6 +339,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(a_device_that_requires_a_reset_says_so_and_stays_what_it_was),
 	cmocka_unit_test_set_up(a_device_that_required_a_reset_from_the_start_is_told),
 	cmocka_unit_test_set_up(the_condition_of_a_device_is_read),
+	cmocka_unit_test_set_up(the_generation_of_the_pcie_link_says_whether_the_device_is_busy_now),
 	cmocka_unit_test_set_up(an_old_library_tells_what_it_can_of_the_condition),
 	cmocka_unit_test_set_up(
 		a_device_that_gets_another_handle_was_reset_after_the_reading_before),

@@ -6,6 +6,7 @@
 #include "lib/nvml_fixture.h"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 static void an_absent_library_is_an_absent_source(void **state)
 {
@@ -75,6 +76,23 @@ static void everything_of_a_device_is_read(void **state)
 	assert_true(device->mig.present && !device->mig.current && device->mig.pending);
 	assert_true(device->partitions.present && device->partitions.count == 0);
 	assert_true(device->processes.present && device->processes.count == 0);
+}
+
+static void figures_of_the_moment_are_read_each_by_itself(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, NODE(DEVICE(GPU_A, "0", "\"memoryUsedMiB\": 2500, \"temperatureC\": 61, "
+						  "\"powerMilliwatts\": 254321,"), ""));
+	const struct report_figures *figures = &device_at(f, 0)->figures;
+	assert_true(figures->present);
+	assert_int_equal(figures->memory_used_mib, 2500);
+	assert_int_equal(figures->temperature_celsius, 61);
+	assert_int_equal(figures->power_mw, 254321);
+	read_world(f, NODE(DEVICE(GPU_A, "0", "\"memoryUsedMiB\": 0, \"temperatureC\": 5000,"), ""));
+	figures = &device_at(f, 0)->figures;
+	assert_int_equal(figures->memory_used_mib, 0);
+	assert_int_equal(figures->temperature_celsius, -1);
+	assert_int_equal(figures->power_mw, -1);
 }
 
 static void a_device_without_mig_is_known_to_have_no_partitions(void **state)
@@ -400,8 +418,12 @@ static void a_library_that_does_not_fit_the_module_is_told_in_words(void **state
 	assert_int_equal(f->reading.source.state, REPORT_SOURCE_ERROR);
 	assert_message_has(f, "start: the driver's library (570.86.15) and the kernel module that");
 	assert_message_has(f, " are of different versions: reload the module, or reboot the node");
+	assert_true(f->reading.source.has_driver_mismatch);
+	read_world(f, NODE(TWO_DEVICES, "\"errors\": {\"nvmlInitWithFlags\": 9},"));
+	assert_false(f->reading.source.has_driver_mismatch);
 	read_world(f, NODE(TWO_DEVICES, ""));
 	assert_ok(f, 2);
+	assert_false(f->reading.source.has_driver_mismatch);
 }
 
 static void a_failed_source_is_dated_by_its_last_good_reading(void **state)
@@ -543,6 +565,88 @@ static void devices_are_registered_for_events_once(void **state)
 	}
 }
 
+static int ends_of_told[2];
+
+static void note_told(void *owner)
+{
+	(void)owner;
+	assert_int_equal(write(ends_of_told[1], "", 1), 1);
+}
+
+static void begin_waiting(struct fixture *f, struct nvml_waiter **ret_waiter)
+{
+	const struct nvml_waiter_config config = {.wait_ms = 20, .told = note_told};
+	assert_int_equal(pipe(ends_of_told), 0);
+	assert_int_equal(nvml_waiter_new(&config, ret_waiter, &f->err), 0);
+	nvml_wait_with(f->nvml, *ret_waiter);
+}
+
+static void await_told(void)
+{
+	char byte;
+	assert_int_equal(read(ends_of_told[0], &byte, 1), 1);
+}
+
+static void end_waiting(struct fixture *f, struct nvml_waiter *waiter)
+{
+	nvml_free(f->nvml);
+	f->nvml = NULL;
+	nvml_waiter_free(waiter);
+	close(ends_of_told[0]);
+	close(ends_of_told[1]);
+}
+
+static void an_xid_that_is_waited_for_is_told_without_asking(void **state)
+{
+	struct fixture *f = *state;
+	struct nvml_waiter *waiter;
+	begin_waiting(f, &waiter);
+	read_world(f, NODE(TWO_DEVICES, ""));
+	set_world(f, NODE(TWO_DEVICES, "\"events\": [" XID("1", GPU_B, "79") "],"));
+	await_told();
+	assert_event(f, GPU_B, 79);
+	assert_no_event(f);
+	end_waiting(f, waiter);
+}
+
+static void an_xid_is_told_though_the_driver_goes_before_it_is_asked_for(void **state)
+{
+	struct fixture *f = *state;
+	struct nvml_waiter *waiter;
+	begin_waiting(f, &waiter);
+	read_world(f, NODE(TWO_DEVICES, ""));
+	set_world(f, NODE(TWO_DEVICES, "\"events\": [" XID("1", GPU_A, "79") ", "
+			  XID("2", GPU_B, "94") "],"));
+	await_told();
+	read_world(f, NODE(TWO_DEVICES, "\"errors\": {\"nvmlDeviceGetCount_v2\": 18}, "
+			   "\"events\": [" XID("1", GPU_A, "79") ", " XID("2", GPU_B, "94") "],"));
+	assert_int_equal(f->reading.source.state, REPORT_SOURCE_ERROR);
+	assert_event(f, GPU_A, 79);
+	end_waiting(f, waiter);
+}
+
+static void a_wait_that_fails_is_made_anew_by_the_next_reading(void **state)
+{
+	struct fixture *f = *state;
+	struct nvml_waiter *waiter;
+	begin_waiting(f, &waiter);
+	read_world(f, NODE(TWO_DEVICES, ""));
+	const uint64_t watch = nvml_watch(f->nvml);
+	assert_true(watch > 0);
+	set_world(f, NODE(TWO_DEVICES, "\"errors\": {\"nvmlEventSetWait_v2\": 999},"));
+	await_told();
+	assert_no_event(f);
+	assert_int_equal(nvml_watch(f->nvml), 0);
+	read_world(f, NODE(TWO_DEVICES, ""));
+	assert_message_has(f, "XID errors may be missing: Unknown Error");
+	read_at(f, 3000);
+	assert_true(nvml_watch(f->nvml) > watch);
+	set_world(f, NODE(TWO_DEVICES, "\"events\": [" XID("1", GPU_A, "31") "],"));
+	await_told();
+	assert_event(f, GPU_A, 31);
+	end_waiting(f, waiter);
+}
+
 static void every_reader_gets_every_event(void **state)
 {
 	struct fixture *f = *state;
@@ -664,6 +768,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(a_library_that_appears_later_is_found, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(everything_of_a_device_is_read, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
+		figures_of_the_moment_are_read_each_by_itself, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
 		a_device_without_mig_is_known_to_have_no_partitions, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(the_sample_files_are_read_whole, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
@@ -711,6 +817,12 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		a_device_that_takes_the_place_of_another_is_watched, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(devices_are_registered_for_events_once, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_xid_that_is_waited_for_is_told_without_asking, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_xid_is_told_though_the_driver_goes_before_it_is_asked_for, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_wait_that_fails_is_made_anew_by_the_next_reading, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(every_reader_gets_every_event, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		there_are_no_events_before_the_first_reading, set_up, tear_down),

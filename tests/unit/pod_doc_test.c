@@ -124,6 +124,8 @@ static void failed_admission_deletion_and_the_operators_own_pods_are_seen(void *
 	assert_true(fields.state.system);
 	assert_true(fields.state.wants_gpu);
 	assert_true(fields.state.no_container_runs);
+	assert_true(fields.state.was_refused);
+	assert_int_equal(fields.state.operand, POD_NO_OPERAND);
 	golden_free(message);
 }
 
@@ -922,6 +924,134 @@ static void a_claim_of_the_schedulers_that_has_no_object_yet_gives_nothing(void 
 	assert_int_equal(fields.gpu.claims.count, 0);
 }
 
+/* A pod n with the label app, and the status. */
+static struct pod_fields decode_with(const char *app, struct view status, struct sbuf *bytes)
+{
+	CLEANUP(sbuf_deinit) struct sbuf label, metadata;
+
+	sbuf_init(&label, LIMIT_KIB);
+	sbuf_init(&metadata, LIMIT_KIB);
+	sbuf_init(bytes, LIMIT_KIB);
+	kube_bytes_field(&label, 1, VIEW("app"));
+	kube_bytes_field(&label, 2, view_from(app));
+	kube_bytes_field(&metadata, 1, VIEW("n"));
+	kube_bytes_field(&metadata, 5, VIEW("u"));
+	kube_bytes_field(&metadata, 11, sbuf_view(&label));
+	kube_bytes_field(bytes, 1, sbuf_view(&metadata));
+	kube_bytes_field(bytes, 3, status);
+	return decode(sbuf_view(bytes));
+}
+
+#define READY(status_, len_, total_) "\x12" total_ "\x0a\x05" "Ready\x12" len_ status_
+
+static void an_operand_is_known_by_its_label_and_ready_by_its_condition(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *app;
+		enum pod_operand operand;
+	} apps[] = {
+		{"nvidia-driver-daemonset", POD_OPERAND_DRIVER},
+		{"nvidia-container-toolkit-daemonset", POD_OPERAND_TOOLKIT},
+		{"nvidia-device-plugin-daemonset", POD_OPERAND_DEVICE_PLUGIN},
+		{"nvidia-device-plugin-mps-control-daemon", POD_OPERAND_MPS_DAEMON},
+		{"gpu-feature-discovery", POD_OPERAND_GFD},
+		{"nvidia-dcgm", POD_OPERAND_DCGM},
+		{"nvidia-dcgm-exporter", POD_OPERAND_DCGM_EXPORTER},
+		{"nvidia-mig-manager", POD_OPERAND_MIG_MANAGER},
+		{"nvidia-operator-validator", POD_NO_OPERAND},
+		{"web", POD_NO_OPERAND},
+		{"", POD_NO_OPERAND},
+	};
+	static const struct {
+		struct view status;
+		bool is_ready;
+	} statuses[] = {
+		{VIEW_INIT(READY("True", "\x04", "\x0d")), true},
+		{VIEW_INIT(READY("False", "\x05", "\x0e")), false},
+		{VIEW_INIT("\x12\x17\x0a\x0f" "ContainersReady\x12\x04True"), false},
+		{VIEW_INIT("\x12\x07\x0a\x05Ready"), false},
+		{VIEW_INIT(""), false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(apps); i++)
+		for (size_t k = 0; k < ARRAY_SIZE(statuses); k++) {
+			CLEANUP(sbuf_deinit) struct sbuf bytes;
+			struct pod_fields fields =
+				decode_with(apps[i].app, statuses[k].status, &bytes);
+
+			assert_int_equal(fields.state.operand, apps[i].operand);
+			assert_int_equal(fields.state.is_ready,
+					 apps[i].operand && statuses[k].is_ready);
+			assert_false(fields.state.wants_gpu);
+		}
+}
+
+static void only_a_refusal_for_want_of_gpus_is_one(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *reason, *message;
+		bool was_refused;
+	} rows[] = {
+		{"UnexpectedAdmissionError",
+		 "Allocate failed due to requested number of devices unavailable for nvidia.com/gpu. "
+		 "Requested: 1, Available: 0, which is unexpected", true},
+		{"UnexpectedAdmissionError",
+		 "devices unavailable for nvidia.com/mig-1g.5gb. Requested: 2, Available: 0", true},
+		{"UnexpectedAdmissionError",
+		 "devices unavailable for nvidia.com/gpu. Requested: 2, Available: 1", false},
+		{"UnexpectedAdmissionError",
+		 "devices unavailable for nvidia.com/gpu. Requested: 2, Available: 01", false},
+		{"UnexpectedAdmissionError",
+		 "devices unavailable for example.com/nic. Requested: 2, Available: 0", false},
+		{"UnexpectedAdmissionError", "nvidia.com/gpu. Requested: 1, Available: 0", false},
+		{"UnexpectedAdmissionError", "", false},
+		{"Evicted", "devices unavailable for nvidia.com/gpu. Requested: 1, Available: 0",
+		 false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(sbuf_deinit) struct sbuf bytes, status;
+
+		sbuf_init(&status, LIMIT_KIB);
+		kube_bytes_field(&status, 3, view_from(rows[i].message));
+		kube_bytes_field(&status, 4, view_from(rows[i].reason));
+		assert_int_equal(decode_with("x", sbuf_view(&status), &bytes).state.was_refused,
+				 rows[i].was_refused);
+	}
+}
+
+/* Behind the end of the year 9999 there is no time. */
+static void a_pod_tells_when_it_was_made_as_far_as_that_is_a_time(void **state)
+{
+	(void)state;
+	static const struct {
+		uint64_t seconds;
+		int64_t created_at;
+	} rows[] = {
+		{1767225600, INT64_C(1767225600000)},
+		{UINT64_C(253402300799), INT64_C(253402300799000)},
+		{UINT64_C(253402300800), 0},
+		{UINT64_MAX, 0},
+		{0, 0},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(sbuf_deinit) struct sbuf time, metadata, bytes;
+
+		sbuf_init(&time, LIMIT_KIB);
+		sbuf_init(&metadata, LIMIT_KIB);
+		sbuf_init(&bytes, LIMIT_KIB);
+		kube_bytes_number(&time, 1, rows[i].seconds);
+		kube_bytes_field(&metadata, 1, VIEW("n"));
+		kube_bytes_field(&metadata, 5, VIEW("u"));
+		kube_bytes_field(&metadata, 8, sbuf_view(&time));
+		kube_bytes_field(&bytes, 1, sbuf_view(&metadata));
+		assert_int_equal(decode(sbuf_view(&bytes)).gpu.created_at, rows[i].created_at);
+	}
+}
+
 static void no_other_reason_is_a_failed_admission(void **state)
 {
 	(void)state;
@@ -1217,6 +1347,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(what_a_claim_is_called_by_the_pod_is_no_name_of_an_object),
 	cmocka_unit_test(what_hami_writes_on_a_pod_that_only_claims_counts_for_nothing),
 	cmocka_unit_test(a_claim_of_the_schedulers_that_has_no_object_yet_gives_nothing),
+	cmocka_unit_test(an_operand_is_known_by_its_label_and_ready_by_its_condition),
+	cmocka_unit_test(only_a_refusal_for_want_of_gpus_is_one),
+	cmocka_unit_test(a_pod_tells_when_it_was_made_as_far_as_that_is_a_time),
 	cmocka_unit_test(no_other_reason_is_a_failed_admission),
 	cmocka_unit_test(of_a_pod_that_wants_no_gpu_no_container_is_left_out),
 	cmocka_unit_test(the_owner_is_the_controlling_one_wherever_it_stands),

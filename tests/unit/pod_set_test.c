@@ -231,6 +231,32 @@ static void a_pod_that_no_join_would_see_touches_nothing(void **state)
 	assert_touched("n1 ");
 }
 
+/* It wants no GPU, and nothing is reported of it. */
+static void a_pod_of_the_operators_touches_its_node_when_it_comes_changes_or_goes(void **state)
+{
+	(void)state;
+	struct pod_fields fields = pod("b", "u1", "n1");
+	struct error err;
+
+	observe("n1");
+	fields.state.wants_gpu = false;
+	fields.state.operand = POD_OPERAND_DEVICE_PLUGIN;
+	assert_int_equal(put(&fields, 1, &err), 0);
+	assert_touched("n1 ");
+	assert_int_equal(put(&fields, 2, &err), 0);
+	assert_touched("");
+	fields.state.is_ready = true;
+	assert_int_equal(put(&fields, 3, &err), 0);
+	assert_touched("n1 n1 ");
+	remove_record(&set.records, VIEW("ml/b"), 1000);
+	assert_touched("n1 ");
+	/* No report will name it. */
+	assert_int_equal(place_find(&places, VIEW("n1"))->n_ended, 0);
+	fields.node = VIEW("");
+	assert_int_equal(put(&fields, 4, &err), 0);
+	assert_touched("");
+}
+
 static void only_a_pod_that_is_replaced_or_removed_has_ended(void **state)
 {
 	(void)state;
@@ -431,6 +457,9 @@ static const struct CMUnitTest tests[] = {
 		a_place_counts_its_pods_whose_status_tells_of_a_device, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_pod_that_no_join_would_see_touches_nothing, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_pod_of_the_operators_touches_its_node_when_it_comes_changes_or_goes, set_up,
+		tear_down),
 	cmocka_unit_test_setup_teardown(
 		only_a_pod_that_is_replaced_or_removed_has_ended, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

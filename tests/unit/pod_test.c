@@ -247,6 +247,10 @@ static void change_deleting(struct pod_fields *f) { f->state.deleting = true; }
 static void change_refused(struct pod_fields *f) { f->state.admission_failed = true; }
 static void change_stop(struct pod_fields *f) { f->state.no_container_runs = true; }
 static void change_system(struct pod_fields *f) { f->state.system = true; }
+static void change_operand(struct pod_fields *f) { f->state.operand = POD_OPERAND_GFD; }
+static void change_ready(struct pod_fields *f) { f->state.is_ready = true; }
+static void change_want(struct pod_fields *f) { f->state.was_refused = true; }
+static void change_creation(struct pod_fields *f) { f->gpu.created_at = 1700000002000; }
 static void change_hash(struct pod_fields *f) { f->config_hash = VIEW("fedcba"); }
 static void change_owner(struct pod_fields *f) { f->gpu.workload.name = VIEW("other"); }
 static void change_start(struct pod_fields *f) { f->gpu.started_at = 1700000001000; }
@@ -307,7 +311,8 @@ static void two_pods_are_equal_only_in_every_fact(void **state)
 		change_container, change_init, change_wish, change_first_id,
 		change_sharer, fewer_groups, change_a_group, change_cut_groups,
 		change_first_group, change_health,
-		change_cut_containers, change_cut_note, change_cut_ephemeral,
+		change_cut_containers, change_cut_note, change_cut_ephemeral, change_operand,
+		change_ready, change_want, change_creation,
 	};
 	struct pod_fields fields = with_gpu();
 

@@ -30,6 +30,7 @@ static int set_up(void **state)
 	place = place_ensure(&places, VIEW("gpu-a"), &err);
 	assert_non_null(place);
 	place->report = &nothing_reported;
+	n_touched = 0;
 	memset(&set, 0x55, sizeof(set));
 	policy_set_init(&set, &places);
 	return 0;
@@ -41,6 +42,7 @@ static int tear_down(void **state)
 
 	(void)state;
 	record_set_deinit(&set.records);
+	record_set_deinit(&set.gpu_clusters);
 	place->report = NULL;
 	place_release(&places, place);
 	place_book_deinit(&places);
@@ -111,7 +113,68 @@ static void a_newer_version_replaces_and_an_older_one_does_not(void **state)
 	assert_counts("p", "notReady", 1);
 	assert_true(put("p", 100, "ready", 6));
 	assert_counts("p", "ready", 1);
-	assert_true(put("p", 100, "ready", 7));
+	assert_false(put("p", 100, "ready", 7)); /* it says the same */
+}
+
+/* Each gives one member a value of its own. */
+static void each_fact_of_a_policy_is_news(void **state)
+{
+	(void)state;
+	static struct policy_variable variable = {VIEW_INIT("MIG_STRATEGY"), VIEW_INIT("none")};
+	static struct policy_condition condition = {.type = VIEW_INIT("Ready")},
+				       other_condition = {.type = VIEW_INIT("Ready"),
+							  .message = VIEW_INIT("m")};
+	const struct policy policies[] = {
+		{.uid = VIEW("x")}, {.namespace = VIEW("x")}, {.state = VIEW("x")},
+		{.driver_version = VIEW("x")}, {.plugin_config = VIEW("x")},
+		{.plugin_config_default = VIEW("x")}, {.mig_strategy = VIEW("x")},
+		{.mig_config = VIEW("x")}, {.mig_config_default = VIEW("x")},
+		{.default_workload = VIEW("x")}, {.unreadable = VIEW("x")},
+		{.plugin_env = array_of(&variable, 1)}, {.conditions = array_of(&condition, 1)},
+		{.conditions = array_of(&other_condition, 1)}, {.created_at = 5},
+		{.switches = {[POLICY_DRIVER] = POLICY_OFF}},
+		{.switches = {[POLICY_N_OPERANDS - 1] = POLICY_ON}},
+	};
+	uint64_t version = 0;
+	struct error err;
+
+	for (size_t i = 0; i < ARRAY_SIZE(policies); i++) {
+		struct policy policy = policies[i];
+
+		policy.name = VIEW("p");
+		for (unsigned news = 2; news-- > 0;) {
+			unsigned before = n_touched;
+
+			assert_int_equal(record_set_put_copy(&set.records, &policy, (struct view){0},
+							     UPSERT(++version), &err),
+					 0);
+			assert_int_equal(n_touched, before + news);
+		}
+	}
+	assert_int_equal(set.intent.policy->switches[POLICY_N_OPERANDS - 1], POLICY_ON);
+}
+
+static void gpu_clusters_are_counted_as_they_come_and_go(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"a", "b"};
+	struct error err;
+
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct gpu_cluster cluster = {.name = view_from(names[i])};
+
+		assert_int_equal(record_set_put_copy(&set.gpu_clusters, &cluster, (struct view){0},
+						     UPSERT(i + 1), &err),
+				 0);
+		assert_int_equal(set.intent.n_gpu_clusters, i + 1);
+	}
+	assert_int_equal(n_touched, 2);
+	for (uint32_t i = 2; i-- > 0;) {
+		remove_record(&set.gpu_clusters, view_from(names[i]), 0);
+		assert_int_equal(set.intent.n_gpu_clusters, i);
+	}
+	assert_int_equal(n_touched, 4);
+	assert_int_equal(set.intent.n_policies, 0);
 }
 
 static void without_memory_what_is_there_stays(void **state)
@@ -150,6 +213,9 @@ static const struct CMUnitTest tests[] = {
 		the_oldest_counts_then_the_lowest_name_also_after_deletions, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_newer_version_replaces_and_an_older_one_does_not, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(each_fact_of_a_policy_is_news, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(gpu_clusters_are_counted_as_they_come_and_go, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(
 		without_memory_what_is_there_stays, set_up, tear_down),
 };

@@ -6,7 +6,6 @@
 #include "lib/fake_server.inc"
 
 static uint64_t silent;
-static unsigned n_collected;
 
 static uint64_t silent_ms(void *owner)
 {
@@ -14,26 +13,13 @@ static uint64_t silent_ms(void *owner)
 	return silent;
 }
 
-static void collect(void *owner)
-{
-	(void)owner;
-	n_collected++;
-}
-
-static const struct metric_row rows[] = {
-	{"things", METRIC_COUNTER, "", "Things counted.", NULL},
-};
-
-static struct metric_registry *registry;
 static struct probes *probes;
 
 static int setup(void **state)
 {
 	(void)state;
 	struct error err;
-	assert_int_equal(metric_registry_new(rows, 1, &registry, &err), 0);
-	const struct probes_config config = {.silent_ms = silent_ms, .collect = collect,
-					     .max_silent_ms = 1000, .metrics = registry};
+	const struct probes_config config = {.silent_ms = silent_ms, .max_silent_ms = 1000};
 	assert_int_equal(probes_new(&config, &probes, &err), 0);
 	silent = 0;
 	return 0;
@@ -43,7 +29,6 @@ static int teardown(void **state)
 {
 	(void)state;
 	probes_free(probes);
-	metric_registry_free(registry);
 	return 0;
 }
 
@@ -148,17 +133,12 @@ static void a_loop_that_shows_no_sign_of_life_is_not_alive(void **state)
 		      "[+]front ok\n[-]loop: the main thread does not respond\nlivez check failed\n");
 }
 
-static void metrics_are_collected_and_rendered(void **state)
+static void the_port_of_probes_shows_no_metrics(void **state)
 {
 	(void)state;
-	n_collected = 0;
-	metric_add(registry, 0, 0, 42);
 	const struct server_request *request = ask("GET", "/metrics", "");
-	assert_int_equal(request->status, 200);
-	assert_int_equal(n_collected, 1);
-	assert_string_equal(request->content_type, METRIC_CONTENT_TYPE);
-	assert_non_null(strstr(request->body, "things_total 42\n"));
-	assert_non_null(strstr(request->body, "# EOF\n"));
+	assert_int_equal(request->status, 404);
+	assert_non_null(strstr(request->body, "--metrics-address"));
 }
 
 static void other_paths_and_methods_are_refused(void **state)
@@ -181,7 +161,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(a_long_trouble_is_cut, setup, teardown),
 	cmocka_unit_test_setup_teardown(a_loop_that_shows_no_sign_of_life_is_not_alive, setup,
 					teardown),
-	cmocka_unit_test_setup_teardown(metrics_are_collected_and_rendered, setup, teardown),
+	cmocka_unit_test_setup_teardown(the_port_of_probes_shows_no_metrics, setup, teardown),
 	cmocka_unit_test_setup_teardown(other_paths_and_methods_are_refused, setup, teardown),
 };
 TEST_MAIN(tests)

@@ -32,7 +32,19 @@ struct world {
 	uint32_t retry_after_ms;
 	bool may_write;
 	struct view node_name;
+	unsigned n_changes; /* told in all */
+	enum event_type last_change;
 };
+
+static void changed(void *owner, struct view node_name, const struct event_change *changes, size_t n)
+{
+	struct world *world = owner;
+
+	assert_true(view_equal(node_name, world->node_name));
+	assert_true(view_equal(changes[n - 1].regarding.name, VIEW(NAME)));
+	world->n_changes += (unsigned)n;
+	world->last_change = changes[n - 1].type;
+}
 
 static void plan_done(void *owner, struct view node_name, bool created, const struct error *error)
 {
@@ -62,7 +74,7 @@ static int set_up(void **state)
 		return -1;
 	const struct publisher_config config = {
 		.loop = world.loop, .inventory = world.inventory, .max_requests = 2,
-		.may_write = may_write, .done = plan_done, .owner = &world,
+		.may_write = may_write, .done = plan_done, .changed = changed, .owner = &world,
 	};
 	*state = &world;
 	return publisher_new(&config, &world.publisher, &err);
@@ -189,6 +201,73 @@ static void a_status_that_is_taken_whole_is_no_trouble(void **state)
 	wait_done(world);
 	assert_string_equal(publisher_trouble(world->publisher), "");
 	assert_int_equal(publisher_counters(world->publisher).dropped, 0);
+}
+
+/* A status by which the device has become ill, as the join makes it. */
+static struct join_device ill_device(void)
+{
+	static struct view reason = VIEW_INIT("XID79");
+	struct join_device write = device(JOIN_WRITE, &previous);
+
+	write.status.device = (struct attribution_device){.index = -1, .minor = -1};
+	write.status.slots = (struct attribution_slots){.total = -1, .allocated = -1};
+	write.status.tenant_count = -1;
+	write.status.health.state = ATTRIBUTION_HEALTH_UNHEALTHY;
+	write.status.health.reasons = array_of(&reason, 1);
+	return write;
+}
+
+#define ILL_OBJECT                                                                        \
+	"{\"apiVersion\":\"gpuattribution.dev/v1alpha1\",\"kind\":\"GPUAttribution\","    \
+	"\"metadata\":{\"name\":\"" NAME "\",\"uid\":\"u1\",\"resourceVersion\":\"8\"," \
+	"\"generation\":1},\"spec\":{\"uuid\":\"" UUID "\"},\"status\":{\"nodeName\":"      \
+	"\"gpu-a\",\"health\":{\"state\":\"Unhealthy\",\"reasons\":[\"XID79\"]}}}"
+
+static void what_is_new_in_a_status_is_told_once_the_server_has_taken_it(void **state)
+{
+	struct world *world = *state;
+	struct join_device write = ill_device();
+
+	apply(world, &write, 1);
+	assert_int_equal(world->n_changes, 0);
+	/* Even if the watch was faster than the answer. */
+	struct arena arena;
+	struct error err;
+	struct attribution newer = previous;
+	newer.status = write.status;
+	newer.resource_version = VIEW("8");
+	arena_init(&arena, LIMIT_KIB);
+	assert_int_equal(inventory_put_attribution(world->inventory, &newer, &arena, STORE_UPSERT, 8,
+						   &err), 0);
+	arena_deinit(&arena);
+	fake_apiclient_answer(0, ILL_OBJECT);
+	wait_done(world);
+	assert_string_equal(publisher_trouble(world->publisher), "");
+	assert_int_equal(world->n_changes, 1);
+	assert_int_equal(world->last_change, EVENT_GPU_UNHEALTHY);
+}
+
+static void what_the_server_has_not_taken_or_kept_is_not_told(void **state)
+{
+	static const enum error_kind kinds[] = {ERROR_REJECTED, ERROR_RETRY, ERROR_DENIED,
+						ERROR_NOT_FOUND};
+	struct world *world = *state;
+	struct join_device write = ill_device();
+
+	for (unsigned i = 0; i < ARRAY_SIZE(kinds); i++) {
+		apply(world, &write, 1);
+		fake_apiclient_fail(i, kinds[i]);
+		wait_done(world);
+	}
+	apply(world, &write, 1);
+	fake_apiclient_fail(n_fake_requests - 1, ERROR_CONFLICT);
+	fake_apiclient_answer(n_fake_requests - 1, ILL_OBJECT); /* as it is read then */
+	wait_done(world);
+	apply(world, &write, 1);
+	fake_apiclient_answer(n_fake_requests - 1, OBJECT("9")); /* without its health */
+	wait_done(world);
+	assert_int_equal(publisher_counters(world->publisher).dropped, 1);
+	assert_int_equal(world->n_changes, 0);
 }
 
 static void what_a_watch_tells_late_does_not_undo_an_answer(void **state)
@@ -755,6 +834,10 @@ static const struct CMUnitTest tests[] = {
 		a_field_that_the_server_drops_is_said_and_not_written_again, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_status_that_is_taken_whole_is_no_trouble, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_is_new_in_a_status_is_told_once_the_server_has_taken_it, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_the_server_has_not_taken_or_kept_is_not_told, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		what_a_watch_tells_late_does_not_undo_an_answer, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -318,6 +318,27 @@ static void a_probe_that_ends_otherwise_is_followed_soon_by_the_next(void **stat
 	}
 }
 
+/* Each outage has changes of its own that are heeded. */
+static void what_changed_in_one_outage_does_not_count_in_the_next(void **state)
+{
+	(void)state;
+	begin_outage(REACHABILITY_PROBE_FAILED);
+	for (int i = 0; now < BEGIN + 100000; i++) {
+		wait_for_probe();
+		probe(i % 2 ? REACHABILITY_PROBE_FAILED : REACHABILITY_PROBE_UNREADY, 0, 0);
+	}
+	reachability_answered(&r, now);
+	now += 10000;
+	begin_outage(REACHABILITY_PROBE_FAILED);
+	for (uint64_t begun = now; now < begun + 100000;) {
+		wait_for_probe();
+		probe(REACHABILITY_PROBE_FAILED, 0, 0);
+	}
+	wait_for_probe();
+	probe(REACHABILITY_PROBE_UNREADY, 0, 0);
+	assert_in_range(wait_until_due(), 400, 500);
+}
+
 /* As of a balancer before a server that is cut off and one that is overloaded. */
 static void a_server_that_fails_by_turns_is_asked_ever_more_seldom_too(void **state)
 {
@@ -542,6 +563,41 @@ static void a_server_that_flaps_is_settled_a_second_after_it_failed_for_the_last
 	}
 }
 
+/* Nobody needs the probe any more, and it may hang for seconds. */
+static void a_server_is_settled_also_while_a_probe_is_under_way(void **state)
+{
+	(void)state;
+	begin_outage(REACHABILITY_PROBE_REFUSED);
+	reachability_answered(&r, now);
+	fail_request(); /* at once: it flaps */
+	wait_until_due();
+	probe(REACHABILITY_PROBE_REFUSED, 0, 0);
+	wait_until_due();
+	assert_int_equal(reachability_next(&r, now), REACHABILITY_PROBE);
+	assert_int_equal(reachability_answered(&r, now), REACHABILITY_AWAY);
+	assert_true(r.is_probing);
+	assert_int_equal(wait_until_due(), REACHABILITY_STEADY_MS);
+	assert_int_equal(reachability_next(&r, now), REACHABILITY_SETTLED);
+	expect_rest();
+}
+
+/* It was steady again before it was said so: the outage begins with nothing to be settled. */
+static void what_was_to_be_settled_is_forgotten_in_an_outage_of_a_steady_server(void **state)
+{
+	(void)state;
+	begin_outage(REACHABILITY_PROBE_REFUSED);
+	reachability_answered(&r, now);
+	fail_request(); /* at once: it flaps */
+	wait_until_due();
+	probe(REACHABILITY_PROBE_REFUSED, 0, 0);
+	reachability_answered(&r, now);
+	now += REACHABILITY_STEADY_MS; /* and the loop is late */
+	begin_outage(REACHABILITY_PROBE_REFUSED);
+	assert_true(r.was_steady);
+	reachability_answered(&r, now);
+	expect_rest();
+}
+
 static void while_probes_succeed_failures_cost_one_probe_a_second_at_most(void **state)
 {
 	(void)state;
@@ -635,6 +691,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup(what_is_refused_or_answered_forgets_how_long_the_server_was_broken,
 			       set_up),
 	cmocka_unit_test_setup(a_probe_that_ends_otherwise_is_followed_soon_by_the_next, set_up),
+	cmocka_unit_test_setup(what_changed_in_one_outage_does_not_count_in_the_next, set_up),
 	cmocka_unit_test_setup(a_server_that_fails_by_turns_is_asked_ever_more_seldom_too, set_up),
 	cmocka_unit_test_setup(what_retry_after_asks_for_is_kept_to, set_up),
 	cmocka_unit_test_setup(where_something_listens_it_is_probed_and_tried_by_turns, set_up),
@@ -645,6 +702,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup(a_probe_that_nobody_needs_any_more_has_not_waited_in_vain, set_up),
 	cmocka_unit_test_setup(after_a_steady_server_was_away_nothing_is_to_be_settled, set_up),
 	cmocka_unit_test_setup(a_server_that_flaps_is_settled_a_second_after_it_failed_for_the_last_time, set_up),
+	cmocka_unit_test_setup(a_server_is_settled_also_while_a_probe_is_under_way, set_up),
+	cmocka_unit_test_setup(what_was_to_be_settled_is_forgotten_in_an_outage_of_a_steady_server, set_up),
 	cmocka_unit_test_setup(while_probes_succeed_failures_cost_one_probe_a_second_at_most,
 			       set_up),
 	cmocka_unit_test_setup(a_probe_that_fails_after_somebody_was_answered_changes_nothing,

@@ -9,10 +9,11 @@
 #define BEGIN UINT64_C(1000000)
 
 static const char *const names[INVENTORY_N_KINDS] = {"pods",    "nodes",          "policies",
-						     "ours",    "resourceclaims", "resourceslices"};
+						     "ours",    "resourceclaims", "resourceslices",
+						     "gpuclusters"};
 
 /* What the fakes below say. */
-static struct watches_state states[INVENTORY_N_KINDS];
+static struct watches_state states[INVENTORY_N_KINDS], configs_state;
 static const char *server_trouble, *tls_trouble;
 
 static struct readiness readiness;
@@ -21,6 +22,12 @@ struct watches_state watches_state(const struct watches *watches, unsigned i)
 {
 	(void)watches;
 	return states[i];
+}
+
+struct watches_state watches_configs_state(const struct watches *watches)
+{
+	(void)watches;
+	return configs_state;
 }
 
 const char *watches_server_trouble(const struct watches *watches)
@@ -41,6 +48,8 @@ static int set_up(void **state)
 	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++)
 		states[i] = (struct watches_state){
 			.name = names[i], .trouble = "", .synced = true, .followed = true};
+	configs_state = (struct watches_state){.name = "configmaps", .trouble = "", .synced = true,
+					       .followed = true, .tolerated = true};
 	server_trouble = "";
 	tls_trouble = "";
 	readiness = (struct readiness){0};
@@ -75,11 +84,26 @@ static void each_resource_the_server_and_the_certificate_have_a_check(void **sta
 	assert_true(look(BEGIN));
 	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++)
 		expect_said(names[i], "");
+	expect_said("configmaps", "");
 	expect_said("apiserver", "");
 	expect_said("tls", "");
 	assert_false(look(BEGIN + 1)); /* nothing has changed */
 	readiness_forget(&readiness);
 	assert_true(look(BEGIN + 2));
+}
+
+static void config_maps_that_may_not_be_read_are_told_at_once_and_tolerated(void **state)
+{
+	size_t n;
+
+	(void)state;
+	look(BEGIN);
+	configs_state.trouble = "may not list configmaps";
+	assert_true(look(BEGIN + 1));
+	expect_said("configmaps", "may not list configmaps");
+	const struct probes_check *checks = readiness_checks(&readiness, &n);
+	for (size_t i = 0; i < n; i++)
+		assert_true(checks[i].trouble.len == 0 || checks[i].tolerated);
 }
 
 /* While it is away the watches need not know: they wait without a request. */
@@ -174,6 +198,8 @@ static void a_certificate_that_cannot_be_used_is_unready_at_once(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup(each_resource_the_server_and_the_certificate_have_a_check, set_up),
+	cmocka_unit_test_setup(config_maps_that_may_not_be_read_are_told_at_once_and_tolerated,
+			       set_up),
 	cmocka_unit_test_setup(a_server_that_is_away_for_a_minute_is_unready_until_it_answers,
 			       set_up),
 	cmocka_unit_test_setup(a_status_that_was_not_taken_is_said_and_does_not_make_us_unready, set_up),

@@ -25,7 +25,10 @@ struct fixture {
 };
 
 static const char *const labels[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", NULL};
-static const struct metric_row rows[] = {{"r", METRIC_COUNTER, "", "Reports.", labels}};
+static const struct metric_row rows[] = {
+	{"r", METRIC_COUNTER, "", "Reports.", labels},
+	{"took_seconds", METRIC_HISTOGRAM, "seconds", "Time taken.", NULL, histogram_seconds},
+};
 static_assert(ARRAY_SIZE(labels) == RECEIVER_N_OUTCOMES + 1, "a label each");
 
 static bool on_review(void *owner, uint64_t ticket, struct view token)
@@ -57,7 +60,7 @@ static void start(struct fixture *f)
 {
 	struct error err;
 	*f = (struct fixture){0};
-	assert_int_equal(metric_registry_new(rows, 1, &f->registry, &err), 0);
+	assert_int_equal(metric_registry_new(rows, 2, &f->registry, &err), 0);
 	const struct receiver_config config = {
 		.admission = {.cache = {.max_accepted = 10, .max_refused = 10, .accepted_ms = 600000,
 					.refused_ms = 1000},
@@ -67,6 +70,7 @@ static void start(struct fixture *f)
 		.max_nodes = 2,
 		.refresh_ms = 1000,
 		.metrics = f->registry,
+		.durations = 1,
 		.hand_over = on_hand_over,
 		.refresh = on_refresh,
 		.owner = f,
@@ -143,7 +147,7 @@ static double counted(const struct fixture *f, enum receiver_outcome outcome)
 
 struct parts {
 	const char *node, *boot, *time, *listed;
-	int64_t instance, sequence, events, memory, corrected;
+	int64_t instance, sequence, events, memory, corrected, refused;
 };
 
 #define UUID "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
@@ -153,14 +157,14 @@ static const char *make(const struct parts *parts)
 	static char text[2048];
 	snprintf(text, sizeof(text),
 		 "{\"version\":1,\"node\":\"%s\",\"bootID\":\"%s\",\"instance\":%lld,"
-		 "\"sequence\":%lld,\"observedAt\":\"%s\","
+		 "\"sequence\":%lld,\"reportsRefused\":%lld,\"observedAt\":\"%s\","
 		 "\"sources\":{\"nvml\":{\"state\":\"ok\",\"observedAt\":\"%s\"},"
 		 "\"podResources\":{\"state\":\"ok\",\"observedAt\":\"%s\"}},"
 		 "\"devices\":[{\"uuid\":\"" UUID "\",\"memoryMiB\":%lld,"
 		 "\"condition\":{\"eccVolatile\":{\"corrected\":%lld}}}],"
 		 "\"events\":[{\"sequence\":%lld,\"type\":\"XID\"}]}",
 		 parts->node ? parts->node : "n", parts->boot ? parts->boot : "boot",
-		 (long long)parts->instance, (long long)parts->sequence,
+		 (long long)parts->instance, (long long)parts->sequence, (long long)parts->refused,
 		 parts->time ? parts->time : "2026-01-02T03:04:05Z",
 		 parts->time ? parts->time : "2026-01-02T03:04:05Z",
 		 parts->listed ? parts->listed : "2026-01-02T03:04:05Z", (long long)parts->memory,
@@ -188,6 +192,32 @@ static void a_new_report_is_handed_over_whole(void **state)
 	stop(&f);
 }
 
+static void assert_agent_shown(const struct fixture *f, const char *line)
+{
+	CLEANUP(sbuf_deinit) struct sbuf text;
+	sbuf_init(&text, LIMIT_MIB);
+	receiver_render_agents(f->receiver, &text);
+	if (!strstr(sbuf_text(&text), line))
+		fail_msg("no '%s' in\n%s", line, sbuf_text(&text));
+}
+
+static void what_an_agent_counts_is_shown_though_its_report_is_unchanged(void **state)
+{
+	(void)state;
+	struct fixture f;
+	start(&f);
+	post(&f, REPORT(.sequence = 1, .refused = 2));
+	assert_agent_shown(&f, "\ngpuattribution_agent_reports_refused_total{node=\"n\"} 2\n");
+	assert_int_equal(post(&f, REPORT(.sequence = 2, .refused = 3))->status, 200);
+	assert_int_equal(f.n_reports, 1);
+	assert_agent_shown(&f, "\ngpuattribution_agent_reports_refused_total{node=\"n\"} 3\n");
+	assert_agent_shown(&f, "\ngpuattribution_agent_reports_total{node=\"n\"} 2\n");
+	/* The same bytes but for the number. */
+	post(&f, REPORT(.sequence = 3, .refused = 3));
+	assert_agent_shown(&f, "\ngpuattribution_agent_reports_total{node=\"n\"} 3\n");
+	stop(&f);
+}
+
 static void an_unchanged_report_only_refreshes(void **state)
 {
 	(void)state;
@@ -209,6 +239,7 @@ static void an_unchanged_report_only_refreshes(void **state)
 	assert_int_equal(f.n_refreshes, 3);
 	assert_int_equal(f.n_reports, 1);
 	assert_int_equal(counted(&f, RECEIVER_UNCHANGED), 3);
+	assert_true(metric_value(f.registry, 1, 0) >= 4 && metric_value(f.registry, 1, 0) <= 4);
 	/* A change is handed over, and the way back too. */
 	assert_int_equal(post(&f, REPORT(.sequence = 5, .memory = 9))->status, 200);
 	assert_int_equal(post(&f, REPORT(.sequence = 6))->status, 200);
@@ -285,6 +316,8 @@ static void what_is_not_newer_is_refused(void **state)
 	assert_non_null(strstr(request->body, "booted since"));
 	assert_int_equal(f.n_reports, 2);
 	assert_int_equal(counted(&f, RECEIVER_STALE), 6);
+	assert_true(metric_value(f.registry, 1, 0) <= counted(&f, RECEIVER_ACCEPTED) +
+							      counted(&f, RECEIVER_UNCHANGED));
 	stop(&f);
 }
 
@@ -673,6 +706,7 @@ static int be_quiet(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_new_report_is_handed_over_whole),
+	cmocka_unit_test(what_an_agent_counts_is_shown_though_its_report_is_unchanged),
 	cmocka_unit_test(an_unchanged_report_only_refreshes),
 	cmocka_unit_test(a_refresh_says_when_the_list_was_read_last),
 	cmocka_unit_test(the_loop_hears_of_a_node_no_more_often_than_it_can_tell),

@@ -43,6 +43,7 @@ struct world {
 	enum error_kind join_failure;
 	char joined[1024];   /* the nodes, in order */
 	unsigned n_joined;
+	int64_t n_unpublished; /* so many of the last events are in no status */
 	unsigned n_events;   /* told as published */
 	int64_t last_event;
 	unsigned server_version;
@@ -79,6 +80,14 @@ static struct join_device decide_device(const struct join_input *input, struct a
 	return result;
 }
 
+static int64_t last_event_of(const struct report *report)
+{
+	return report && report->events.count > 0
+		       ? ARRAY_AT(report->events, struct report_event, report->events.count - 1)
+					 ->sequence - world_of_join->n_unpublished
+		       : 0;
+}
+
 bool join_is_by_name(const struct join_device *device, const struct attribution_tenant *tenant)
 {
 	(void)device;
@@ -93,7 +102,8 @@ int join_node(const struct join_input *input, struct arena *arena, struct join_r
 	struct join_result result = {.again_in_ms = world->again_in_ms, .refused.claims = 1,
 				     .refused.ids = 2, .refused.devices = 3,
 				     .refused.objects = 4, .refused.debounced = 5,
-				     .is_buried = world->is_buried};
+				     .is_buried = world->is_buried,
+				     .events_until = last_event_of(input->report)};
 	size_t len = strlen(world->joined);
 
 	assert_int_equal(input->limits->pending_ms, 7);
@@ -395,6 +405,7 @@ static void a_conflict_leads_to_a_join_of_what_is_there_now(void **state)
 	assert_int_equal(n_fake_requests, 3);
 	assert_int_equal(reconciler_counters(world->reconciler).errors, 0);
 	assert_int_equal(reconciler_counters(world->reconciler).writes.conflicts, 1);
+	assert_int_equal(reconciler_counters(world->reconciler).results[RECONCILER_REQUEUE], 1);
 }
 
 static void a_conflict_about_what_is_right_already_writes_nothing_more(void **state)
@@ -591,6 +602,7 @@ static void a_node_that_cannot_be_joined_is_tried_again_and_counted(void **state
 	advance(world, 0);
 	assert_int_equal(world->n_joined, 1);
 	assert_int_equal(reconciler_counters(world->reconciler).errors, 1);
+	assert_int_equal(reconciler_counters(world->reconciler).results[RECONCILER_ERROR], 1);
 	world->join_failure = ERROR_NONE;
 	advance(world, 4);
 	assert_int_equal(world->n_joined, 1);
@@ -627,6 +639,29 @@ static void a_live_event_overtakes_the_items_of_a_first_list(void **state)
 	assert_joined(world, "n01 n00 ");
 }
 
+static void a_reconcile_takes_until_its_last_write_is_answered(void **state)
+{
+	struct world *world = *state;
+
+	settle(world, 0, 1);
+	struct reconciler_counters before = reconciler_counters(world->reconciler);
+	world->wanted++;
+	touch(world, 0);
+	advance(world, 0);
+	assert_int_equal(n_fake_requests, 1);
+	assert_int_equal(reconciler_counters(world->reconciler).load.working, 1);
+	fake_now_ms += 2000;
+	assert_int_equal(reconciler_counters(world->reconciler).load.longest_ms, 2000);
+	answer(world, 0);
+	advance(world, 0);
+	struct reconciler_counters after = reconciler_counters(world->reconciler);
+	/* The answer leads to another one, without a write. */
+	assert_int_equal(after.results[RECONCILER_SUCCESS], before.results[RECONCILER_SUCCESS] + 2);
+	assert_true(after.durations.sum >= before.durations.sum + 2);
+	assert_true(after.durations.sum < before.durations.sum + 3);
+	assert_int_equal(after.load.working, 0);
+}
+
 static void more_nodes_than_fit_one_turn_are_all_joined(void **state)
 {
 	struct world *world = *state;
@@ -638,6 +673,7 @@ static void more_nodes_than_fit_one_turn_are_all_joined(void **state)
 	assert_int_equal(world->n_joined, N_NODES);
 	assert_int_equal(reconciler_counters(world->reconciler).depth, 0);
 	assert_int_equal(reconciler_counters(world->reconciler).runs, N_NODES);
+	assert_int_equal(reconciler_counters(world->reconciler).results[RECONCILER_SUCCESS], N_NODES);
 	assert_int_equal(reconciler_counters(world->reconciler).queue.adds, N_NODES);
 	assert_int_equal(reconciler_counters(world->reconciler).claims_refused, N_NODES);
 	assert_int_equal(reconciler_counters(world->reconciler).ids_unknown, 2 * N_NODES);
@@ -754,6 +790,23 @@ static void only_the_events_of_the_node_that_is_done_are_told(void **state)
 	advance(world, 0);
 	assert_int_equal(world->n_events, 2);
 	assert_int_equal(world->last_event, 3);
+}
+
+/* The agent goes on reporting the others. */
+static void events_that_no_status_holds_are_not_told_as_published(void **state)
+{
+	struct world *world = *state;
+
+	settle(world, 0, 1);
+	world->reports[0].events = (struct array){events, 2, true};
+	world->n_unpublished = 1;
+	touch(world, 0);
+	advance(world, 0);
+	assert_int_equal(world->last_event, 7);
+	world->n_unpublished = 0;
+	touch(world, 0);
+	advance(world, 0);
+	assert_int_equal(world->last_event, 8);
 }
 
 /* A watch tells of an object. */
@@ -983,11 +1036,15 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		a_live_event_overtakes_the_items_of_a_first_list, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
+		a_reconcile_takes_until_its_last_write_is_answered, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
 		more_nodes_than_fit_one_turn_are_all_joined, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		events_are_told_as_published_when_a_status_holds_them, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		only_the_events_of_the_node_that_is_done_are_told, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		events_that_no_status_holds_are_not_told_as_published, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_write_that_waited_while_a_watch_broke_off_is_joined_anew_when_it_is_back,
 		set_up, tear_down),

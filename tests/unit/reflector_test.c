@@ -536,6 +536,21 @@ static void expiring_without_progress_backs_off(void **state)
 	end_world(&world);
 }
 
+static void a_watch_that_ends_at_once_is_no_progress_for_one_that_expires_next(void **state)
+{
+	(void)state;
+	struct world world;
+	begin_watching(&world);
+	head(&world, 200, 0);
+	finish(&world);
+	expect_wait(&world, 800, 1600);
+	expect_request(&world, WATCH_FROM("20"));
+	refuse(&world, 410, 0);
+	expect_wait(&world, 1600, 3200);
+	expect_request(&world, LIST_FROM("20"));
+	end_world(&world);
+}
+
 static void a_version_that_is_too_large_lists_the_newest_in_all_three_forms(void **state)
 {
 	(void)state;
@@ -1044,6 +1059,35 @@ static void a_length_that_cannot_be_one_ends_the_watch_and_lists_again(void **st
 	end_world(&world);
 }
 
+static void a_line_of_8_mib_without_an_end_ends_the_watch_and_lists_again(void **state)
+{
+	(void)state;
+	static char part[64 * LIMIT_KIB];
+	struct world world;
+	size_t n = 0;
+	begin_world(&world, &things, REFLECTOR_LIST);
+	expect_request(&world, "/apis/a.b/v1/things?resourceVersion=");
+	head(&world, 200, 0);
+	add_list(&world, "20", NULL, 0);
+	finish(&world);
+	expect_request(&world, "/apis/a.b/v1/things?watch=1&allowWatchBookmarks=true"
+			       "&timeoutSeconds=T&resourceVersion=20");
+	head(&world, 200, 0);
+	memset(part, 'x', sizeof(part));
+	do {
+		n += sizeof(part);
+		assert_true(n <= 9 * LIMIT_MIB);
+	} while (reflector_feed(world.reflector, (struct view){part, sizeof(part)}, world.now,
+				&err) == 0);
+	assert_in_range(n, 8 * LIMIT_MIB, 8 * LIMIT_MIB + sizeof(part));
+	assert_int_equal(err.kind, ERROR_LIMIT);
+	reflector_ended(world.reflector, &err, world.now);
+	expect_wait(&world, 800, 1600);
+	expect_request(&world, "/apis/a.b/v1/things?resourceVersion=20"
+			       "&resourceVersionMatch=NotOlderThan");
+	end_world(&world);
+}
+
 static void text_that_json_libraries_refuse_does_not_stop_the_stream(void **state)
 {
 	(void)state;
@@ -1350,6 +1394,26 @@ static void hours_with_bookmarks_only_cost_one_watch_each_ten_minutes(void **sta
 	assert_int_equal(counters.lists, 1);
 	assert_int_equal(counters.failures, 0);
 	assert_true(counters.watches <= 121);
+	end_world(&world);
+}
+
+/* Of a resource of which nothing changes. */
+static void bookmarks_that_do_not_move_the_version_are_heard_too(void **state)
+{
+	(void)state;
+	struct world world;
+	begin_watching(&world);
+	for (int i = 0; i < 10; i++) {
+		head(&world, 200, 0);
+		for (int minute = 0; minute < 4; minute++) {
+			world.now += 60000;
+			add_bookmark(&world, "20", false);
+			assert_int_equal(feed(&world), 0);
+		}
+		finish(&world);
+		expect_request(&world, WATCH_FROM("20"));
+	}
+	assert_int_equal(reflector_counters(world.reflector).lists, 1);
 	end_world(&world);
 }
 
@@ -1692,6 +1756,75 @@ static void a_server_that_says_when_to_come_again_is_heeded_ten_times(void **sta
 	refuse(&world, 429, 1000);
 	expect_wait(&world, 1600, 3200);
 	expect_request(&world, WATCH_FROM("20"));
+	end_world(&world);
+}
+
+/* An outage, or a watch that has lived for ten seconds. */
+static void after_a_success_a_server_that_says_when_to_come_again_is_heeded_anew(void **state)
+{
+	(void)state;
+	for (int is_outage = 0; is_outage < 2; is_outage++) {
+		struct world world;
+		begin_watching(&world);
+		for (int i = 0; i < 12; i++) {
+			refuse(&world, 429, 1000);
+			expect_wait(&world, 1000, 3200);
+			expect_request(&world, WATCH_FROM("20"));
+		}
+		if (is_outage) {
+			hasten(&world, 100, REFLECTOR_BACK);
+		} else {
+			head(&world, 200, 0);
+			world.now += 10000;
+			finish(&world);
+			expect_request(&world, WATCH_FROM("20"));
+		}
+		for (int i = 0; i < 10; i++) {
+			refuse(&world, 429, 1000);
+			expect_wait(&world, 1000, 1200);
+			expect_request(&world, WATCH_FROM("20"));
+		}
+		end_world(&world);
+	}
+}
+
+/* All watches of a server that starts are told the same. */
+static void those_that_are_told_the_same_time_do_not_come_again_in_step(void **state)
+{
+	(void)state;
+	struct world world;
+	uint64_t low = UINT64_MAX, high = 0;
+	begin_watching(&world);
+	for (int i = 0; i < 10; i++) {
+		uint64_t before = world.now;
+		refuse(&world, 429, 5000);
+		expect_wait(&world, 5000, 5200);
+		low = world.now - before < low ? world.now - before : low;
+		high = world.now - before > high ? world.now - before : high;
+		expect_request(&world, WATCH_FROM("20"));
+	}
+	assert_true(high >= low + 50);
+	end_world(&world);
+}
+
+/* Its position may have expired because the server was away, which is no storm. */
+static void after_an_outage_an_expired_position_leads_to_a_list_at_once(void **state)
+{
+	(void)state;
+	struct world world;
+	begin_watching(&world);
+	cut_off(&world, "connection refused");
+	hasten(&world, 0, REFLECTOR_BACK);
+	expect_request(&world, WATCH_FROM("20"));
+	refuse(&world, 410, 0);
+	expect_request(&world, LIST_FROM("20"));
+	/* Once: the list itself may be what the server cannot keep up with. */
+	head(&world, 200, 0);
+	add_list(&world, "20", NULL, 1);
+	finish(&world);
+	expect_request(&world, WATCH_FROM("20"));
+	refuse(&world, 410, 0);
+	expect_wait(&world, 800, 1600);
 	end_world(&world);
 }
 
@@ -2038,6 +2171,38 @@ static void pages_are_followed_from_the_watch_behind_the_last(void **state)
 
 #define THINGS "/apis/a.b/v1/things?resourceVersion="
 
+static void a_resource_that_is_absent_is_looked_for_at_once_and_then_as_often_as_said(void **state)
+{
+	(void)state;
+	struct world world;
+	begin_noting(&world, &things, REFLECTOR_LIST);
+	expect_request(&world, THINGS);
+	reflector_look_again(world.reflector, 2000, world.now); /* which changes nothing under way */
+	refuse(&world, 404, 0);
+	expect_told(&world, "AF");
+	expect_wait(&world, 2000, 2200);
+	expect_request(&world, THINGS);
+	refuse(&world, 404, 0);
+	reflector_look_again(world.reflector, 300000, world.now);
+	expect_request(&world, THINGS);
+	refuse(&world, 404, 0);
+	expect_wait(&world, 300000, 330000);
+	expect_request(&world, THINGS);
+	head(&world, 200, 0);
+	add_list(&world, "5", NULL, 1);
+	finish(&world);
+	expect_told(&world, "f[La@11 ]");
+	/* One that is there is not listed again for it. */
+	expect_request(&world, "/apis/a.b/v1/things?watch=1&allowWatchBookmarks=true"
+			       "&timeoutSeconds=T&resourceVersion=5");
+	head(&world, 200, 0);
+	finish(&world);
+	expect_told(&world, "Ff");
+	reflector_look_again(world.reflector, 2000, world.now);
+	expect_wait(&world, 800, 1600);
+	end_world(&world);
+}
+
 static void a_resource_that_is_absent_is_followed_until_it_comes_to_be(void **state)
 {
 	(void)state;
@@ -2260,6 +2425,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_watch_that_ends_at_once_without_an_event_is_a_failure),
 	cmocka_unit_test(an_expired_watch_lists_from_its_version_and_then_the_newest),
 	cmocka_unit_test(expiring_without_progress_backs_off),
+	cmocka_unit_test(a_watch_that_ends_at_once_is_no_progress_for_one_that_expires_next),
 	cmocka_unit_test(a_version_that_is_too_large_lists_the_newest_in_all_three_forms),
 	cmocka_unit_test(throttling_waits_as_told_and_keeps_the_place),
 	cmocka_unit_test(an_error_event_of_another_kind_lists_again_after_a_pause),
@@ -2280,6 +2446,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(an_event_that_the_sink_has_no_memory_for_comes_again_in_a_list),
 	cmocka_unit_test(an_object_over_the_limit_is_counted_and_its_neighbours_are_told),
 	cmocka_unit_test(a_length_that_cannot_be_one_ends_the_watch_and_lists_again),
+	cmocka_unit_test(a_line_of_8_mib_without_an_end_ends_the_watch_and_lists_again),
 	cmocka_unit_test(text_that_json_libraries_refuse_does_not_stop_the_stream),
 	cmocka_unit_test(pages_are_asked_for_by_their_token_until_there_is_none),
 	cmocka_unit_test(a_page_that_has_expired_leads_to_one_whole_list),
@@ -2294,6 +2461,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_server_that_once_sent_a_bookmark_may_never_be_silent_for_long),
 	cmocka_unit_test(silence_of_two_watches_is_not_believed),
 	cmocka_unit_test(hours_with_bookmarks_only_cost_one_watch_each_ten_minutes),
+	cmocka_unit_test(bookmarks_that_do_not_move_the_version_are_heard_too),
 	cmocka_unit_test(watches_last_between_five_and_ten_minutes_each_its_own),
 	cmocka_unit_test(a_wait_for_the_server_ends_when_it_answers_and_no_other_wait_does),
 	cmocka_unit_test(hastening_makes_no_wait_longer_and_leaves_an_answer_under_way_alone),
@@ -2302,6 +2470,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_recovery_of_another_hastens_once_more_and_forgets_no_back_off),
 	cmocka_unit_test(what_was_refused_while_the_server_was_away_goes_on_when_it_is_back),
 	cmocka_unit_test(a_server_that_says_when_to_come_again_is_heeded_ten_times),
+	cmocka_unit_test(after_a_success_a_server_that_says_when_to_come_again_is_heeded_anew),
+	cmocka_unit_test(those_that_are_told_the_same_time_do_not_come_again_in_step),
+	cmocka_unit_test(after_an_outage_an_expired_position_leads_to_a_list_at_once),
 	cmocka_unit_test(a_back_off_is_not_forgotten_when_the_kind_of_failure_changes),
 	cmocka_unit_test(the_end_of_a_refusal_forgets_a_back_off_unless_the_position_has_expired),
 	cmocka_unit_test(a_storm_of_410_and_500_by_turns_is_no_worse_than_one_of_410),
@@ -2314,6 +2485,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(it_is_followed_again_only_after_a_list_that_had_to_be_made),
 	cmocka_unit_test(a_stream_is_followed_from_the_bookmark_that_completes_it),
 	cmocka_unit_test(pages_are_followed_from_the_watch_behind_the_last),
+	cmocka_unit_test(
+		a_resource_that_is_absent_is_looked_for_at_once_and_then_as_often_as_said),
 	cmocka_unit_test(a_resource_that_is_absent_is_followed_until_it_comes_to_be),
 	cmocka_unit_test(a_resource_that_must_exist_is_not_followed_while_it_does_not),
 	cmocka_unit_test(who_does_not_care_is_not_told_what_is_followed),

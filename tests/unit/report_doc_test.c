@@ -125,6 +125,22 @@ static void every_member_of_the_example_is_written_as_it_was_read(void **state)
 	golden_free(json);
 }
 
+static void what_an_agent_counts_of_itself_is_no_news(void **state)
+{
+	struct fixture *fixture = *state;
+	struct view json = golden_read("report_full.json");
+	struct report report = decode(fixture, json), later = report;
+	later.reports_refused++;
+	later.nvml_processes++;
+	later.sources.nvml.failures++;
+	later.sources.nvml.hang_count++;
+	later.sources.checkpoint.failures = 5;
+	assert_true(report_doc_same_evidence(&report, &later));
+	assert_int_equal(report.reports_refused, 2);
+	assert_int_equal(report.sources.nvml.hang_count, 6);
+	golden_free(json);
+}
+
 static void an_empty_list_and_a_missing_one_are_told_apart(void **state)
 {
 	struct fixture *fixture = *state;
@@ -646,6 +662,7 @@ static void of_each_source_all_but_the_time_of_reading_is_evidence(void **state)
 		{"{\"state\":\"error\",\"message\":\"a\"}", false},
 		{"{\"state\":\"ok\",\"message\":\"b\"}", false},
 		{"{\"state\":\"ok\"}", false},
+		{"{\"state\":\"ok\",\"message\":\"a\",\"driverMismatch\":true}", false},
 	};
 	static const char form[] =
 		"{\"version\":1,\"node\":\"n\",\"bootID\":\"b\",\"instance\":1,\"sequence\":2,"
@@ -709,6 +726,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(the_protocols_own_example_is_understood, setup, teardown),
 	cmocka_unit_test_setup_teardown(what_is_written_is_read_again, setup, teardown),
 	cmocka_unit_test_setup_teardown(every_member_of_the_example_is_written_as_it_was_read,
+					setup, teardown),
+	cmocka_unit_test_setup_teardown(what_an_agent_counts_of_itself_is_no_news,
 					setup, teardown),
 	cmocka_unit_test_setup_teardown(an_empty_list_and_a_missing_one_are_told_apart, setup,
 					teardown),

@@ -484,7 +484,28 @@ static void silence_for_too_long_is_a_failure(void **state)
 	assert_int_equal(world.n_cancelled, 1);
 }
 
+/* It waits for a back-off, which the reflector is then told to cut short. */
+static void one_that_is_woken_asks_again_and_disturbs_no_request(void **state)
+{
+	(void)state;
+	advance(0);
+	assert_int_equal(world.n_started, 1);
+	runner_wake(world.runner);
+	advance(0);
+	assert_int_equal(world.n_started, 1);
+	see_failure();
+	runner_wake(world.runner);
+	advance(0);
+	assert_int_equal(world.n_started, 1);
+	reflector_hasten(world.reflector, fake_now_ms, REFLECTOR_NO_DOUBT);
+	runner_wake(world.runner);
+	advance(0);
+	assert_int_equal(world.n_started, 2);
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(one_that_is_woken_asks_again_and_disturbs_no_request, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(it_begins_at_the_next_turn_of_the_loop, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(while_it_may_not_begin_it_waits_for_the_word, set_up,
 					tear_down),

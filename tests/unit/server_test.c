@@ -41,6 +41,7 @@ struct fixture {
 	atomic_uint_fast64_t accepted, refused, evicted, handshake_failed, timed_out, malformed,
 		pauses, open;
 	atomic_uint_fast64_t admitted, done, done_bytes; /* bodies */
+	atomic_uint_fast64_t released; /* what answers share */
 	_Atomic(struct tls_identity *) swap_requested;
 	struct sbuf next_cert, next_key;
 };
@@ -69,6 +70,31 @@ static void on_head(void *owner, struct server_request *request, const struct se
 	}
 }
 
+static void release(void *owner)
+{
+	struct fixture *f = owner;
+	f->released++;
+}
+
+static void answer_shared(struct fixture *f, struct server_request *request)
+{
+	static const struct view parts[] = {VIEW_INIT(""), VIEW_INIT("one, "), VIEW_INIT(""),
+					    VIEW_INIT("two, "), VIEW_INIT("")};
+	server_answer(request, &(struct server_answer){
+		.status = 200, .content_type = "text/plain", .body = VIEW("three"),
+		.shared = {parts, ARRAY_SIZE(parts), release, f}});
+}
+
+static void answer_shared_large(struct fixture *f, struct server_request *request)
+{
+	static struct view parts[2];
+	parts[0] = (struct view){large, LARGE_SIZE / 2};
+	parts[1] = (struct view){large + LARGE_SIZE / 2, LARGE_SIZE / 2};
+	server_answer(request, &(struct server_answer){
+		.status = 200, .content_type = "text/plain", .body = VIEW("end"),
+		.shared = {parts, ARRAY_SIZE(parts), release, f}});
+}
+
 static void on_request(void *owner, struct server_request *request, const struct server_head *head,
 		       struct view body)
 {
@@ -79,6 +105,10 @@ static void on_request(void *owner, struct server_request *request, const struct
 		loop_timer_set(f->later, 1);
 	} else if (view_equal(head->path, VIEW("/large"))) {
 		answer_text(request, 200, (struct view){large, sizeof(large)});
+	} else if (view_equal(head->path, VIEW("/shared"))) {
+		answer_shared(f, request);
+	} else if (view_equal(head->path, VIEW("/shared_large"))) {
+		answer_shared_large(f, request);
 	} else if (view_equal(head->path, VIEW("/query"))) {
 		answer_text(request, 200, head->query);
 	} else {
@@ -531,6 +561,90 @@ static void an_answer_larger_than_the_socket_takes_arrives_whole(void **state)
 	stop(&f);
 }
 
+static void what_answers_share_comes_before_their_own(void **state)
+{
+	(void)state;
+	struct fixture f = {0};
+	struct http_answer answer;
+	start(&f, &long_config);
+	struct http_client *client = http_client_connect(f.port);
+	for (unsigned i = 1; i <= 3; i++) {
+		http_client_ask(client, "GET /shared", "", VIEW(""), &answer);
+		assert_int_equal(answer.status, 200);
+		assert_string_equal(answer.body, "one, two, three");
+		assert_int_equal(answer.body_len, 15);
+		await(&f.released, i);
+	}
+	assert_true(http_client_send(client, VIEW("HEAD /shared HTTP/1.1\r\nHost: a\r\n\r\n")));
+	assert_true(http_client_read(client, true, &answer));
+	assert_non_null(strstr(answer.head, "Content-Length: 15\r\n"));
+	await(&f.released, 4);
+	http_client_ask(client, "POST /echo", "", VIEW("next"), &answer);
+	assert_string_equal(answer.body, "next");
+	http_client_free(client);
+	stop(&f);
+}
+
+static void what_is_shared_and_large_arrives_whole(void **state)
+{
+	(void)state;
+	struct fixture f = {0};
+	start(&f, &long_config);
+	struct http_client *client = http_client_connect(f.port);
+	assert_true(http_client_send(client, VIEW("GET /shared_large HTTP/1.1\r\nHost: a\r\n"
+						  "Connection: close\r\n\r\n")));
+	static char part[1 << 20];
+	size_t total = 0;
+	char last = 0;
+	for (ssize_t n = 1; n > 0; total += (size_t)n) {
+		n = recv(http_client_fd(client), part, sizeof(part), 0);
+		assert_true(n >= 0);
+		last = n > 0 ? part[n - 1] : last;
+	}
+	assert_true(total > LARGE_SIZE + 3 && total < LARGE_SIZE + 1024);
+	assert_int_equal(last, 'd');
+	await(&f.released, 1);
+	http_client_free(client);
+	stop(&f);
+}
+
+static void what_is_shared_is_released_when_its_reader_goes(void **state)
+{
+	(void)state;
+	struct fixture f = {0};
+	struct server_config config = long_config;
+	start(&f, &config);
+	struct http_client *client = http_client_connect(f.port);
+	assert_true(http_client_send(client, VIEW("GET /shared_large HTTP/1.1\r\nHost: a\r\n\r\n")));
+	char byte;
+	assert_int_equal(recv(http_client_fd(client), &byte, 1, 0), 1);
+	http_client_free(client);
+	await(&f.released, 1);
+	await(&f.open, 0);
+	client = http_client_connect(f.port);
+	assert_true(http_client_send(client, VIEW("GET /shared_large HTTP/1.1\r\nHost: a\r\n\r\n")));
+	assert_int_equal(recv(http_client_fd(client), &byte, 1, 0), 1);
+	stop(&f); /* ends with the server */
+	assert_int_equal(f.released, 2);
+	http_client_free(client);
+}
+
+static void what_is_shared_is_encrypted_as_the_rest(void **state)
+{
+	(void)state;
+	struct fixture f = {0};
+	struct http_answer answer;
+	start_tls(&f, &long_config);
+	struct http_client *client = http_client_connect_tls(f.port, 0);
+	for (unsigned i = 1; i <= 2; i++) {
+		http_client_ask(client, "GET /shared", "", VIEW(""), &answer);
+		assert_string_equal(answer.body, "one, two, three");
+		await(&f.released, i);
+	}
+	http_client_free(client);
+	stop(&f);
+}
+
 static void the_connection_idle_for_longest_makes_room(void **state)
 {
 	(void)state;
@@ -900,6 +1014,10 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(silence_ends_a_connection_in_every_phase),
 	cmocka_unit_test(a_client_that_does_not_read_is_left),
 	cmocka_unit_test(an_answer_larger_than_the_socket_takes_arrives_whole),
+	cmocka_unit_test(what_answers_share_comes_before_their_own),
+	cmocka_unit_test(what_is_shared_and_large_arrives_whole),
+	cmocka_unit_test(what_is_shared_is_released_when_its_reader_goes),
+	cmocka_unit_test(what_is_shared_is_encrypted_as_the_rest),
 	cmocka_unit_test(the_connection_idle_for_longest_makes_room),
 	cmocka_unit_test(connections_beyond_a_limit_are_closed_when_none_is_idle),
 	cmocka_unit_test(a_client_that_leaves_before_the_answer_does_no_harm),

@@ -33,6 +33,8 @@ static void without_flags_the_defaults_hold(void **state)
 		fail_msg("%s", err.text);
 	assert_string_equal(settings.report_address, ":8443");
 	assert_string_equal(settings.probe_address, ":8081");
+	assert_string_equal(settings.metrics_address, ":8444");
+	assert_false(settings.metrics_insecure);
 	assert_string_equal(settings.audience, "gpuattribution.dev");
 	assert_string_equal(settings.tls_cert, "");
 	assert_string_equal(settings.tls_secret, "gpu-attribution-tls");
@@ -41,6 +43,10 @@ static void without_flags_the_defaults_hold(void **state)
 	assert_int_equal(settings.stale_ms, 180000);
 	assert_int_equal(settings.node_gone_ms, 600000);
 	assert_int_equal(settings.max_requests, 16);
+	assert_true(settings.events);
+	assert_int_equal(settings.events_per_minute, 10);
+	assert_int_equal(settings.event_repeat_ms, 600000);
+	assert_int_equal(settings.event_idle_ms, 3600000);
 	assert_true(settings.stale_ms >= 2 * settings.heartbeat_ms);
 }
 

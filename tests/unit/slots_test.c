@@ -4,6 +4,7 @@
 #include "lib/world_test.h"
 
 #include "join/slots.h"
+#include "join/tenants.h"
 
 static struct devices devices;
 static struct facts facts;
@@ -85,12 +86,13 @@ WORLD_TEST(a_dated_offer_counts_only_where_no_other_speaks)
 		int list, book; /* the sources */
 		bool is_advertised, is_registered;
 		const char *ids; /* a: what is advertised, r: what is registered */
+		const char *now; /* the same: what is so now */
 	} rows[] = {
-		{OK, OK, true, true, "ar"},    {OK, BAD, true, true, "a"},
-		{BAD, OK, true, true, "r"},    {BAD, BAD, true, true, "ar"},
-		{OK, BAD, false, true, "r"},   {BAD, OK, true, false, "a"},
-		{OK, OK, false, true, "r"},    {OK, OK, true, false, "a"},
-		{BAD, BAD, false, false, ""},
+		{OK, OK, true, true, "ar", "a"},  {OK, BAD, true, true, "a", "a"},
+		{BAD, OK, true, true, "r", "r"},  {BAD, BAD, true, true, "ar", ""},
+		{OK, BAD, false, true, "r", ""},  {BAD, OK, true, false, "a", ""},
+		{OK, OK, false, true, "r", "r"},  {OK, OK, true, false, "a", "a"},
+		{BAD, BAD, false, false, "", ""},
 	};
 	static struct view advertised = VIEW_INIT("GPU-00000000-0000-4000-8000-0123456789ab::0");
 	static struct view registered = VIEW_INIT("GPU-00000000-0000-4000-8000-0123456789ab::1");
@@ -98,8 +100,8 @@ WORLD_TEST(a_dated_offer_counts_only_where_no_other_speaks)
 	world.allocatable.device_ids = (struct array){&advertised, 1, true};
 	world.registered.device_ids = (struct array){&registered, 1, true};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		char ids[3] = "";
-		size_t n = 0;
+		char ids[3] = "", now[3] = "";
+		size_t n = 0, n_now = 0;
 		world.report.sources.pod_resources.state = rows[i].list;
 		world.report.sources.checkpoint.state = rows[i].book;
 		world.report.allocatable = rows[i].is_advertised
@@ -109,9 +111,14 @@ WORLD_TEST(a_dated_offer_counts_only_where_no_other_speaks)
 			rows[i].is_registered ? (struct array){&world.registered, 1, true}
 					      : (struct array){0};
 		struct slots slots = collect();
-		for (size_t k = 0; k < slots.n_items; k++)
+		for (size_t k = 0; k < slots.n_items; k++) {
 			ids[n++] = view_equal(slots.items[k].id, advertised) ? 'a' : 'r';
+			if (slots.items[k].is_on_offer_now)
+				now[n_now++] = ids[n - 1];
+		}
 		assert_string_equal(ids, rows[i].ids);
+		assert_string_equal(now, rows[i].now);
+		assert_int_equal(slots.is_offer_told_now, n_now > 0);
 		assert_int_equal(slots.is_offer_known,
 				 rows[i].is_advertised || rows[i].is_registered);
 	}
@@ -161,6 +168,41 @@ WORLD_TEST(a_claims_device_is_a_slot_by_its_name_once_however_many_share_it)
 	expect_text(own[1].id, "q");
 	assert_true(own[1].is_mig);
 	expect_text(own[1].partition, "m");
+	assert_true(own[0].is_shared && !own[1].is_shared);
+	assert_false(own[0].is_share);
+	world.granted[1].grant.is_share = true;
+	build_world_regrant(&world);
+	slots = collect();
+	assert_true(slots_of(&slots, 0, &n)[0].is_share);
+}
+
+/* The plugin offers it under the name that the claim has for it. */
+WORLD_TEST(a_slot_of_one_claim_is_not_shared_though_it_is_offered_too)
+{
+	build_world_exclusive(&world, 0);
+	world_pod("a");
+	build_world_grant(&world, "uid-a", "main", 0)->device = build_world_uuid(&world, 0);
+	build_world_regrant(&world);
+	struct slots slots = collect();
+	assert_int_equal(slots.n_items, 1);
+	assert_true(slots.items[0].is_offered && slots.items[0].is_held);
+	assert_false(slots.items[0].is_shared);
+}
+
+WORLD_TEST(while_pods_are_not_known_slots_are_as_published)
+{
+	static const struct attribution_status published;
+	static const struct tenants tenants;
+	build_world_exclusive(&world, 0);
+	struct slots slots = collect();
+	for (int i = 0; i < 2; i++) {
+		struct subject subject = {.facts = &facts, .published = &published,
+					  .tenants = &tenants};
+		facts.is_frozen = i == 1;
+		slots_look(&slots, &subject);
+		assert_int_equal(subject.n_slots, 1);
+		assert_int_equal(subject.is_as_published, i);
+	}
 }
 
 WORLD_TEST(what_each_resource_offers_is_a_slot)
@@ -272,6 +314,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_world(whether_an_offer_is_known_is_told),
 	cmocka_unit_test_world(offered_ids_of_no_device_are_counted),
 	cmocka_unit_test_world(a_claims_device_is_a_slot_by_its_name_once_however_many_share_it),
+	cmocka_unit_test_world(a_slot_of_one_claim_is_not_shared_though_it_is_offered_too),
+	cmocka_unit_test_world(while_pods_are_not_known_slots_are_as_published),
 	cmocka_unit_test_world(what_each_resource_offers_is_a_slot),
 	cmocka_unit_test_world(a_part_of_a_device_is_told_by_each_form_of_id),
 	cmocka_unit_test_world(a_name_on_two_devices_is_a_slot_of_each),

@@ -45,11 +45,14 @@ static void a_hang_is_a_failure_of_another_kind_and_news_once(void **state)
 	assert_true(source.said.hangs);
 	assert_int_equal(source.said.observed_at, 100);
 	assert_false(source_state_hang(&source, &err));
+	assert_int_equal(source.said.hang_count, 1);
 	assert_true(source_state_fail(&source, &err));
 	assert_false(source.said.hangs);
 	source_state_hang(&source, &err);
 	assert_true(source_state_succeed(&source, 200, VIEW("")));
 	assert_false(source.said.hangs);
+	assert_int_equal(source.said.hang_count, 2);
+	assert_int_equal(source.said.failures, 1);
 }
 
 static void what_was_there_and_is_gone_has_failed(void **state)
@@ -58,11 +61,13 @@ static void what_was_there_and_is_gone_has_failed(void **state)
 	struct source_state source = {0};
 	assert_true(source_state_vanish(&source, VIEW("no such library")));
 	assert_int_equal(source.said.state, REPORT_SOURCE_ABSENT);
+	assert_int_equal(source.said.failures, 0);
 	source_state_succeed(&source, 100, VIEW(""));
 	source_state_vanish(&source, VIEW("no such library"));
 	assert_int_equal(source.said.state, REPORT_SOURCE_ERROR);
 	/* However long ago it was. */
 	source_state_vanish(&source, VIEW("no such device"));
+	assert_int_equal(source.said.failures, 2);
 	assert_int_equal(source.said.state, REPORT_SOURCE_ERROR);
 }
 

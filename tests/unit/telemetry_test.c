@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/limits.h"
+#include "controller/event_teller.h"
 #include "controller/reconciler.h"
 #include "controller/telemetry.h"
 #include "controller/watches.h"
@@ -26,7 +27,15 @@ struct world {
 struct apiclient_counters apiclient_counters(const struct apiclient *client)
 {
 	(void)client;
-	return (struct apiclient_counters){.by_code = {1, 2, 3, 4, 5, 6}, .probes = 7, .outages = 8};
+	struct apiclient_counters counters = {.by_code = {1, 2, 3, 4, 5, 6}, .probes = 7,
+					      .outages = 8};
+
+	request_counts_init(&counters.requests);
+	request_counts_add(&counters.requests, "GET", 200);
+	request_counts_add(&counters.requests, "PUT", 409);
+	request_counts_time(&counters.requests, "PUT", 2000);
+	request_counts_time(&counters.requests, "DELETE", 3000);
+	return counters;
 }
 
 static bool is_ready(void *owner)
@@ -54,7 +63,7 @@ static int set_up(void **state)
 						 .seed = 1};
 	if (watches_new(world.loop, NULL, world.inventory, &watched, &world.watches, &err) < 0 ||
 	    reconciler_new(&config, &world.reconciler, &err) < 0 ||
-	    telemetry_new(&world.telemetry, &err) < 0)
+	    telemetry_new(VIEW("10.96.0.1:443"), &world.telemetry, &err) < 0)
 		return -1;
 	telemetry_watch(world.telemetry,
 			&(struct telemetry_sources){NULL, world.inventory, world.watches,
@@ -128,14 +137,85 @@ static void requests_are_shown_by_class_of_answer(void **state)
 	telemetry_collect(world->telemetry);
 	assert_shows(world, "gpuattribution_apiserver_requests_total{code=\"<error>\"} 1");
 	assert_shows(world, "gpuattribution_apiserver_requests_total{code=\"5xx\"} 6");
+	assert_shows(world, "rest_client_requests_total{code=\"200\",method=\"GET\",host=\"10.96.0.1:443\"} "
+			    "1");
+	assert_shows(world, "rest_client_requests_total{code=\"409\",method=\"PUT\",host=\"10.96.0.1:443\"} "
+			    "1");
+	assert_shows(world, "rest_client_request_duration_seconds_sum{verb=\"PUT\",host=\"10.96.0.1:443\"} "
+			    "2");
+	assert_shows(world, "rest_client_request_duration_seconds_sum{verb=\"DELETE\","
+			    "host=\"10.96.0.1:443\"} 3");
 	assert_shows(world, "gpuattribution_apiserver_probes_total 7");
 	assert_shows(world, "gpuattribution_apiserver_outages_total 8");
 }
 
+static void events_are_shown_by_type_and_by_what_became_of_them(void **state)
+{
+	const struct event_change change = {.type = EVENT_SLOT_HELD_TWICE, .count = 1,
+					    .regarding = {.kind = VIEW("GPUAttribution"),
+							  .name = VIEW("gpu-a")}};
+	struct world *world = *state;
+	struct event_teller *teller;
+	struct error err;
+	const struct event_teller_config config = {
+		.loop = world->loop, .inventory = world->inventory, .is_ready = is_ready,
+		.limits = {.per_minute = 1, .repeat_ms = 1000}, .idle_ms = 1000};
+
+	assert_int_equal(event_teller_new(&config, &teller, &err), 0);
+	event_teller_tell(teller, VIEW("node-1"), &change, 1);
+	fake_loop_advance(world->loop, 0);
+	fake_apiclient_answer(0, "{}");
+	telemetry_collect(world->telemetry); /* nobody sends any */
+	assert_shows(world, "gpuattribution_events_total{type=\"SlotHeldTwice\",outcome=\"sent\"} 0");
+	telemetry_watch(world->telemetry,
+			&(struct telemetry_sources){NULL, world->inventory, world->watches,
+						    world->reconciler, teller});
+	telemetry_collect(world->telemetry);
+	assert_shows(world, "gpuattribution_events_total{type=\"SlotHeldTwice\",outcome=\"sent\"} 1");
+	assert_shows(world, "gpuattribution_events_total{type=\"UnallocatedUse\",outcome=\"held_back\"} 0");
+	event_teller_free(teller);
+}
+
+static void what_runs_and_since_when_is_shown_from_the_start(void **state)
+{
+	assert_int_equal(fake_wall_ms, 1767225600000);
+	assert_shows(*state, "process_start_time_seconds 1.7672256e+09");
+	assert_shows(*state, "gpuattribution_build_info{version=\"" GPU_ATTRIBUTION_VERSION "\"} 1");
+}
+
+static void release(void *owner)
+{
+	(void)owner;
+}
+
+/* Nobody is ready, so it waits. */
+static void a_node_that_is_due_is_in_the_queue_as_client_go_counts_it(void **state)
+{
+	struct world *world = *state;
+	static const struct report report = {.version = 1, .node = VIEW_INIT("n"),
+					     .boot_id = VIEW_INIT("b")};
+	struct error err;
+
+	assert_int_equal(inventory_put_report(world->inventory, &report, release, NULL, fake_now_ms,
+					      &err), 0);
+	telemetry_collect(world->telemetry);
+	assert_shows(world, "workqueue_depth{name=\"node\",controller=\"node\"} 1");
+	assert_shows(world, "workqueue_adds_total{name=\"node\",controller=\"node\"} 1");
+	assert_shows(world, "controller_runtime_active_workers{controller=\"node\"} 0");
+	assert_shows(world, "controller_runtime_reconcile_time_seconds_count{controller=\"node\"} 0");
+	assert_shows(world, "controller_runtime_reconcile_total{controller=\"node\",result=\"requeue\"} 0");
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(what_runs_and_since_when_is_shown_from_the_start, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_node_that_is_due_is_in_the_queue_as_client_go_counts_it,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(nothing_is_shown_before_it_is_collected, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(what_is_less_by_now_is_shown_as_less, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(requests_are_shown_by_class_of_answer, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(events_are_shown_by_type_and_by_what_became_of_them, set_up,
+					tear_down),
 };
 
 TEST_MAIN(tests)

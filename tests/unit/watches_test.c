@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/limits.h"
+#include "controller/config_watch.h"
 #include "controller/watches.h"
 #include "join/gather.h"
 #include "lib/golden.h"
@@ -40,6 +41,8 @@ static const struct resource resources[INVENTORY_N_KINDS] = {
 				       RESOURCE_PROTOBUF, NULL},
 	[INVENTORY_RESOURCE_SLICES] = {"resource.k8s.io", "v1", "resourceslices", "ResourceSlice",
 				       RESOURCE_PROTOBUF, NULL},
+	[INVENTORY_GPU_CLUSTERS] = {"nvidia.com", "v1alpha1", "gpuclusters", "GPUCluster",
+				    RESOURCE_JSON, NULL},
 };
 
 static void on_changed(void *owner)
@@ -95,9 +98,11 @@ static struct reflector_request next_request(enum inventory_kind kind)
 static void begin_answer(struct world *world, enum inventory_kind kind, int status)
 {
 	struct error err = {0};
+	/* Definitions, whose reflectors come after the kinds', travel as JSON. */
+	const char *type = kind < INVENTORY_N_KINDS ? resource_media_type(&resources[kind])
+						    : "application/json";
 
-	reflector_answered(fake_reflectors[kind], status, 0,
-			   view_from(resource_media_type(&resources[kind])), fake_now_ms);
+	reflector_answered(fake_reflectors[kind], status, 0, view_from(type), fake_now_ms);
 	if (reflector_feed(fake_reflectors[kind], sbuf_view(&world->body), fake_now_ms, &err) < 0)
 		fail_msg("%s", err.text);
 	sbuf_clear(&world->body);
@@ -203,9 +208,10 @@ static void every_resource_is_listed_then_watched(void **state)
 		 "json"},
 		{"resourceclaims", "/apis/resource.k8s.io/v1/resourceclaims?", "watch=", "protobuf"},
 		{"resourceslices", "/apis/resource.k8s.io/v1/resourceslices?", "watch=", "protobuf"},
+		{"gpuclusters", "/apis/nvidia.com/v1alpha1/gpuclusters?", "watch=", "json"},
 	};
 
-	assert_int_equal(n_fake_reflectors, INVENTORY_N_KINDS);
+	assert_int_equal(n_fake_reflectors, INVENTORY_N_KINDS + 2); /* and two definitions */
 	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++) {
 		struct reflector_request request = next_request((enum inventory_kind)i);
 
@@ -234,6 +240,8 @@ static void all_is_synced_when_the_last_resource_has_arrived(void **state)
 		list(world, (enum inventory_kind)i, NULL, 0);
 		assert_true(watches_state(world->watches, i).synced);
 	}
+	assert_false(watches_are_synced(world->watches));
+	fake_loop_advance(world->loop, 0); /* what the policies name has been looked at */
 	assert_true(watches_are_synced(world->watches));
 }
 
@@ -301,6 +309,50 @@ static void a_policy_lands_as_the_clusters_intent(void **state)
 	assert_true(intent->known);
 	assert_int_equal(intent->n_policies, 1);
 	assert_true(view_equal(intent->policy->name, VIEW("cluster-policy")));
+}
+
+#define POLICY_WITH_CONFIG \
+	"{\"apiVersion\":\"nvidia.com/v1\",\"kind\":\"ClusterPolicy\",\"metadata\":{" \
+	"\"name\":\"p\",\"uid\":\"u\",\"resourceVersion\":\"7\"},\"spec\":{" \
+	"\"devicePlugin\":{\"config\":{\"name\":\"plugin\"}}},\"status\":{\"namespace\":\"ops\"}}"
+
+static void the_config_map_that_a_policy_names_is_waited_for_until_it_is_known(void **state)
+{
+	struct world *world = *state;
+	static const struct kube_bytes_object gone = {.name = "p", .uid = "u", .version = "8"};
+	const unsigned first = INVENTORY_N_KINDS + 2;
+
+	list_all_empty(world);
+	event(world, INVENTORY_POLICIES, "ADDED", VIEW(POLICY_WITH_CONFIG));
+	fake_loop_advance(world->loop, 0);
+	assert_int_equal(n_fake_reflectors, first + 1);
+	struct reflector_request request = next_request((enum inventory_kind)first);
+	assert_non_null(strstr(request.path, "/api/v1/namespaces/ops/configmaps?"));
+	assert_false(watches_are_synced(world->watches));
+	assert_false(watches_configs_state(world->watches).followed);
+	assert_false(watches_configs_state(world->watches).synced);
+	reflector_answered(fake_reflectors[first], 403, 0, VIEW("text/plain"), fake_now_ms);
+	reflector_ended(fake_reflectors[first], NULL, fake_now_ms);
+	assert_true(watches_are_synced(world->watches));
+	assert_true(watches_configs_state(world->watches).tolerated);
+	assert_non_null(strstr(watches_configs_state(world->watches).trouble, "may not list configmaps"));
+	assert_int_equal(gather(world, "gpu-a").intent->plugin_configs_state,
+			 INTENT_CONFIG_UNREADABLE);
+	event_of(world, INVENTORY_POLICIES, "DELETED", &gone);
+	fake_loop_advance(world->loop, 0);
+	assert_null(fake_reflectors[first]);
+	assert_string_equal(watches_configs_state(world->watches).trouble, "");
+	assert_true(watches_configs_state(world->watches).followed);
+}
+
+static void a_gpu_cluster_lands_beside_the_policies(void **state)
+{
+	struct world *world = *state;
+	const struct kube_bytes_object object = {.name = "gpu-cluster", .uid = "u", .version = "7"};
+
+	list(world, INVENTORY_GPU_CLUSTERS, &object, 1);
+	assert_int_equal(gather(world, "gpu-a").intent->n_gpu_clusters, 1);
+	assert_false(gather(world, "gpu-a").intent->known);
 }
 
 static const struct kube_bytes_object pod_a = {
@@ -430,6 +482,14 @@ static void an_object_that_is_listed_but_refused_keeps_its_record(void **state)
 				    70));
 }
 
+/* The first answer to a kind's list. */
+static void refuse(struct world *world, enum inventory_kind kind, int status)
+{
+	next_request(kind);
+	begin_answer(world, kind, status);
+	reflector_ended(fake_reflectors[kind], NULL, fake_now_ms);
+}
+
 static void a_missing_clusterpolicy_crd_is_known_and_looked_for_again(void **state)
 {
 	struct world *world = *state;
@@ -444,21 +504,136 @@ static void a_missing_clusterpolicy_crd_is_known_and_looked_for_again(void **sta
 	assert_int_equal(gather(world, "gpu-a").intent->n_policies, 0);
 	assert_int_equal(reflector_next(fake_reflectors[INVENTORY_POLICIES], fake_now_ms, &request),
 			 REFLECTOR_WAIT);
-	assert_in_range(request.wait_until - fake_now_ms, 30000, 33000);
+	assert_in_range(request.wait_until - fake_now_ms, 300000, 330000);
 }
 
-/* The first answer to a kind's list. */
-static void refuse(struct world *world, enum inventory_kind kind, int status)
+/* The reflector of the i-th definition. */
+#define DEFINITION(i) ((enum inventory_kind)(INVENTORY_N_KINDS + (i)))
+
+static const struct resource definitions = {
+	"meta.k8s.io", "v1", "customresourcedefinitions", "PartialObjectMetadata", RESOURCE_JSON,
+	NULL};
+
+static void begin_json(struct world *world, enum inventory_kind kind)
 {
-	next_request(kind);
-	begin_answer(world, kind, status);
-	reflector_ended(fake_reflectors[kind], NULL, fake_now_ms);
+	struct error err = {0};
+
+	reflector_answered(fake_reflectors[kind], 200, 0, VIEW("application/json"), fake_now_ms);
+	if (reflector_feed(fake_reflectors[kind], sbuf_view(&world->body), fake_now_ms, &err) < 0)
+		fail_msg("%s", err.text);
+	sbuf_clear(&world->body);
+}
+
+/* None of the definitions that are followed is there. */
+static void list_definitions(struct world *world)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		next_request(DEFINITION(i));
+		kube_bytes_list(&world->body, &definitions,
+				&(struct kube_bytes_list){.version = "4"});
+		begin_json(world, DEFINITION(i));
+		reflector_ended(fake_reflectors[DEFINITION(i)], NULL, fake_now_ms);
+		next_request(DEFINITION(i));
+		begin_json(world, DEFINITION(i));
+	}
+}
+
+static bool is_wanted(enum inventory_kind kind)
+{
+	struct reflector_request request;
+
+	return reflector_next(fake_reflectors[kind], fake_now_ms, &request) == REFLECTOR_REQUEST;
+}
+
+static void a_kind_is_looked_for_at_once_when_its_definition_is_written(void **state)
+{
+	static const struct {
+		enum inventory_kind kind;
+		const char *name;
+	} rows[] = {{INVENTORY_POLICIES, "clusterpolicies.nvidia.com"},
+		    {INVENTORY_GPU_CLUSTERS, "gpuclusters.nvidia.com"}};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(state);
+		assert_int_equal(set_up(state), 0);
+		struct world *world = *state;
+		const struct kube_bytes_object object = {.name = rows[i].name, .uid = "u",
+							 .version = "7"};
+		char path[200];
+
+		refuse(world, rows[i].kind, 404);
+		struct reflector_request request = next_request(DEFINITION(i));
+		snprintf(path, sizeof(path),
+			 "/apis/apiextensions.k8s.io/v1/customresourcedefinitions?resourceVersion="
+			 "&fieldSelector=metadata.name%%3D%s", rows[i].name);
+		assert_string_equal(request.path, path);
+		assert_string_equal(request.accept, "application/json;as=PartialObjectMetadataList;"
+						    "v=v1;g=meta.k8s.io");
+		kube_bytes_list(&world->body, &definitions,
+				&(struct kube_bytes_list){.version = "4"});
+		begin_json(world, DEFINITION(i));
+		reflector_ended(fake_reflectors[DEFINITION(i)], NULL, fake_now_ms);
+		request = next_request(DEFINITION(i));
+		assert_true(request.is_watch);
+		assert_string_equal(request.accept,
+				    "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io");
+		begin_json(world, DEFINITION(i));
+		assert_false(is_wanted(rows[i].kind));
+		kube_bytes_event(&world->body, &definitions, "ADDED", &object);
+		feed(world, DEFINITION(i));
+		assert_true(is_wanted(rows[i].kind));
+		/* It is not served yet: for a while it is looked for often, and then no more. */
+		begin_answer(world, rows[i].kind, 404);
+		reflector_ended(fake_reflectors[rows[i].kind], NULL, fake_now_ms);
+		fake_loop_advance(world->loop, 2200);
+		refuse(world, rows[i].kind, 404);
+		fake_loop_advance(world->loop, 30000);
+		refuse(world, rows[i].kind, 404);
+		fake_loop_advance(world->loop, 299000);
+		assert_false(is_wanted(rows[i].kind));
+		fake_loop_advance(world->loop, 31000);
+		assert_true(is_wanted(rows[i].kind));
+	}
+}
+
+static void a_definition_that_may_be_read_no_more_is_not_asked_for_again_and_again(void **state)
+{
+	struct world *world = *state;
+
+	list_definitions(world);
+	reflector_ended(fake_reflectors[DEFINITION(0)], NULL, fake_now_ms);
+	for (int i = 0; i < 2; i++) {
+		fake_loop_advance(world->loop, 31000);
+		refuse(world, DEFINITION(0), 403);
+	}
+	fake_loop_advance(world->loop, 0);
+	assert_null(fake_reflectors[DEFINITION(0)]);
+	assert_non_null(fake_reflectors[DEFINITION(1)]);
+}
+
+static void where_definitions_may_not_be_read_they_are_asked_for_every_five_minutes(void **state)
+{
+	struct world *world = *state;
+	const struct reflector *first = fake_reflectors[DEFINITION(0)];
+
+	assert_non_null(first);
+	refuse(world, DEFINITION(0), 403);
+	fake_loop_advance(world->loop, 10000);
+	assert_null(fake_reflectors[DEFINITION(0)]);
+	assert_non_null(fake_reflectors[DEFINITION(1)]);
+	assert_int_equal(n_fake_reflectors, INVENTORY_N_KINDS + 2);
+	fake_loop_advance(world->loop, 299000);
+	assert_int_equal(n_fake_reflectors, INVENTORY_N_KINDS + 2);
+	fake_loop_advance(world->loop, 1000);
+	assert_int_equal(n_fake_reflectors, INVENTORY_N_KINDS + 3);
+	assert_false(watches_state(world->watches, INVENTORY_POLICIES).trouble[0]);
 }
 
 static void list_all_but_dra(struct world *world)
 {
 	for (unsigned i = 0; i < INVENTORY_RESOURCE_CLAIMS; i++)
 		list(world, (enum inventory_kind)i, NULL, 0);
+	list(world, INVENTORY_GPU_CLUSTERS, NULL, 0);
 }
 
 static void a_server_without_dynamic_resource_allocation_has_no_claims_and_no_slices(void **state)
@@ -466,13 +641,14 @@ static void a_server_without_dynamic_resource_allocation_has_no_claims_and_no_sl
 	struct world *world = *state;
 
 	list_all_but_dra(world);
+	fake_loop_advance(world->loop, 0);
 	assert_true(gather(world, "gpu-a").grants_unknown);
 	refuse(world, INVENTORY_RESOURCE_CLAIMS, 404);
 	assert_false(watches_are_synced(world->watches));
 	refuse(world, INVENTORY_RESOURCE_SLICES, 404);
 	assert_true(watches_are_synced(world->watches));
 	assert_false(gather(world, "gpu-a").grants_unknown);
-	for (unsigned i = INVENTORY_RESOURCE_CLAIMS; i < INVENTORY_N_KINDS; i++) {
+	for (unsigned i = INVENTORY_RESOURCE_CLAIMS; i <= INVENTORY_RESOURCE_SLICES; i++) {
 		struct watches_state dra = watches_state(world->watches, i);
 		struct reflector_request request;
 
@@ -490,11 +666,12 @@ static void claims_that_we_may_not_read_are_unknown_and_not_waited_for(void **st
 	struct world *world = *state;
 
 	list_all_but_dra(world);
+	fake_loop_advance(world->loop, 0);
 	refuse(world, INVENTORY_RESOURCE_CLAIMS, 403);
 	assert_false(watches_are_synced(world->watches));
 	refuse(world, INVENTORY_RESOURCE_SLICES, 403);
 	assert_true(watches_are_synced(world->watches));
-	for (unsigned i = INVENTORY_RESOURCE_CLAIMS; i < INVENTORY_N_KINDS; i++) {
+	for (unsigned i = INVENTORY_RESOURCE_CLAIMS; i <= INVENTORY_RESOURCE_SLICES; i++) {
 		struct watches_state dra = watches_state(world->watches, i);
 
 		assert_false(dra.synced);
@@ -581,7 +758,7 @@ static void list_all_but(struct world *world, enum inventory_kind missing)
 		event_of_golden(world, INVENTORY_RESOURCE_CLAIMS, "ADDED", "claim_allocated.pb");
 }
 
-/* All six are followed and have caught up, and there is a claim. */
+/* All are followed and have caught up, and there is a claim. */
 static void begin_current(struct world *world)
 {
 	list_all_but(world, INVENTORY_N_KINDS);
@@ -632,19 +809,54 @@ static void expect_current(struct world *world, bool is_current)
 	assert_int_equal(world->was_current, is_current);
 }
 
+static void no_status_is_written_while_a_config_map_that_is_named_anew_is_unread(void **state)
+{
+	struct world *world = *state;
+	const unsigned first = INVENTORY_N_KINDS + 2;
+
+	begin_current(world);
+	event(world, INVENTORY_POLICIES, "ADDED", VIEW(POLICY_WITH_CONFIG));
+	assert_false(watches_allow_writes(world->watches));
+	fake_loop_advance(world->loop, 0);
+	(void)next_request((enum inventory_kind)first);
+	expect_current(world, false);
+	reflector_answered(fake_reflectors[first], 403, 0, VIEW("text/plain"), fake_now_ms);
+	reflector_ended(fake_reflectors[first], NULL, fake_now_ms);
+	fake_loop_advance(world->loop, 200);
+	expect_current(world, true);
+	/* A policy that names the same is looked at, and nobody waits. */
+	event(world, INVENTORY_POLICIES, "MODIFIED", VIEW(POLICY_WITH_CONFIG));
+	fake_loop_advance(world->loop, 0);
+	expect_current(world, true);
+}
+
+static void one_that_is_not_answered_for_is_waited_for_a_while(void **state)
+{
+	struct world *world = *state;
+
+	begin_current(world);
+	event(world, INVENTORY_POLICIES, "ADDED", VIEW(POLICY_WITH_CONFIG));
+	fake_loop_advance(world->loop, CONFIG_WATCH_WAIT_MS - 1);
+	expect_current(world, false);
+	fake_loop_advance(world->loop, 1);
+	expect_current(world, true);
+}
+
 /* A write names the version that it replaces, and a ClusterPolicy tells of a namespace only. */
 static bool is_waited_for(enum inventory_kind kind)
 {
-	return kind != INVENTORY_ATTRIBUTIONS && kind != INVENTORY_POLICIES;
+	return kind != INVENTORY_ATTRIBUTIONS && kind != INVENTORY_POLICIES &&
+	       kind != INVENTORY_GPU_CLUSTERS;
 }
 
-static void nobody_waits_for_the_watches_of_gpuattributions_and_clusterpolicies(void **state)
+static void nobody_waits_for_the_watches_of_gpuattributions_and_of_the_operators_kinds(void **state)
 {
 	struct world *world = *state;
 
 	begin_current(world);
 	end_watch(INVENTORY_ATTRIBUTIONS);
 	end_watch(INVENTORY_POLICIES);
+	end_watch(INVENTORY_GPU_CLUSTERS);
 	assert_true(watches_allow_writes(world->watches));
 	assert_false(watches_state(world->watches, INVENTORY_ATTRIBUTIONS).followed);
 	advance(world, 600000);
@@ -730,6 +942,7 @@ static const struct {
 	{INVENTORY_ATTRIBUTIONS, JOIN_PODS_CURRENT, false},
 	{INVENTORY_RESOURCE_CLAIMS, JOIN_PODS_CURRENT, true},
 	{INVENTORY_RESOURCE_SLICES, JOIN_PODS_CURRENT, true},
+	{INVENTORY_GPU_CLUSTERS, JOIN_PODS_CURRENT, false},
 };
 
 static void a_watch_that_is_away_for_ten_seconds_is_waited_for_no_longer_and_old(void **state)
@@ -829,8 +1042,9 @@ static void an_outage_says_nothing_if_all_are_back_within_ten_seconds_of_its_end
 		expect_ages(world, JOIN_PODS_CURRENT, false);
 	}
 	fake_apiclient_set_away(false);
-	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++) {
-		advance(world, 1600);
+	open_watch(world, INVENTORY_GPU_CLUSTERS);
+	for (unsigned i = 0; i < INVENTORY_GPU_CLUSTERS; i++) {
+		advance(world, is_waited_for((enum inventory_kind)i) ? 2400 : 0);
 		expect_current(world, false);
 		open_watch(world, (enum inventory_kind)i);
 		expect_ages(world, JOIN_PODS_CURRENT, false);
@@ -863,6 +1077,47 @@ static void the_wait_for_a_watch_is_counted_while_the_server_answers(void **stat
 		expect_current(world, true);
 		expect_ages(world, JOIN_PODS_STALE, false);
 	}
+}
+
+/* Lets time pass until the next request of a kind, `until` at most; false: there was none. */
+static bool wait_for_request(struct world *world, enum inventory_kind kind, uint64_t until)
+{
+	struct reflector_request request;
+
+	while (reflector_next(fake_reflectors[kind], fake_now_ms, &request) == REFLECTOR_WAIT) {
+		uint64_t at = request.wait_until < until ? request.wait_until : until;
+
+		advance(world, at - fake_now_ms);
+		if (at == until)
+			return false;
+	}
+	return true;
+}
+
+/* A storm of 410: each list succeeds, and no watch. It would hold up all writes for ever. */
+static void lists_in_between_do_not_begin_the_wait_for_a_watch_anew(void **state)
+{
+	struct world *world = *state;
+	const struct kube_bytes_list bytes = {.version = "4"};
+	const uint64_t end = fake_now_ms + REFLECTOR_CATCH_UP_MS + 20000 + WATCHES_WAIT_MS - 1;
+	unsigned n_lists = 0;
+
+	begin_current(world);
+	end_watch(INVENTORY_PODS);
+	for (refuse(world, INVENTORY_PODS, 410); wait_for_request(world, INVENTORY_PODS, end);
+	     refuse(world, INVENTORY_PODS, 410)) {
+		expect_current(world, false);
+		kube_bytes_list(&world->body, &resources[INVENTORY_PODS], &bytes);
+		begin_answer(world, INVENTORY_PODS, 200);
+		reflector_ended(fake_reflectors[INVENTORY_PODS], NULL, fake_now_ms);
+		n_lists++;
+	}
+	assert_true(n_lists >= 2);
+	expect_current(world, false);
+	expect_ages(world, JOIN_PODS_CURRENT, false);
+	advance(world, 1);
+	expect_current(world, true);
+	expect_ages(world, JOIN_PODS_STALE, false);
 }
 
 /* Otherwise a server that flaps would hold up all writes for ever. */
@@ -1079,6 +1334,7 @@ static void what_does_not_exist_is_followed_until_it_does(void **state)
 	list(world, INVENTORY_ATTRIBUTIONS, NULL, 0);
 	refuse(world, INVENTORY_RESOURCE_CLAIMS, 404);
 	refuse(world, INVENTORY_RESOURCE_SLICES, 404);
+	refuse(world, INVENTORY_GPU_CLUSTERS, 404);
 	assert_true(watches_state(world->watches, INVENTORY_POLICIES).followed);
 	advance(world, REFLECTOR_CATCH_UP_MS);
 	expect_current(world, true);
@@ -1148,6 +1404,7 @@ static void without_any_claim_or_slice_their_watches_are_not_given_up(void **sta
 {
 	struct world *world = *state;
 
+	list_definitions(world);
 	list_all_empty(world);
 	advance(world, REFLECTOR_CATCH_UP_MS);
 	end_watch(INVENTORY_RESOURCE_CLAIMS);
@@ -1157,6 +1414,47 @@ static void without_any_claim_or_slice_their_watches_are_not_given_up(void **sta
 	expect_ages(world, JOIN_PODS_CURRENT, false);
 	assert_false(gather(world, "gpu-a").grants_unknown);
 	assert_true(fake_loop_next(world->loop) == UINT64_MAX); /* nor looked at again and again */
+}
+
+/* Nobody waited for the watch of claims. Then something rests on it, and nothing else happens. */
+static void regress_13_the_first_slice_does_not_hold_up_all_writes_for_a_watch_that_is_away(
+	void **state)
+{
+	static const uint64_t away_ms[] = {60000, 4000};
+	struct world *world;
+
+	for (size_t i = 0; i < ARRAY_SIZE(away_ms); i++) {
+		begin_anew(state);
+		world = *state;
+		list_all_empty(world);
+		advance(world, REFLECTOR_CATCH_UP_MS);
+		end_watch(INVENTORY_RESOURCE_CLAIMS);
+		advance(world, away_ms[i]);
+		expect_current(world, true);
+		event_of_golden(world, INVENTORY_RESOURCE_SLICES, "ADDED", "slice_gpu.pb");
+		assert_int_equal(watches_allow_writes(world->watches),
+				 away_ms[i] >= WATCHES_WAIT_MS);
+		advance(world, WATCHES_WAIT_MS);
+		expect_current(world, true);
+		expect_ages(world, JOIN_PODS_CURRENT, true);
+	}
+}
+
+/* The last one that something rested on is gone: who waits for the watch is told. */
+static void whoever_waits_for_a_watch_on_which_nothing_rests_any_more_is_told(void **state)
+{
+	struct world *world = *state;
+	static const struct kube_bytes_object gone = {
+		.name = "gpu-a-gpu.nvidia.com-8k2lf", .uid = "u", .version = "3000",
+	};
+
+	list_all_empty(world);
+	event_of_golden(world, INVENTORY_RESOURCE_SLICES, "ADDED", "slice_gpu.pb");
+	advance(world, 20000);
+	end_watch(INVENTORY_RESOURCE_CLAIMS);
+	expect_current(world, false);
+	event_of(world, INVENTORY_RESOURCE_SLICES, "DELETED", &gone);
+	expect_current(world, true);
 }
 
 /* A right that was given, of a resource that cannot be listed: that is no worse than no right. */
@@ -1181,6 +1479,7 @@ static void whoever_waits_is_told_only_when_something_may_have_changed(void **st
 	struct world *world = *state;
 	unsigned before;
 
+	list_definitions(world);
 	begin_current(world);
 	before = world->n_changed;
 	advance(world, 3600000);
@@ -1410,6 +1709,14 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		a_real_attribution_lands_on_the_node_that_its_status_names, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
+		the_config_map_that_a_policy_names_is_waited_for_until_it_is_known, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		no_status_is_written_while_a_config_map_that_is_named_anew_is_unread, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(one_that_is_not_answered_for_is_waited_for_a_while, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_gpu_cluster_lands_beside_the_policies, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
 		a_policy_lands_as_the_clusters_intent, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		what_a_list_contains_is_there_and_what_the_next_one_lacks_is_gone, set_up, tear_down),
@@ -1424,6 +1731,14 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		an_object_that_is_listed_but_refused_keeps_its_record, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
+		a_kind_is_looked_for_at_once_when_its_definition_is_written, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_definition_that_may_be_read_no_more_is_not_asked_for_again_and_again, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		where_definitions_may_not_be_read_they_are_asked_for_every_five_minutes, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
 		a_missing_clusterpolicy_crd_is_known_and_looked_for_again, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_server_without_dynamic_resource_allocation_has_no_claims_and_no_slices, set_up,
@@ -1433,7 +1748,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(what_we_may_read_no_more_is_told_until_it_is_watched_again,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		nobody_waits_for_the_watches_of_gpuattributions_and_clusterpolicies, set_up,
+		nobody_waits_for_the_watches_of_gpuattributions_and_of_the_operators_kinds, set_up,
 		tear_down),
 	cmocka_unit_test_setup_teardown(
 		it_is_current_when_the_last_watch_is_open_and_has_caught_up, set_up,
@@ -1465,6 +1780,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		several_short_outages_do_not_begin_the_wait_anew, set_up,
 		tear_down),
+	cmocka_unit_test_setup_teardown(
+		lists_in_between_do_not_begin_the_wait_for_a_watch_anew, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		while_the_server_is_doubtful_nothing_is_written, set_up,
 		tear_down),
@@ -1503,6 +1820,12 @@ static const struct CMUnitTest tests[] = {
 		tear_down),
 	cmocka_unit_test_setup_teardown(
 		without_any_claim_or_slice_their_watches_are_not_given_up, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		regress_13_the_first_slice_does_not_hold_up_all_writes_for_a_watch_that_is_away,
+		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		whoever_waits_for_a_watch_on_which_nothing_rests_any_more_is_told, set_up,
 		tear_down),
 	cmocka_unit_test_setup_teardown(
 		regress_13_what_was_never_read_does_not_hold_up_all_writes_for_ever, set_up,

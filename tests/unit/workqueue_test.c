@@ -49,8 +49,8 @@ static void a_key_added_a_thousand_times_is_worked_on_once(void **state)
 	for (int i = 0; i < 1000; i++)
 		add(queue, "a", WORKQUEUE_LOW, 0);
 	assert_int_equal(workqueue_depth(queue), 1);
-	assert_int_equal(workqueue_counters(queue).adds, 1000);
 	expect_work(queue, 0, "a ");
+	assert_int_equal(workqueue_counters(queue).adds, 1);
 	assert_int_equal(workqueue_depth(queue), 0);
 	assert_int_equal(workqueue_next_due(queue), UINT64_MAX);
 	workqueue_free(queue);
@@ -317,7 +317,61 @@ static void running_out_of_memory_adds_nothing(void **state)
 	}
 }
 
+static void assert_load(struct workqueue *queue, uint64_t now, size_t ready, size_t working)
+{
+	struct workqueue_load load = workqueue_load(queue, now);
+	assert_int_equal(load.ready, ready);
+	assert_int_equal(load.working, working);
+}
+
+static void what_is_ready_or_worked_on_is_told_apart_from_what_waits(void **state)
+{
+	(void)state;
+	struct workqueue *queue = new_queue();
+	add(queue, "now", WORKQUEUE_LOW, 0);
+	add(queue, "later", WORKQUEUE_LOW, 5000);
+	add(queue, "last", WORKQUEUE_LOW, 9000);
+	assert_load(queue, 1000, 1, 0);
+	assert_int_equal(workqueue_counters(queue).adds, 1);
+	struct view first = take(queue, 1000);
+	assert_load(queue, 6000, 1, 1);
+	assert_int_equal(workqueue_counters(queue).adds, 2);
+	struct view second = take(queue, 6000);
+	struct workqueue_load load = workqueue_load(queue, 7000);
+	assert_int_equal(load.unfinished_ms, 6000 + 1000);
+	assert_int_equal(load.longest_ms, 6000);
+	assert_int_equal(workqueue_worked_ms(queue, second, 7000), 1000);
+	workqueue_done(queue, first, 7000);
+	workqueue_failed(queue, second, 1500, 7000);
+	assert_load(queue, 7000, 0, 0);
+	assert_load(queue, 9000, 2, 0);
+	workqueue_free(queue);
+}
+
+static void how_long_a_key_waited_counts_from_the_time_at_which_it_was_due(void **state)
+{
+	(void)state;
+	struct workqueue *queue = new_queue();
+	add(queue, "a", WORKQUEUE_LOW, 1000);
+	add(queue, "a", WORKQUEUE_LOW, 2000);
+	struct view key = take(queue, 4000);
+	assert_true(workqueue_counters(queue).waited.sum >= 3);
+	assert_true(workqueue_counters(queue).waited.sum <= 3);
+	/* Also while it is worked on, as client-go counts it. */
+	add(queue, "a", WORKQUEUE_LOW, 5000);
+	add(queue, "a", WORKQUEUE_LOW, 5500);
+	workqueue_done(queue, key, 6000);
+	key = take(queue, 6000);
+	assert_true(workqueue_counters(queue).waited.sum >= 4);
+	assert_true(workqueue_counters(queue).waited.sum <= 4);
+	assert_int_equal(workqueue_counters(queue).adds, 2);
+	workqueue_done(queue, key, 6000);
+	workqueue_free(queue);
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(what_is_ready_or_worked_on_is_told_apart_from_what_waits),
+	cmocka_unit_test(how_long_a_key_waited_counts_from_the_time_at_which_it_was_due),
 	cmocka_unit_test(a_key_added_a_thousand_times_is_worked_on_once),
 	cmocka_unit_test(a_key_added_while_it_is_worked_on_runs_once_more_afterwards),
 	cmocka_unit_test(higher_priority_comes_first_and_equals_in_the_order_they_came),

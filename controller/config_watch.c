@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A reflector cannot be stopped from within a callback of another, and the policies arrive in such. So
+ * the look at what they name is taken from a timer.
+ *
+ * What is known of a ConfigMap comes from two sides: what was last told of it, and whether more would be
+ * told. It counts as last told while both are well.
+ */
+
+#include "controller/config_watch.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "schema/config_map_doc.h"
+#include "schema/mig_config_doc.h"
+#include "schema/plugin_config_doc.h"
+
+#define RETRY_MS 1000u
+#define POLL_MS 200u /* a refusal of the first list is told by nobody */
+
+struct follow {
+	struct config_watch *watch;
+	enum intent_config config;
+	char namespace[LIMIT_TEXT_LABEL + 1];
+	char name[LIMIT_TEXT_NAME + 1];
+	char selector[LIMIT_TEXT_NAME + 16];
+	struct resource resource;
+	struct reflector *reflector; /* NULL: nothing is followed */
+	struct loop_timer *timer;    /* when it is waited for no longer */
+	bool is_known;               /* something was told: */
+	bool is_there;               /* it exists, */
+	bool is_refused;             /* and could not be read, */
+	enum intent_config_why why;  /* for that reason */
+	bool is_listed;              /* it was in the list under way */
+	bool is_given_up, is_followed;
+};
+
+struct config_watch {
+	struct loop *loop;
+	struct apiclient *client;
+	struct inventory *inventory;
+	struct reflector_config config;
+	struct loop_timer *timer; /* for the next look, */
+	struct loop_timer *poll;  /* and for asking until it is settled */
+	void (*told)(void *owner); /* or NULL */
+	void *owner;
+	struct reflector_counters ended; /* of reflectors that are no more */
+	struct follow follows[INTENT_N_CONFIGS];
+};
+
+static void tell(const struct config_watch *watch)
+{
+	if (watch->told)
+		watch->told(watch->owner);
+}
+
+/* What is known */
+
+/* What cannot be followed says so for longer than what cannot be decoded. */
+static enum intent_config_why why_unreadable(const struct follow *follow)
+{
+	if (follow->reflector && reflector_is_denied(follow->reflector))
+		return INTENT_CONFIG_NO_RIGHT;
+	if (follow->is_given_up)
+		return INTENT_CONFIG_NO_ANSWER;
+	return follow->is_refused ? follow->why : INTENT_CONFIG_NOT_YET;
+}
+
+static void tell_state(struct follow *follow)
+{
+	struct inventory *inventory = follow->watch->inventory;
+
+	if (!follow->is_known || follow->is_given_up || follow->is_refused)
+		inventory_config_unreadable(inventory, follow->config, why_unreadable(follow));
+	else
+		inventory_set_config_state(inventory, follow->config,
+					   follow->is_there ? INTENT_CONFIG_THERE
+							    : INTENT_CONFIG_MISSING);
+	tell(follow->watch);
+}
+
+static int put_plugin(struct follow *follow, const struct config_map *map, struct arena *arena,
+		      struct error *err)
+{
+	struct plugin_configs configs = {.namespace = map->namespace, .name = map->name};
+	struct plugin_config *items =
+		arena_alloc(arena, map->entries.count, sizeof(struct plugin_config));
+	uint32_t n = 0;
+
+	if (!items)
+		return error_no_memory(err);
+	for (uint32_t i = 0; i < map->entries.count; i++) {
+		const struct config_map_entry *entry =
+			ARRAY_AT(map->entries, struct config_map_entry, i);
+
+		/* A pod does not see what begins so as a file of the ConfigMap. */
+		if (view_starts_with(entry->key, VIEW("..")))
+			continue;
+		if (plugin_config_doc_decode(entry->key, entry->text, arena, &items[n++], err) < 0)
+			return -1;
+	}
+	configs.configs = array_of(items, n);
+	return inventory_put_plugin_configs(follow->watch->inventory, &configs, err);
+}
+
+static int put_mig(struct follow *follow, const struct config_map *map, struct arena *arena,
+		   struct error *err)
+{
+	struct mig_configs configs = {.namespace = map->namespace, .name = map->name};
+	struct view text;
+
+	if (!config_map_doc_text(map, MIG_CONFIG_DOC_KEY, &text))
+		configs.error = VIEW("there is no key config.yaml");
+	else if (mig_config_doc_decode(text, arena, &configs, err) < 0)
+		return -1;
+	return inventory_put_mig_configs(follow->watch->inventory, &configs, err);
+}
+
+static int put(struct follow *follow, struct view document, struct error *err)
+{
+	CLEANUP(arena_deinit) struct arena arena = {0};
+	struct config_map map;
+
+	arena_init(&arena, LIMIT_CONFIG_ARENA);
+	if (config_map_doc_decode(document, &arena, &map, err) < 0)
+		return -1;
+	return follow->config == INTENT_PLUGIN_CONFIG ? put_plugin(follow, &map, &arena, err)
+						      : put_mig(follow, &map, &arena, err);
+}
+
+static int take(struct follow *follow, struct view document, struct error *err)
+{
+	int failed = put(follow, document, err);
+
+	if (failed && err->kind != ERROR_REJECTED && err->kind != ERROR_LIMIT)
+		return -1;
+	follow->is_listed = true;
+	follow->is_there = true;
+	follow->is_refused = failed != 0;
+	follow->why = failed && err->kind == ERROR_LIMIT ? INTENT_CONFIG_TOO_LARGE
+							 : INTENT_CONFIG_MALFORMED;
+	if (failed)
+		LOG_WARN("ConfigMap not read", LOG_TEXT("name", view_from(follow->name)),
+			 LOG_TEXT("namespace", view_from(follow->namespace)), LOG_ERROR_FIELD(err));
+	return failed;
+}
+
+static void lose(struct follow *follow)
+{
+	follow->is_there = false;
+	follow->is_refused = false;
+}
+
+/* The sink of its reflector */
+
+static bool is_meant(const struct follow *follow, const struct object_meta *meta)
+{
+	return view_equal(meta->name, view_from(follow->name)) &&
+	       view_equal(meta->namespace, view_from(follow->namespace));
+}
+
+static int take_object(void *owner, enum reflector_change change, const struct object_meta *meta,
+		       struct view document, struct error *err)
+{
+	struct follow *follow = owner;
+	int failed = 0;
+
+	if (!is_meant(follow, meta))
+		return 0;
+	if (change == REFLECTOR_DELETE)
+		lose(follow);
+	else
+		failed = take(follow, document, err);
+	if (failed && err->kind != ERROR_REJECTED && err->kind != ERROR_LIMIT)
+		return -1;
+	follow->is_known = true;
+	tell_state(follow);
+	return failed;
+}
+
+static void begin_replace(void *owner)
+{
+	((struct follow *)owner)->is_listed = false;
+}
+
+static void end_replace(void *owner)
+{
+	struct follow *follow = owner;
+
+	if (!follow->is_listed)
+		lose(follow);
+	follow->is_known = true;
+	tell_state(follow);
+}
+
+static void set_absent(void *owner)
+{
+	begin_replace(owner);
+	end_replace(owner);
+}
+
+/* What is refused is not followed either. */
+static void set_followed(void *owner, bool is_followed)
+{
+	struct follow *follow = owner;
+
+	follow->is_followed = is_followed;
+	if (!is_followed) {
+		loop_timer_set(follow->timer, CONFIG_WATCH_WAIT_MS);
+		return;
+	}
+	loop_timer_clear(follow->timer);
+	follow->is_given_up = false;
+	tell_state(follow);
+}
+
+static void on_waited(void *owner)
+{
+	struct follow *follow = owner;
+
+	if (apiclient_is_away(follow->watch->client)) {
+		loop_timer_set(follow->timer, CONFIG_WATCH_WAIT_MS);
+		return;
+	}
+	follow->is_given_up = true;
+	tell_state(follow);
+}
+
+/* Begin and end */
+
+static void add_counters(struct reflector_counters *sum, const struct reflector *reflector)
+{
+	struct reflector_counters counters = reflector_counters(reflector);
+
+	sum->lists += counters.lists;
+	sum->watches += counters.watches;
+	sum->relists_expired += counters.relists_expired;
+	sum->events += counters.events;
+	sum->bookmarks += counters.bookmarks;
+	sum->objects_refused += counters.objects_refused;
+	sum->failures += counters.failures;
+	sum->stale_rewinds += counters.stale_rewinds;
+}
+
+/* Nothing is known of it any more. */
+static void stop(struct follow *follow)
+{
+	if (follow->reflector) {
+		apiclient_stop(follow->watch->client, follow->reflector);
+		add_counters(&follow->watch->ended, follow->reflector);
+		reflector_free(follow->reflector);
+		follow->reflector = NULL;
+	}
+	loop_timer_clear(follow->timer);
+	follow->is_known = follow->is_there = follow->is_refused = false;
+	follow->is_given_up = follow->is_followed = false;
+	follow->namespace[0] = '\0';
+	follow->name[0] = '\0';
+}
+
+static void set_denied(void *owner, bool is_denied)
+{
+	(void)is_denied;
+	tell_state(owner);
+}
+
+static int start_reflector(struct follow *follow, struct error *err)
+{
+	const struct reflector_sink sink = {
+		.owner = follow,
+		.replace_begin = begin_replace,
+		.replace_end = end_replace,
+		.object = take_object,
+		.absent = set_absent,
+		.denied = set_denied,
+		.followed = set_followed,
+	};
+	struct reflector_config config = follow->watch->config;
+
+	config.resource = &follow->resource;
+	config.seed += (uint64_t)follow->config;
+	if (reflector_new(&config, &sink, &follow->reflector, err) < 0)
+		return -1;
+	return apiclient_run(follow->watch->client, follow->reflector, err);
+}
+
+static void start(struct follow *follow, struct view namespace, struct view name)
+{
+	struct error error = {0};
+
+	stop(follow);
+	snprintf(follow->namespace, sizeof(follow->namespace), "%.*s", VIEW_ARG(namespace));
+	snprintf(follow->name, sizeof(follow->name), "%.*s", VIEW_ARG(name));
+	snprintf(follow->selector, sizeof(follow->selector), "metadata.name=%s", follow->name);
+	follow->resource = (struct resource){
+		.group = "",
+		.version = "v1",
+		.plural = "configmaps",
+		.kind = "ConfigMap",
+		.encoding = RESOURCE_PROTOBUF,
+		.field_selector = follow->selector,
+		.namespace = follow->namespace,
+	};
+	if (start_reflector(follow, &error) < 0) {
+		LOG_WARN("ConfigMap not followed", LOG_TEXT("name", name), LOG_ERROR_FIELD(&error));
+		stop(follow);
+		loop_timer_set(follow->watch->timer, RETRY_MS);
+	} else {
+		LOG_INFO("Following a ConfigMap", LOG_TEXT("name", name),
+			 LOG_TEXT("namespace", namespace));
+		loop_timer_set(follow->timer, CONFIG_WATCH_WAIT_MS);
+	}
+}
+
+/* What the policy names */
+
+/* Of a name that may be an object's, which is also none that a field selector reads otherwise. */
+static bool is_name(struct view text, size_t limit, bool has_dots)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		char c = text.ptr[i];
+
+		if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' ||
+		      (has_dots && c == '.')))
+			return false;
+	}
+	return text.len > 0 && text.len <= limit;
+}
+
+static void follow_nothing(struct follow *follow, enum intent_config_state state)
+{
+	stop(follow);
+	inventory_set_config_state(follow->watch->inventory, follow->config, state);
+}
+
+static void follow_nowhere(struct follow *follow)
+{
+	stop(follow);
+	inventory_config_unreadable(follow->watch->inventory, follow->config,
+				    INTENT_CONFIG_NO_PLACE);
+}
+
+static void look_at(struct follow *follow, struct view namespace, struct view name)
+{
+	if (name.len == 0)
+		follow_nothing(follow, INTENT_CONFIG_NONE);
+	else if (!is_name(namespace, LIMIT_TEXT_LABEL, false))
+		follow_nowhere(follow);
+	else if (!is_name(name, LIMIT_TEXT_NAME, true))
+		follow_nothing(follow, INTENT_CONFIG_MISSING);
+	else if (!view_equal(name, view_from(follow->name)) ||
+		 !view_equal(namespace, view_from(follow->namespace)))
+		start(follow, namespace, name);
+	if (follow->name[0])
+		tell_state(follow);
+}
+
+static void on_poll(void *owner)
+{
+	struct config_watch *watch = owner;
+
+	for (unsigned i = 0; i < INTENT_N_CONFIGS; i++)
+		if (watch->follows[i].reflector)
+			tell_state(&watch->follows[i]);
+	if (!config_watch_is_settled(watch))
+		loop_timer_set(watch->poll, POLL_MS);
+	tell(watch);
+}
+
+static void on_look(void *owner)
+{
+	struct config_watch *watch = owner;
+	const struct policy none = {0}, *policy = inventory_parts(watch->inventory).intent->policy;
+
+	if (!policy)
+		policy = &none;
+	look_at(&watch->follows[INTENT_PLUGIN_CONFIG], policy->namespace, policy->plugin_config);
+	look_at(&watch->follows[INTENT_MIG_CONFIG], policy->namespace, policy->mig_config);
+	on_poll(watch);
+}
+
+void config_watch_on_told(struct config_watch *watch, void (*told)(void *owner), void *owner)
+{
+	watch->told = told;
+	watch->owner = owner;
+}
+
+void config_watch_look(struct config_watch *watch)
+{
+	loop_timer_set(watch->timer, 0);
+}
+
+bool config_watch_is_settled(const struct config_watch *watch)
+{
+	if (loop_timer_is_set(watch->timer))
+		return false;
+	for (unsigned i = 0; i < INTENT_N_CONFIGS; i++) {
+		const struct follow *follow = &watch->follows[i];
+
+		if (follow->reflector && !follow->is_known && !follow->is_given_up &&
+		    !reflector_is_denied(follow->reflector))
+			return false;
+	}
+	return true;
+}
+
+struct config_watch_state config_watch_state(const struct config_watch *watch)
+{
+	struct config_watch_state state = {.trouble = "", .counters = watch->ended};
+
+	for (unsigned i = 0; i < INTENT_N_CONFIGS; i++) {
+		const struct follow *follow = &watch->follows[i];
+
+		if (!follow->reflector)
+			continue;
+		state.n_named++;
+		state.n_followed += follow->is_followed;
+		add_counters(&state.counters, follow->reflector);
+		if (reflector_trouble(follow->reflector)[0])
+			state.trouble = reflector_trouble(follow->reflector);
+	}
+	return state;
+}
+
+static void config_watch_freep(struct config_watch **watch)
+{
+	config_watch_free(*watch);
+}
+
+int config_watch_new(struct loop *loop, struct apiclient *client, struct inventory *inventory,
+		     const struct reflector_config *config, struct config_watch **ret_watch,
+		     struct error *err)
+{
+	CLEANUP(config_watch_freep) struct config_watch *watch = calloc(1, sizeof(*watch));
+
+	if (!watch)
+		return error_no_memory(err);
+	watch->loop = loop;
+	watch->client = client;
+	watch->inventory = inventory;
+	watch->config = *config;
+	if (loop_timer_new(loop, on_look, watch, &watch->timer, err) < 0 ||
+	    loop_timer_new(loop, on_poll, watch, &watch->poll, err) < 0)
+		return -1;
+	for (unsigned i = 0; i < INTENT_N_CONFIGS; i++) {
+		watch->follows[i].watch = watch;
+		watch->follows[i].config = (enum intent_config)i;
+		if (loop_timer_new(loop, on_waited, &watch->follows[i], &watch->follows[i].timer,
+				   err) < 0)
+			return -1;
+	}
+	*ret_watch = TAKE(watch);
+	return 0;
+}
+
+void config_watch_free(struct config_watch *watch)
+{
+	if (!watch)
+		return;
+	for (unsigned i = 0; i < INTENT_N_CONFIGS; i++) {
+		reflector_free(watch->follows[i].reflector);
+		loop_timer_free(watch->follows[i].timer);
+	}
+	loop_timer_free(watch->timer);
+	loop_timer_free(watch->poll);
+	free(watch);
+}

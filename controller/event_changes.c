@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Each part of the status has a function here that compares it. What several devices of a node tell
+ * alike is told by each of them that a plan changes, with the same id, as any of their writes may fail.
+ */
+
+#include "controller/event_changes.h"
+
+#include "controller/event_drifts.h"
+#include "controller/event_errors.h"
+#include "controller/event_finder.h"
+
+static const struct {
+	struct view reason;
+	struct view action;
+} types[] = {
+#define TYPE(name, reason, type, action, ...) {VIEW_INIT(reason), VIEW_INIT(action)},
+	EVENT_TABLE(TYPE)
+};
+
+struct view event_changes_reason(enum event_type type)
+{
+	return types[type].reason;
+}
+
+struct view event_changes_action(enum event_type type)
+{
+	return types[type].action;
+}
+
+/* Health */
+
+static struct view worst_reason(const struct attribution_status *status)
+{
+	return status->health.reasons.count > 0 ? *ARRAY_AT(status->health.reasons, struct view, 0)
+						: (struct view){0};
+}
+
+static bool is_ill(const struct attribution_status *status)
+{
+	return status->health.state == ATTRIBUTION_HEALTH_DEGRADED ||
+	       status->health.state == ATTRIBUTION_HEALTH_UNHEALTHY;
+}
+
+static void tell_illness(struct event_finder *finder)
+{
+	const struct condition *healthy = attribution_find_condition(finder->after,
+								     VIEW("Healthy"));
+	const struct kube_event_object object = event_finder_object(finder);
+	const struct view reason = worst_reason(finder->after);
+	const bool is_unhealthy = finder->after->health.state == ATTRIBUTION_HEALTH_UNHEALTHY;
+
+	if (healthy && healthy->message.len > 0) {
+		event_note_add(&finder->note, healthy->message);
+		event_note_add(&finder->note, VIEW(" "));
+	}
+	event_note_add(&finder->note, VIEW("("));
+	event_note_add(&finder->note, reason);
+	event_note_add(&finder->note, VIEW(")"));
+	event_finder_add(finder, event_finder_make(is_unhealthy ? EVENT_GPU_UNHEALTHY : EVENT_GPU_DEGRADED, &object,
+				event_note_hash_text(EVENT_NOTE_BASIS, reason),
+				healthy ? healthy->last_transition_time : 0));
+}
+
+static void tell_recovery(struct event_finder *finder)
+{
+	const struct condition *healthy = attribution_find_condition(finder->after,
+								     VIEW("Healthy"));
+	const struct array reasons = finder->before->health.reasons;
+	const struct kube_event_object object = event_finder_object(finder);
+
+	event_note_add(&finder->note, VIEW("it is healthy again; before there was "));
+	for (uint32_t i = 0; i < reasons.count; i++) {
+		event_note_add(&finder->note, i > 0 ? VIEW(", ") : VIEW(""));
+		event_note_add(&finder->note, *ARRAY_AT(reasons, struct view, i));
+	}
+	event_finder_add(finder, event_finder_make(EVENT_GPU_RECOVERED, &object, 0,
+				healthy ? healthy->last_transition_time : 0));
+}
+
+static void compare_health(struct event_finder *finder)
+{
+	const bool is_same = finder->before->health.state == finder->after->health.state &&
+			     view_equal(worst_reason(finder->before), worst_reason(finder->after));
+
+	if (is_ill(finder->after) && !is_same)
+		tell_illness(finder);
+	else if (finder->after->health.state == ATTRIBUTION_HEALTH_HEALTHY &&
+		 is_ill(finder->before))
+		tell_recovery(finder);
+}
+
+/* Slots */
+
+static bool is_held_twice(const struct condition *attributed)
+{
+	return attributed && view_equal(attributed->reason, VIEW("SlotHeldTwice"));
+}
+
+static void compare_slots(struct event_finder *finder)
+{
+	const struct view type = VIEW("Attributed");
+	const struct condition *attributed = attribution_find_condition(finder->after, type);
+	const struct kube_event_object object = event_finder_object(finder);
+
+	if (!is_held_twice(attributed) ||
+	    is_held_twice(attribution_find_condition(finder->before, type)))
+		return;
+	event_note_add(&finder->note, attributed->message);
+	event_finder_add(finder, event_finder_make(EVENT_SLOT_HELD_TWICE, &object, 0,
+				attributed->last_transition_time));
+}
+
+struct event_changes_node event_changes_of_node(const struct join_device *devices, size_t n)
+{
+	return event_drifts_of_node(devices, n);
+}
+
+int event_changes_of_device(const struct join_device *device,
+			    const struct event_changes_node *node, struct arena *arena,
+			    struct event_change **ret_changes, size_t *ret_n, struct error *err)
+{
+	struct event_finder finder = {.device = device, .node = node, .arena = arena};
+
+	*ret_changes = NULL;
+	*ret_n = 0;
+	if (device->action != JOIN_WRITE || !device->previous)
+		return 0;
+	finder.before = &device->previous->status;
+	finder.after = &device->status;
+	event_note_init(&finder.note);
+	compare_health(&finder);
+	event_errors_compare(&finder);
+	event_drifts_compare(&finder);
+	compare_slots(&finder);
+	event_note_deinit(&finder.note);
+	if (finder.err.kind != ERROR_NONE) {
+		*err = finder.err;
+		return -1;
+	}
+	*ret_changes = finder.changes;
+	*ret_n = finder.n;
+	return 0;
+}
+
+/* Idleness */
+
+int event_changes_of_idleness(const struct attribution *object,
+			      const struct attribution_tenant *const *tenants, size_t n,
+			      struct arena *arena, struct event_change *ret_change,
+			      struct error *err)
+{
+	CLEANUP(event_note_deinit) struct event_note note = {0};
+	const struct kube_event_object regarding = event_finder_object_of(object->name, object->uid);
+	uint64_t held = EVENT_NOTE_BASIS;
+
+	event_note_init(&note);
+	event_note_add(&note, VIEW("idle since "));
+	event_note_add_time(&note, object->status.activity.idle_since);
+	for (size_t i = 0; i < n; i++) {
+		event_note_add(&note, i > 0 ? VIEW(", ") : VIEW("; held by "));
+		event_note_add(&note, tenants[i]->pod_namespace);
+		event_note_add(&note, VIEW("/"));
+		event_note_add(&note, tenants[i]->pod_name);
+		held = event_note_hash_text(held, tenants[i]->pod_uid);
+		held = event_note_hash_text(held, tenants[i]->container);
+		held = event_note_hash_number(held, tenants[i]->start_time);
+	}
+	*ret_change = event_finder_make(EVENT_GPU_IDLE, &regarding, held, 0);
+	return event_note_take(&note, arena, &ret_change->note, err);
+}

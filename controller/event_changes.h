@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * event_changes - what Kubernetes Events tell: what is new in the status that a plan writes, compared
+ * with the status that it replaces. So a restart of the controller, which writes nothing, tells
+ * nothing.
+ *
+ * Several drifts, or several errors, that come with one status are one Event. A drift of the node is
+ * told on the Node, once for all of its devices. Whoever held the device at the time of an error is
+ * told that it was on it, and never that it caused it.
+ *
+ * Threads: any; pure.
+ * Limits:  LIMIT_EVENT_PODS, LIMIT_EVENT_NOTE.
+ */
+
+#include "base/arena.h"
+#include "controller/event_types.def"
+#include "join/join.h"
+#include "schema/kube_event_doc.h"
+
+#define EVENT_NAME(name, ...) EVENT_##name,
+enum event_type { EVENT_TABLE(EVENT_NAME) N_EVENT_TYPES };
+
+struct event_change {
+	enum event_type type;
+	bool is_warning;
+	struct kube_event_object regarding;
+	struct kube_event_object related;
+	struct view note;
+	uint64_t id;    /* of this very occurrence: the same after a restart, and from any device */
+	uint64_t topic; /* repeats have the same */
+	uint32_t count; /* of what happened, at least 1 */
+};
+
+/* In a plan: the drifts of the node that come with it, and those that go, as bits (DRIFT_BIT). */
+struct event_changes_node {
+	unsigned found;
+	unsigned resolved;
+};
+
+/* What changes for the node when all of a plan is written; devices: all that the join gave. */
+struct event_changes_node event_changes_of_node(const struct join_device *devices, size_t n);
+/*
+ * What is told when the device's status is written, in *ret_changes; all of it lies in the arena.
+ * Nothing for an object that is to be created or deleted. Fails with ERROR_NO_MEMORY, or ERROR_LIMIT
+ * when the arena is full.
+ */
+MUST_USE int event_changes_of_device(const struct join_device *device,
+				     const struct event_changes_node *node, struct arena *arena,
+				     struct event_change **ret_changes, size_t *ret_n,
+				     struct error *err);
+/*
+ * The object has been idle, and held by these tenancies, for long. The note lies in the arena, all else
+ * is borrowed. Fails as event_changes_of_device().
+ */
+MUST_USE int event_changes_of_idleness(const struct attribution *object,
+				       const struct attribution_tenant *const *tenants, size_t n,
+				       struct arena *arena, struct event_change *ret_change,
+				       struct error *err);
+/* The reason of an Event, and its action; static. */
+struct view event_changes_reason(enum event_type type);
+/* The action; static. */
+struct view event_changes_action(enum event_type type);

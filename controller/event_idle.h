@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * event_idle - notices when a workload has held an idle GPU for long: once for each tenancy. Time
+ * alone makes that so, so no status tells it.
+ *
+ * Each look tells of what became so since the last one. The first look begins at the start. So a
+ * restart of the controller tells nothing twice, and what becomes so while no controller runs is not
+ * told.
+ *
+ * Threads: owner.
+ * Limits:  LIMIT_EVENT_TENANCIES of whom it is remembered that they were told. Beyond, some are
+ *          forgotten, the oldest first, and may be told again.
+ */
+
+#include "controller/event_changes.h"
+#include "model/inventory.h"
+
+struct event_idle {
+	int64_t after_ms;  /* how long it is idle and held */
+	int64_t looked_at; /* ms since 1970 */
+	uint64_t *told;    /* LIMIT_EVENT_TENANCIES of them, in groups; 0: none */
+	size_t n_told;     /* objects, in this look */
+	uint64_t n_left_out; /* objects that were not told, as one look had too many; rises only */
+};
+
+/* wall_ms: ms since 1970, here and below. Fails with ERROR_NO_MEMORY. */
+MUST_USE int event_idle_init(struct event_idle *idle, int64_t after_ms, int64_t wall_ms,
+			     struct error *err);
+/* Accepts a zeroed object. */
+void event_idle_deinit(struct event_idle *idle);
+
+/* One change of an object; borrowed. */
+typedef void (*event_idle_fn)(void *owner, struct view node_name,
+			      const struct event_change *change);
+/*
+ * Tells of all objects that became so since the last look, or of LIMIT_EVENT_QUEUE of them. If the
+ * clock was set back it waits until it is where it was.
+ */
+void event_idle_look(struct event_idle *idle, const struct inventory *inventory, int64_t wall_ms,
+		     event_idle_fn tell, void *owner);

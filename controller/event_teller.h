@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * event_teller - makes Kubernetes Events of what changes: of statuses that were written
+ * (controller/event_changes.h), and of GPUs that stay idle (controller/event_idle.h).
+ *
+ * Threads: the loop's.
+ */
+
+#include "controller/event_sender.h"
+#include "model/inventory.h"
+
+struct event_teller;
+
+struct event_teller_config {
+	struct loop *loop;
+	struct apiclient *client;
+	const struct inventory *inventory;
+	struct event_budget_limits limits;
+	int64_t idle_ms;               /* how long a GPU is idle and held until that is told */
+	bool (*is_ready)(void *owner); /* what the inventory knows is complete and current */
+	void *owner;
+	uint64_t seed;                 /* for jitter */
+};
+
+/* What the config points to must outlive the teller. Fails with ERROR_NO_MEMORY. */
+MUST_USE int event_teller_new(const struct event_teller_config *config,
+			      struct event_teller **ret_teller, struct error *err);
+/* Accepts NULL. */
+void event_teller_free(struct event_teller *teller);
+/* Tells of what is new in a status that the API server has taken; copied. */
+void event_teller_tell(struct event_teller *teller, struct view node_name,
+		       const struct event_change *changes, size_t n);
+/* What the sender and event_idle_look() count; of nothing for NULL. */
+struct event_counters event_teller_counters(const struct event_teller *teller);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * exposition - what /metrics says of devices, tenants, nodes and namespaces. The loop's thread writes
+ * it, since it alone knows the inventory. It does so when somebody asks, and in slices between which
+ * all else has its turn. What happens between two slices shows in one device and not in another.
+ *
+ * GPU time and XID errors are counted here as statuses are published, whether anybody asks or not.
+ *
+ * Threads: the loop's.
+ * Limits:  max_series samples: tenants beyond are left out. LIMIT_EXPOSITION_BYTES.
+ */
+
+#include "base/error.h"
+#include "controller/exposition_text.h"
+#include "io/loop.h"
+#include "model/inventory.h"
+
+struct exposition;
+
+struct exposition_config {
+	struct loop *loop;
+	struct inventory *inventory;
+	bool with_devices; /* false: of nodes and namespaces only */
+	size_t max_series;
+	uint64_t stale_ms; /* live figures of older reports are left out */
+	/* A text that was asked for, with one reference; NULL: it could not be made. */
+	void (*done)(void *owner, struct exposition_text *take_text);
+	void *owner;
+};
+
+/*
+ * Counts from now on: registers for the inventory's attributions. What the config points to must
+ * outlive it. Fails with ERROR_NO_MEMORY.
+ */
+MUST_USE int exposition_new(const struct exposition_config *config,
+			    struct exposition **ret_exposition, struct error *err);
+/* Accepts NULL. */
+void exposition_free(struct exposition *exposition);
+/* Writes a text; done() is called later. Nothing to do while one is being written. */
+void exposition_write(struct exposition *exposition);

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/nvml_events.h"
+
+#include <string.h>
+
+static const struct nvml_known_device *find_known(const struct nvml_events *events,
+						  const struct nvml_abi_device *handle)
+{
+	for (size_t i = 0; i < LIMIT_REPORT_DEVICES; i++)
+		if (events->known[i].handle == handle)
+			return &events->known[i];
+	return NULL;
+}
+
+static int64_t instance_id(uint32_t id)
+{
+	return id == NVML_ABI_NO_INSTANCE ? -1 : (int64_t)id;
+}
+
+static int next_raw(struct nvml_events *events, struct nvml_abi_event *ret_raw)
+{
+	*ret_raw = (struct nvml_abi_event){.gpu_instance = NVML_ABI_NO_INSTANCE,
+					   .compute_instance = NVML_ABI_NO_INSTANCE};
+	return events->waiter ? nvml_waiter_next(events->waiter, ret_raw)
+			      : events->library->event_wait(events->set, ret_raw, 0);
+}
+
+/* False, with the code that says why, when there is no XID error. */
+static bool take_event(struct nvml_events *events, struct nvml_event *ret_event, int *ret_code)
+{
+	struct nvml_abi_event raw;
+	while ((*ret_code = next_raw(events, &raw)) == NVML_ABI_SUCCESS) {
+		const struct nvml_known_device *known = find_known(events, raw.device);
+		if (raw.type != NVML_ABI_EVENT_XID || !known)
+			continue;
+		ret_event->xid = raw.data;
+		ret_event->gpu_instance_id = instance_id(raw.gpu_instance);
+		ret_event->compute_instance_id = instance_id(raw.compute_instance);
+		memcpy(ret_event->uuid, known->uuid, sizeof(ret_event->uuid));
+		return true;
+	}
+	return false;
+}
+
+/* Nobody is in the driver any more, or this does not return. */
+static void leave_events(struct nvml_events *events)
+{
+	int code;
+	if (!events->is_waited_for)
+		return;
+	events->is_waited_for = false;
+	nvml_waiter_leave(events->waiter);
+	while (events->n_kept < LIMIT_NVML_EVENTS &&
+	       take_event(events, &events->kept[events->n_kept], &code))
+		events->n_kept++;
+}
+
+void nvml_events_open(struct nvml_events *events, struct device_reader *reader)
+{
+	events->n_unwatched = 0;
+	if (events->failure)
+		device_reader_note(reader, "XID errors may be missing: %s",
+				   nvml_library_meaning(events->library, events->failure));
+	events->has_missed = events->failure != NVML_ABI_SUCCESS;
+	events->failure = NVML_ABI_SUCCESS;
+	if (events->set)
+		return;
+	int code = NVML_ABI_FUNCTION_NOT_FOUND;
+	if (events->library->event_wait)
+		code = NVML_LIBRARY_CALL(events->library, event_set_create, &events->set);
+	events->watch++;
+	if (code != NVML_ABI_SUCCESS)
+		device_reader_note(reader, "XID errors are not watched: %s",
+				   nvml_library_meaning(events->library, code));
+}
+
+void nvml_events_await(struct nvml_events *events)
+{
+	if (!events->waiter || !events->set || events->is_waited_for)
+		return;
+	nvml_waiter_watch(events->waiter, events->library->event_wait, events->set);
+	events->is_waited_for = true;
+}
+
+static void watch_device(struct nvml_events *events, struct device_reader *reader,
+			 struct nvml_known_device *known)
+{
+	if (!events->set || known->has_events)
+		return;
+	int code = NVML_LIBRARY_CALL(events->library, register_events, known->handle,
+				     NVML_ABI_EVENT_XID, events->set);
+	known->has_events = code == NVML_ABI_SUCCESS;
+	events->watch++;
+	if (!known->has_events)
+		device_reader_note(reader, "%s: XID errors are not watched: %s", known->uuid,
+				   nvml_library_meaning(events->library, code));
+}
+
+void nvml_events_watch(struct nvml_events *events, struct device_reader *reader,
+		       struct nvml_known_device *known)
+{
+	watch_device(events, reader, known);
+	events->n_unwatched += !known->has_events;
+}
+
+/* The set is of no use any more; the next reading says so and makes a new one. */
+static void drop_events(struct nvml_events *events, int code)
+{
+	(void)NVML_LIBRARY_CALL(events->library, event_set_free, events->set);
+	events->set = NULL;
+	events->is_waited_for = false;
+	events->failure = code;
+	for (size_t i = 0; i < LIMIT_REPORT_DEVICES; i++)
+		events->known[i].has_events = false;
+}
+
+static void take_kept(struct nvml_events *events, struct nvml_event *ret_event)
+{
+	*ret_event = events->kept[0];
+	events->n_kept--;
+	memmove(events->kept, events->kept + 1, events->n_kept * sizeof(events->kept[0]));
+}
+
+bool nvml_events_next(struct nvml_events *events, struct nvml_event *ret_event)
+{
+	int code;
+	if (events->n_kept > 0) {
+		take_kept(events, ret_event);
+		return true;
+	}
+	if (!events->set)
+		return false;
+	if (take_event(events, ret_event, &code))
+		return true;
+	if (code != NVML_ABI_TIMEOUT)
+		drop_events(events, code);
+	return false;
+}
+
+void nvml_events_close(struct nvml_events *events)
+{
+	leave_events(events);
+	if (events->set)
+		(void)NVML_LIBRARY_CALL(events->library, event_set_free, events->set);
+	events->set = NULL;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * nvml_events - the event set of a session of agent/nvml.h: on which devices XID errors are watched, and
+ * which of them came
+ *
+ * With a waiter (agent/nvml_waiter.h) somebody waits for events in the driver at any time but while a
+ * session ends. What it got by then is kept, for only the session knows whose handle that was.
+ *
+ * Threads: owner.
+ * Limits:  LIMIT_NVML_EVENTS events of a session that has ended.
+ */
+
+#include "agent/device_reader.h"
+#include "agent/nvml.h"
+
+/* What a session remembers of the device at an index. */
+struct nvml_known_device {
+	struct nvml_abi_device *handle; /* NULL: never seen in this session */
+	char uuid[NVML_ABI_UUID_SIZE];
+	bool has_events; /* registered on the event set */
+	int64_t reset_time; /* as in struct report_condition: NVML gave out another handle then */
+	uint32_t peak;   /* percent: its highest utilisation since the last reading */
+};
+
+/* Zeroed but for the pointers, which are borrowed: nothing is watched. */
+struct nvml_events {
+	const struct nvml_library *library;
+	struct nvml_known_device *known; /* LIMIT_REPORT_DEVICES */
+	struct nvml_waiter *waiter;      /* NULL: events are asked for */
+	struct nvml_abi_event_set *set;
+	bool is_waited_for; /* by the waiter, unless its wait has failed */
+	struct nvml_event kept[LIMIT_NVML_EVENTS];
+	uint32_t n_kept;
+	int failure;          /* code of the wait that failed, or 0; told by the next reading */
+	bool has_missed;      /* the last reading told that */
+	uint64_t watch;       /* rises whenever something begins to be watched */
+	unsigned n_unwatched; /* devices, at the last reading */
+};
+
+/* Makes the set if there is none; notes when XID errors are or were not watched. Begins a reading. */
+void nvml_events_open(struct nvml_events *events, struct device_reader *reader);
+/* Has a device that answers watched, or notes that it is not. */
+void nvml_events_watch(struct nvml_events *events, struct device_reader *reader,
+		       struct nvml_known_device *known);
+/* Has the waiter wait, if there is one. Ends a reading. */
+void nvml_events_await(struct nvml_events *events);
+/* The next XID error. False: there is none. */
+bool nvml_events_next(struct nvml_events *events, struct nvml_event *ret_event);
+/* Ends the session's watch. Waits until nobody is in the driver any more, so maybe for ever. */
+void nvml_events_close(struct nvml_events *events);

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Each type is asked in the order of the table. Since a type hides later ones only, one pass decides.
+ * What is found is listed in the same order; the condition tells the worst of it.
+ */
+
+#include "assess/drift.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "assess/drift_allocatable.h"
+#include "assess/drift_config.h"
+#include "assess/drift_device.h"
+#include "assess/drift_labels.h"
+#include "assess/drift_mig.h"
+#include "assess/drift_mps.h"
+#include "assess/drift_operand.h"
+#include "assess/drift_settling.h"
+#include "assess/drift_sharing.h"
+#include "assess/drift_text.h"
+#include "base/again.h"
+#include "base/limits.h"
+#include "base/sbuf.h"
+
+/* What a type is about, as bits. */
+enum about {
+	DEVICE = 0,
+	NODE = 1 << 0,
+	ANYWAY = 1 << 1, /* it needs no policy */
+	UNREAD = 1 << 2, /* it needs no policy that can be read */
+	REMEMBERED = 1 << 3, /* it is pending while it waits */
+};
+
+static const struct row {
+	struct view word;
+	int64_t hold_off_ms;
+	int severity;       /* enum attribution_severity */
+	int about;          /* bits of enum about */
+	unsigned hides;     /* DRIFT_BIT() of types */
+	unsigned waits_for; /* DRIFT_SETTLING_BIT() */
+	drift_rule_fn *rule;
+} rows[] = {
+#define ROW(name, word, severity, hold_off_s, about, hides, waits_for, rule)        \
+	{VIEW_INIT(word), INT64_C(1000) * hold_off_s, ATTRIBUTION_SEVERITY_##severity, \
+	 about, hides, waits_for, rule},
+	DRIFT_TABLE(ROW)
+};
+
+#define HIDES_LATER_ONES(name, word, severity, hold_off_s, about, hides, ...) \
+	static_assert(((hides) & (DRIFT_BIT(name) | (DRIFT_BIT(name) - 1))) == 0, word);
+DRIFT_TABLE(HIDES_LATER_ONES)
+/* What is pending are differences, and the work of which labels tell. */
+#define MAX_PENDING (N_DRIFT_TYPES + DRIFT_SETTLING_KUBELET_SETTLING)
+static_assert(LIMIT_DRIFTS >= MAX_PENDING, "drifts are left out");
+static_assert(N_DRIFT_TYPES <= 32, "types are bits");
+
+enum reason {
+#define REASON_NAME(name, word) REASON_##name,
+	DRIFT_REASON_TABLE(REASON_NAME)
+};
+
+static const struct view reasons[] = {
+#define REASON_WORD(name, word) VIEW_INIT(word),
+	DRIFT_REASON_TABLE(REASON_WORD)
+};
+
+struct judge {
+	const struct drift_node *node;
+	const struct drift_device *device;
+	struct drift_text text;
+	struct drift_settling_state settling;
+	unsigned hidden;   /* DRIFT_BIT() */
+	unsigned untold;   /* DRIFT_BIT(): the rule cannot tell now, */
+	unsigned skipped;  /* or not at all; */
+	unsigned kept;     /* what it told last is listed */
+	bool has_waiting;  /* a new difference waits for the settling to end */
+	struct attribution_drift *drifts;
+	uint32_t n_drifts;
+	struct attribution_pending_drift *pending;
+	uint32_t n_pending;
+	int64_t again_in_ms;
+};
+
+struct view drift_word(enum drift_type type)
+{
+	return rows[type].word;
+}
+
+enum drift_type drift_type_of(struct view word)
+{
+	int type = 0;
+
+	while (type < N_DRIFT_TYPES && !view_equal(rows[type].word, word))
+		type++;
+	return (enum drift_type)type;
+}
+
+bool drift_is_of_node(enum drift_type type)
+{
+	return rows[type].about & NODE;
+}
+
+unsigned drift_hides(enum drift_type type)
+{
+	return rows[type].hides;
+}
+
+static enum drift_type type_of(const struct row *row)
+{
+	return (enum drift_type)(row - rows);
+}
+
+/* The node */
+
+static void count_operands(struct drift_node *node, struct view namespace)
+{
+	for (size_t i = 0; i < node->n_pods; i++) {
+		const struct pod_state *state = pod_state(node->pods[i]);
+		struct drift_operand *operand = &node->operands[state->operand];
+
+		if (!view_equal(pod_namespace(node->pods[i]), namespace))
+			continue;
+		operand->n_pods++;
+		operand->n_ready += state->is_ready;
+	}
+}
+
+void drift_prepare(struct drift_node *node)
+{
+	const struct policy *policy = node->intent->policy;
+
+	node->config = NULL;
+	node->config_name = node->config_where = (struct view){0};
+	memset(node->operands, 0, sizeof(node->operands));
+	drift_mig_look(node);
+	if (!policy)
+		return;
+	count_operands(node, policy->namespace);
+	drift_operand_look(node);
+	drift_config_choose(node);
+}
+
+/* One type */
+
+const struct attribution_drift *drift_published(const struct drift_device *device,
+						enum drift_type type)
+{
+	const struct attribution_intent_state *published = device->published;
+
+	for (uint32_t i = 0; published && i < published->drifts.count; i++) {
+		const struct attribution_drift *d = ARRAY_AT(published->drifts,
+							     struct attribution_drift, i);
+		if (view_equal(d->type, rows[type].word))
+			return d;
+	}
+	return NULL;
+}
+
+int64_t drift_pending_of(const struct drift_device *device, struct view word)
+{
+	const struct attribution_intent_state *published = device->published;
+
+	for (uint32_t i = 0; published && i < published->pending.count; i++) {
+		const struct attribution_pending_drift *p = ARRAY_AT(
+			published->pending, struct attribution_pending_drift, i);
+		if (view_equal(p->type, word))
+			return p->start_time;
+	}
+	return 0;
+}
+
+int64_t drift_pending_since(const struct drift_device *device, enum drift_type type)
+{
+	return drift_pending_of(device, rows[type].word);
+}
+
+static struct drift_finding ask(struct judge *judge, const struct row *row)
+{
+	const struct intent *intent = judge->node->intent;
+
+	if (!(row->about & ANYWAY)) {
+		if (!intent->known)
+			return DRIFT_ANSWER(DRIFT_UNREADABLE);
+		if (!intent->policy)
+			return DRIFT_ANSWER(DRIFT_NO);
+		if (intent->policy->unreadable.len > 0 && !(row->about & UNREAD))
+			return DRIFT_ANSWER(DRIFT_UNREADABLE);
+	}
+	return row->rule(judge->node, judge->device, &judge->text);
+}
+
+static void add_drift(struct judge *judge, const struct row *row, struct drift_finding finding,
+		      int64_t start_time)
+{
+	judge->drifts[judge->n_drifts++] = (struct attribution_drift){
+		.type = row->word,
+		.severity = finding.severity != ATTRIBUTION_SEVERITY_UNSET ? finding.severity
+									    : row->severity,
+		.intended = finding.intended,
+		.observed = finding.observed,
+		.start_time = start_time,
+		.message = finding.message,
+	};
+}
+
+static void add_pending(struct judge *judge, struct view word, int64_t start_time)
+{
+	judge->pending[judge->n_pending++] = (struct attribution_pending_drift){word, start_time};
+}
+
+static int64_t hold_off_of(const struct judge *judge, const struct row *row)
+{
+	const uint32_t percent = judge->node->hold_off_percent;
+
+	return percent == 0 ? row->hold_off_ms : row->hold_off_ms * percent / 100;
+}
+
+/* The work may explain it. */
+static void await(struct judge *judge, const struct row *row, int64_t start_time)
+{
+	judge->has_waiting = true;
+	if (row->about & REMEMBERED)
+		add_pending(judge, row->word,
+			    start_time != 0 ? start_time : judge->node->now_wall_ms);
+}
+
+/*
+ * A new difference, or one that is pending. A clock that was set back may have left a time that lies
+ * ahead; one that lies far ahead does not count.
+ */
+static void count_new(struct judge *judge, const struct row *row, struct drift_finding finding)
+{
+	const int64_t now = judge->node->now_wall_ms;
+	const int64_t hold_off_ms = hold_off_of(judge, row);
+	const bool is_dated = finding.since > 0 && finding.since <= now + hold_off_ms;
+	int64_t start_time = is_dated ? finding.since
+				      : drift_pending_since(judge->device, type_of(row)),
+		left;
+
+	if (row->waits_for & judge->settling.now) {
+		await(judge, row, start_time);
+		return;
+	}
+	if (start_time == 0 || start_time > now + hold_off_ms ||
+	    (row->about & REMEMBERED && row->waits_for & judge->settling.over))
+		start_time = now;
+	left = start_time + hold_off_ms - now;
+	if (left <= 0) {
+		add_drift(judge, row, finding, start_time);
+		return;
+	}
+	if (!is_dated)
+		add_pending(judge, row->word, start_time);
+	judge->again_in_ms = again_sooner(judge->again_in_ms, left);
+}
+
+/* What was published stays as it is. */
+static void keep(struct judge *judge, const struct row *row)
+{
+	const struct attribution_drift *drift = drift_published(judge->device, type_of(row));
+	const int64_t pending_since = drift_pending_since(judge->device, type_of(row));
+
+	if (drift) {
+		judge->drifts[judge->n_drifts++] = *drift;
+		judge->kept |= 1u << type_of(row);
+	} else if (pending_since != 0) {
+		add_pending(judge, row->word, pending_since);
+	}
+	if (drift || pending_since != 0)
+		judge->hidden |= row->hides;
+}
+
+/*
+ * What is intended now, nobody knows: the drift is none until it is seen again, and then has lasted since
+ * it began. It hides nothing, for it may be over.
+ */
+static void set_aside(struct judge *judge, const struct row *row)
+{
+	const struct attribution_drift *drift = drift_published(judge->device, type_of(row));
+	const int64_t since = drift ? drift->start_time
+				    : drift_pending_since(judge->device, type_of(row));
+
+	if (since != 0)
+		add_pending(judge, row->word, since);
+}
+
+static void judge_type(struct judge *judge, enum drift_type type)
+{
+	const struct row *row = &rows[type];
+	const struct attribution_drift *before;
+	struct drift_finding finding;
+
+	if (judge->hidden & 1u << type)
+		return;
+	finding = ask(judge, row);
+	if (finding.answer == DRIFT_CANNOT_TELL || finding.answer == DRIFT_UNREADABLE)
+		judge->untold |= 1u << type;
+	if (finding.answer == DRIFT_CANNOT_TELL)
+		keep(judge, row);
+	if (finding.answer == DRIFT_UNREADABLE)
+		set_aside(judge, row);
+	if (finding.answer == DRIFT_NOT_COMPARED)
+		judge->skipped |= 1u << type;
+	if (finding.answer != DRIFT_FOUND)
+		return;
+	judge->hidden |= row->hides;
+	before = drift_published(judge->device, type_of(row));
+	if (before)
+		add_drift(judge, row, finding, before->start_time);
+	else
+		count_new(judge, row, finding);
+}
+
+/* The verdict */
+
+/* The worst, of equal ones the first. */
+static const struct attribution_drift *find_worst(const struct judge *judge)
+{
+	const struct attribution_drift *worst = NULL;
+
+	for (uint32_t i = 0; i < judge->n_drifts; i++)
+		if (!worst || judge->drifts[i].severity > worst->severity)
+			worst = &judge->drifts[i];
+	return worst;
+}
+
+static void say_types(unsigned types, struct view separator, struct sbuf *message)
+{
+	for (int i = 0; i < N_DRIFT_TYPES; i++) {
+		if (!(types & 1u << i))
+			continue;
+		sbuf_append(message, separator);
+		sbuf_append(message, rows[i].word);
+		separator = VIEW(", ");
+	}
+}
+
+static void tell_drifts(const struct judge *judge, struct drift_verdict *verdict,
+			struct sbuf *message)
+{
+	const struct attribution_drift *worst = find_worst(judge);
+
+	verdict->state.state = ATTRIBUTION_INTENT_DRIFTED;
+	verdict->status = CONDITION_FALSE;
+	verdict->reason = worst->type;
+	sbuf_append(message, VIEW("observed: "));
+	sbuf_append(message, worst->observed);
+	sbuf_append(message, VIEW("; intended: "));
+	sbuf_append(message, worst->intended);
+	sbuf_append(message, VIEW(". "));
+	sbuf_append(message, worst->message);
+	if (judge->n_drifts > 1)
+		sbuf_printf(message, " And %u more: see intent.drifts.", judge->n_drifts - 1);
+	say_types(judge->kept, VIEW(" As last known, since it cannot be told now: "), message);
+}
+
+/* Why the policy cannot be read; empty: it can. */
+static struct view policy_is_unreadable(const struct intent *intent)
+{
+	if (!intent->known)
+		return VIEW("the controller cannot read ClusterPolicies");
+	return intent->policy ? intent->policy->unreadable : VIEW("");
+}
+
+static bool tell_unreadable(struct judge *judge, struct drift_verdict *verdict,
+			    struct sbuf *message)
+{
+	enum reason reason = REASON_POLICY_UNREADABLE;
+	struct view why = policy_is_unreadable(judge->node->intent);
+
+	if (why.len == 0) {
+		reason = REASON_CONFIG_UNREADABLE;
+		why = drift_config_say_unreadable(judge->node, &judge->text);
+	}
+	if (why.len == 0)
+		why = drift_mig_say_unreadable(judge->node, &judge->text);
+	if (why.len == 0)
+		return false;
+	sbuf_append(message, why);
+	verdict->state.state = ATTRIBUTION_INTENT_UNKNOWN;
+	verdict->status = CONDITION_UNKNOWN;
+	verdict->reason = reasons[reason];
+	return true;
+}
+
+/* Where nothing is intended, what happens on the node matters only to a difference. */
+static bool is_looked_at(const struct judge *judge)
+{
+	return judge->has_waiting || judge->node->intent->policy;
+}
+
+static bool tell_settling(const struct judge *judge, struct drift_verdict *verdict,
+			  struct sbuf *message)
+{
+	const unsigned settling = is_looked_at(judge) ? judge->settling.now : 0;
+	int first = 0;
+
+	if (settling == 0 && judge->n_pending == 0)
+		return false;
+	while (first < DRIFT_SETTLING_HOLD_OFF && !(settling & 1u << first))
+		first++;
+	verdict->state.state = ATTRIBUTION_INTENT_SETTLING;
+	verdict->status = CONDITION_UNKNOWN;
+	verdict->reason = drift_settling_word((enum drift_settling)first);
+	sbuf_append(message, drift_settling_text((enum drift_settling)first));
+	return true;
+}
+
+/* That nothing was found says little without what was compared. */
+static void tell_good(struct judge *judge, struct drift_verdict *verdict, struct sbuf *message)
+{
+	const struct intent *intent = judge->node->intent;
+	const bool is_managed = intent->policy != NULL;
+
+	verdict->state.state = is_managed ? ATTRIBUTION_INTENT_IN_SYNC
+					  : ATTRIBUTION_INTENT_UNMANAGED;
+	verdict->status = CONDITION_TRUE;
+	verdict->reason = reasons[is_managed ? REASON_IN_SYNC : REASON_UNMANAGED];
+	if (intent->n_gpu_clusters > 0 && !is_managed)
+		sbuf_append(message, VIEW("there is a GPUCluster, which is not compared"));
+	else if (!is_managed)
+		sbuf_append(message, VIEW("there is no ClusterPolicy"));
+	else
+		sbuf_append(message, drift_text(&judge->text, "as ClusterPolicy % says%",
+						intent->policy->name,
+						drift_config_say(judge->node, &judge->text)));
+	if (intent->policy)
+		drift_operand_say_off(judge->node, &judge->text, message);
+	say_types(judge->untold, VIEW("; cannot be told now: "), message);
+	say_types(judge->skipped, VIEW("; not compared: "), message);
+}
+
+static struct array list_of(void *items, uint32_t n)
+{
+	return (struct array){n > 0 ? items : NULL, n, true};
+}
+
+/* Since when labels have told of work is published like a difference. */
+static void add_work(struct judge *judge, struct sbuf *message)
+{
+	const struct drift_settling_state *settling = &judge->settling;
+	const uint32_t n = drift_settling_list(settling, judge->device, is_looked_at(judge),
+					       &judge->pending[judge->n_pending]);
+
+	if (n == 0)
+		return;
+	judge->n_pending += n;
+	drift_settling_say_expired(settling, message);
+	if (settling->again_in_ms >= 0)
+		judge->again_in_ms = again_sooner(judge->again_in_ms, settling->again_in_ms);
+}
+
+static int conclude(struct judge *judge, struct drift_verdict *ret_verdict, struct error *err)
+{
+	const struct policy *policy = judge->node->intent->policy;
+	struct drift_verdict verdict = {
+		.state.policy = policy ? policy->name : (struct view){0},
+		.state.drifts = list_of(judge->drifts, judge->n_drifts),
+	};
+	CLEANUP(sbuf_deinit) struct sbuf message;
+
+	sbuf_init(&message, LIMIT_TEXT_CONDITION_MESSAGE);
+	if (judge->n_drifts > 0)
+		tell_drifts(judge, &verdict, &message);
+	else if (!tell_unreadable(judge, &verdict, &message) &&
+		 !tell_settling(judge, &verdict, &message))
+		tell_good(judge, &verdict, &message);
+	add_work(judge, &message);
+	verdict.state.pending = list_of(judge->pending, judge->n_pending);
+	verdict.again_in_ms = judge->again_in_ms;
+	if (drift_text_check(&judge->text, err) < 0 || sbuf_check(&message, "message", err) < 0)
+		return -1;
+	if (!arena_copy(judge->text.arena, sbuf_view(&message), &verdict.message))
+		return error_no_memory(err);
+	*ret_verdict = verdict;
+	return 0;
+}
+
+int drift_judge(const struct drift_node *node, const struct drift_device *device,
+		struct arena *arena, struct drift_verdict *ret_verdict, struct error *err)
+{
+	struct judge judge = {
+		.node = node,
+		.device = device,
+		.text = {.arena = arena},
+		.settling = drift_settling_look(node, device),
+		.drifts = arena_alloc(arena, N_DRIFT_TYPES, sizeof(struct attribution_drift)),
+		.pending = arena_alloc(arena, MAX_PENDING,
+				       sizeof(struct attribution_pending_drift)),
+		.again_in_ms = -1,
+	};
+
+	if (!judge.drifts || !judge.pending)
+		return error_no_memory(err);
+	for (int type = 0; type < N_DRIFT_TYPES; type++)
+		judge_type(&judge, (enum drift_type)type);
+	return conclude(&judge, ret_verdict, err);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * drift - whether a device and its node are what is intended: by ClusterPolicy, by the ConfigMaps that
+ * it names, and by the node's labels. Some rows of assess/drift.def hold without any of them.
+ *
+ * One rule a type. A rule says that there is a difference, that there is none, or that it cannot tell:
+ * now, or not at all.
+ * - A difference is a drift when it has lasted for the hold-off of its type. Until then it is pending.
+ *   Both lists are published with the time at which it was first seen, so a restart of the controller
+ *   changes no time.
+ * - A difference that its source dates needs no such record. It counts when it is as old as its
+ *   hold-off, and is published then.
+ * - Where a rule cannot tell now what is there, what was published of its type stays as it is, and the
+ *   message names it. Where what is intended cannot be read, a drift is pending again, with its time.
+ * - A difference hides the types that follow from it, also while it is pending.
+ * - While the node is being changed on purpose (drift.def: settling) new differences wait, and their
+ *   hold-off begins when that is over. Types that such work cannot explain are looked at all the same.
+ *   Work of which a label tells for longer than its limit counts no more (assess/drift_settling.h).
+ * - If the clock was set back, a hold-off lasts twice as long at most, and no drift is lost.
+ * - What is switched off on purpose is never a drift. The condition's message says that it is off.
+ *
+ * Threads: any; pure.
+ * Limits:  LIMIT_DRIFTS.
+ */
+
+#include "assess/drift.def"
+#include "base/arena.h"
+#include "model/attribution.h"
+#include "model/node.h"
+#include "model/pod.h"
+#include "model/policy.h"
+#include "model/report.h"
+
+#define DRIFT_NAME(name, ...) DRIFT_##name,
+enum drift_type { DRIFT_TABLE(DRIFT_NAME) N_DRIFT_TYPES };
+#define DRIFT_BIT(name) (1u << DRIFT_##name)
+
+#define DRIFT_SETTLING_NAME(name, ...) DRIFT_SETTLING_##name,
+enum drift_settling { DRIFT_SETTLING_TABLE(DRIFT_SETTLING_NAME) N_DRIFT_SETTLING };
+#define DRIFT_SETTLING_BIT(name) (1u << DRIFT_SETTLING_##name)
+
+/* One resource by which the device, or MIG devices of it, are on offer. */
+struct drift_offer {
+	struct view resource;
+	int64_t n_ids;    /* device IDs */
+	bool is_replica;  /* they end in a replica number */
+	bool is_mig;      /* they name MIG devices */
+};
+
+/* What device IDs on offer tell of how the plugin treats devices in MIG mode, as bits. */
+enum drift_offered {
+	DRIFT_OFFERED_MIXED = 1u << 0,  /* MIG devices, by resources of their own */
+	DRIFT_OFFERED_SINGLE = 1u << 1, /* MIG devices, by the resource of whole devices */
+	DRIFT_OFFERED_NONE = 1u << 2,   /* a device in MIG mode, as a whole one */
+};
+
+/* Pods of the operator on the node, of one operand. Only those in the operator's namespace count. */
+struct drift_operand {
+	uint32_t n_pods;
+	uint32_t n_ready;
+};
+
+/* What is known of the node, the same for each of its devices. All is borrowed. */
+struct drift_node {
+	const struct intent *intent; /* never NULL */
+	const struct node *node;     /* NULL: the API server has none of that name */
+	const struct report *report; /* never NULL: without one nothing is judged */
+	const struct pod *const *pods; /* of the node */
+	size_t n_pods;
+	bool is_pods_current; /* pods and node are as the API server has them */
+	bool is_offer_known;  /* the kubelet's books can be read: what is on offer is known */
+	uint32_t hold_off_percent; /* of the hold-offs in assess/drift.def; 0: all of them, as 100. And of
+				      how long a refused pod is a sign of SlotsLeaked */
+	bool is_settling;     /* the kubelet started anew, and its List is not complete yet */
+	size_t n_offered;     /* devices of the node that are on offer */
+	struct drift_operand operands[POD_N_OPERANDS];
+	uint8_t wants[POLICY_N_OPERANDS]; /* enum drift_operand_want (assess/drift_operand.h) */
+	const struct plugin_config *config; /* of the plugin, that the node shall have; or NULL */
+	struct view config_name;  /* its key; empty: none is asked for */
+	struct view config_where; /* "label nvidia.com/device-plugin.config", or the policy's field */
+	bool has_plugins_ids;     /* some ID on offer has the form of NVIDIA's plugin */
+	unsigned offered;         /* bits of enum drift_offered */
+	uint32_t n_resources;     /* by which any GPU of the node is on offer */
+	int64_t now_wall_ms;
+};
+
+/* What is known of the device. */
+struct drift_device {
+	struct view uuid;
+	const struct report_device *reported; /* NULL: NVML does not list it */
+	bool is_listing_good; /* NVML's list can be read now: a device that is not in it is not there */
+	bool is_seen_since_boot; /* the published status of this boot describes it */
+	/*
+	 * Since when condition Healthy has been what it is, as published; 0: the device is missing, or
+	 * was not published yet. It may have been away before, and was not on offer then. ms since 1970.
+	 */
+	int64_t here_since;
+	const struct drift_offer *offers;
+	size_t n_offers;
+	const struct attribution_status *status; /* as found, but for intent and conditions */
+	const struct attribution_intent_state *published; /* by this node; NULL: nothing */
+};
+
+/* What a rule finds. */
+enum drift_answer {
+	DRIFT_NO,
+	DRIFT_FOUND,
+	DRIFT_CANNOT_TELL,   /* what is there cannot be seen now: what was published stays */
+	DRIFT_UNREADABLE,    /* what is intended cannot be read: a drift is pending again */
+	DRIFT_NOT_COMPARED,  /* no source tells what is intended: what was published goes */
+};
+
+struct drift_finding {
+	enum drift_answer answer;
+	int severity;         /* enum attribution_severity; UNSET: the row's */
+	struct view intended; /* what, and where that is written */
+	struct view observed; /* what, and by which source */
+	struct view message;  /* one sentence: what to do */
+	int64_t since;        /* when it began, as its source says; ms since 1970; 0: not told */
+};
+
+/* A finding that is nothing but an answer. */
+#define DRIFT_ANSWER(answer) ((struct drift_finding){answer})
+
+struct drift_text;
+/* A rule; it makes its texts by assess/drift_text.h. There is a policy, unless the row says ANYWAY. */
+typedef struct drift_finding drift_rule_fn(const struct drift_node *node,
+					   const struct drift_device *device,
+					   struct drift_text *text);
+
+struct drift_verdict {
+	struct attribution_intent_state state;
+	int status; /* enum condition_status, of the condition InSync */
+	struct view reason;
+	struct view message;
+	int64_t again_in_ms; /* time alone may change the verdict then; -1: it does not */
+};
+
+/*
+ * From the other members of the node it chooses the plugin's configuration that it shall have
+ * (config_*). It counts the operands, tells which are wanted, and looks at what is on offer (offered, n_resources).
+ */
+void drift_prepare(struct drift_node *node);
+/*
+ * Judges one device of a prepared node. The result lies in the arena or is borrowed from what is given.
+ * Fails with ERROR_NO_MEMORY.
+ */
+MUST_USE int drift_judge(const struct drift_node *node, const struct drift_device *device,
+			 struct arena *arena, struct drift_verdict *ret_verdict, struct error *err);
+
+/* The drift of the type as it was published; NULL: there was none. */
+const struct attribution_drift *drift_published(const struct drift_device *device,
+						enum drift_type type);
+/* Since when the type was published as pending, ms since 1970; 0: it was not. */
+int64_t drift_pending_since(const struct drift_device *device, enum drift_type type);
+
+/* The same of any word of what is pending: of a type, or of a kind of settling. */
+int64_t drift_pending_of(const struct drift_device *device, struct view word);
+
+/* The word of a type; static. */
+struct view drift_word(enum drift_type type);
+/* The type of a word; N_DRIFT_TYPES: it is none of ours. */
+enum drift_type drift_type_of(struct view word);
+/* True when it is found once a node. */
+bool drift_is_of_node(enum drift_type type);
+/* The types, as bits (DRIFT_BIT), that are not looked at while there is one of this type. */
+unsigned drift_hides(enum drift_type type);

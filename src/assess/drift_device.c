@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "assess/drift_device.h"
+
+#include "assess/drift_text.h"
+
+/*
+ * A tenancy's end is told by the controller's clock, and a pod's creation by the API server's; and the
+ * kubelet tells of the end a moment late. So much later a pod found the slots free.
+ */
+#define FREE_FOR_MS 10000
+/*
+ * Who had the slots before the device was first looked at is not known. So a pod that was refused longer
+ * ago tells of no new leak. It is as short as hold-offs are (--hold-off-percent).
+ */
+#define FRESH_MS INT64_C(600000)
+
+struct drift_finding drift_device_missing(const struct drift_node *node,
+					  const struct drift_device *device,
+					  struct drift_text *text)
+{
+	(void)node;
+	(void)text;
+	if (!device->is_listing_good)
+		return DRIFT_ANSWER(DRIFT_CANNOT_TELL);
+	if (device->reported || !device->is_seen_since_boot)
+		return DRIFT_ANSWER(DRIFT_NO);
+	return (struct drift_finding){
+		.answer = DRIFT_FOUND,
+		.intended = VIEW("the device is in the node (it was, since the node's boot)"),
+		.observed = VIEW("it is not listed (NVML)"),
+		.message = VIEW("Look for XID errors in the node's kernel log, and reboot the node if "
+				"the device fell off the bus."),
+	};
+}
+
+static bool contains(struct view text, struct view needle)
+{
+	struct view left, right;
+
+	return view_cut(text, needle, &left, &right);
+}
+
+/* Older agents say it in the message alone. */
+static bool is_mismatch(const struct report_source *nvml)
+{
+	return nvml->has_driver_mismatch ||
+	       contains(nvml->message, VIEW(REPORT_DRIVER_MISMATCH));
+}
+
+struct drift_finding drift_device_driver_mismatch(const struct drift_node *node,
+						  const struct drift_device *device,
+						  struct drift_text *text)
+{
+	const struct report_source *nvml = &node->report->sources.nvml;
+
+	(void)device;
+	if (nvml->state == REPORT_SOURCE_ERROR && is_mismatch(nvml))
+		return (struct drift_finding){
+			.answer = DRIFT_FOUND,
+			.intended = VIEW("library and kernel module of the driver are of one version"),
+			.observed = drift_text(text, "% (NVML)", nvml->message),
+			.message = VIEW("Reload the kernel module nvidia, or reboot the node."),
+		};
+	/* Why it fails is not known: that may be hidden behind it. */
+	return DRIFT_ANSWER(nvml->state == REPORT_SOURCE_ERROR ? DRIFT_CANNOT_TELL : DRIFT_NO);
+}
+
+/* Unallocated use */
+
+static const struct pod *find_pod(const struct drift_node *node, struct view uid)
+{
+	for (size_t i = 0; i < node->n_pods; i++)
+		if (view_equal(pod_uid(node->pods[i]), uid))
+			return node->pods[i];
+	return NULL;
+}
+
+/* Pods of the operator use devices without a slot by design. No pod has an empty UID. */
+static bool is_operators(const struct drift_node *node, const struct attribution_user *user)
+{
+	const struct policy *policy = node->intent->policy;
+	const struct pod *pod = find_pod(node, user->pod_uid);
+
+	return pod && policy && view_equal(pod_namespace(pod), policy->namespace) &&
+	       (pod_state(pod)->system || pod_state(pod)->operand != POD_NO_OPERAND);
+}
+
+static struct view name_user(const struct attribution_user *user, struct drift_text *text)
+{
+	if (user->pod_name.len > 0)
+		return drift_text(text, "pod %/%", user->pod_namespace,
+				  user->pod_name);
+	if (user->pod_uid.len > 0)
+		return drift_text(text, "a pod with UID %", user->pod_uid);
+	return drift_text(text, "process %, of no pod", user->command);
+}
+
+struct drift_finding drift_device_unallocated_use(const struct drift_node *node,
+						  const struct drift_device *device,
+						  struct drift_text *text)
+{
+	const struct array users = device->status->unallocated_users;
+	const struct attribution_user *first = NULL;
+
+	for (uint32_t i = 0; i < users.count && !first; i++) {
+		const struct attribution_user *user = ARRAY_AT(users, struct attribution_user, i);
+
+		if (!is_operators(node, user))
+			first = user;
+	}
+	if (!first)
+		return DRIFT_ANSWER(DRIFT_NO);
+	return (struct drift_finding){
+		.answer = DRIFT_FOUND,
+		.intended = VIEW("only containers with a slot use the device (the kubelet's books)"),
+		.observed = drift_text(text, "% uses it without one (unallocatedUsers)",
+				       name_user(first, text)),
+		.message = VIEW("End what uses the device, or let its pod ask for a GPU: see "
+				"unallocatedUsers."),
+	};
+}
+
+/* Slots leaked (kubernetes#130145) */
+
+static unsigned count_askers(const struct pod *pod)
+{
+	const struct array containers = pod_gpu(pod)->containers;
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < containers.count; i++)
+		n += pod_container_at(pod, i)->wants_gpu;
+	return n;
+}
+
+/* A container of it was given a device by the kubelet, after that time. */
+static bool was_given_later(const struct pod *pod, int64_t time)
+{
+	return !pod_state(pod)->admission_failed && pod_gpu(pod)->started_at >= time &&
+	       count_askers(pod) > 0;
+}
+
+/* Where several containers ask, the first may have had the last slot, and given it back. */
+static bool was_refused(const struct pod *pod)
+{
+	return pod_state(pod)->was_refused && count_askers(pod) <= 1;
+}
+
+/*
+ * When the slots of the device that are free now became so, at the latest; 0: no tenancy is known. A
+ * kubelet that started anew has counted anew.
+ */
+static int64_t free_since(const struct drift_node *node, const struct attribution_status *status)
+{
+	int64_t last = node->report->kubelet_restarted_at;
+
+	for (uint32_t i = 0; i < status->recent_tenants.count; i++) {
+		const struct attribution_past_tenant *t = ARRAY_AT(
+			status->recent_tenants, struct attribution_past_tenant, i);
+		last = t->end_time > last ? t->end_time : last;
+	}
+	for (uint32_t i = 0; i < status->tenants.count; i++) {
+		const struct attribution_tenant *t = ARRAY_AT(status->tenants,
+							      struct attribution_tenant, i);
+		last = t->start_time > last ? t->start_time : last;
+	}
+	return last;
+}
+
+/* What happened before tells of no new leak: the slots may have been held, or not on offer. */
+static int64_t new_since(const struct drift_node *node, const struct drift_device *device)
+{
+	const uint32_t percent = node->hold_off_percent;
+	const int64_t fresh_ms = percent == 0 ? FRESH_MS : FRESH_MS * percent / 100;
+	const int64_t fresh_at = node->now_wall_ms - fresh_ms;
+
+	return device->here_since > fresh_at ? device->here_since : fresh_at;
+}
+
+/* The pod that was refused last though slots were free, and nobody was given one since; or NULL. */
+static const struct pod *find_refused(const struct drift_node *node,
+				      const struct drift_device *device)
+{
+	const bool is_new = !drift_published(device, DRIFT_SLOTS_LEAKED) &&
+			    drift_pending_since(device, DRIFT_SLOTS_LEAKED) == 0;
+	const int64_t free_at = free_since(node, device->status) + FREE_FOR_MS;
+	const int64_t new_at = is_new ? new_since(node, device) : 0;
+	const int64_t since = free_at > new_at ? free_at : new_at;
+	const struct pod *last = NULL;
+
+	if (is_new && device->here_since == 0)
+		return NULL;
+
+	for (size_t i = 0; i < node->n_pods; i++) {
+		const struct pod *pod = node->pods[i];
+
+		if (was_refused(pod) &&
+		    pod_gpu(pod)->created_at > since &&
+		    (!last || pod_gpu(pod)->created_at > pod_gpu(last)->created_at))
+			last = pod;
+	}
+	for (size_t i = 0; last && i < node->n_pods; i++)
+		if (was_given_later(node->pods[i], pod_gpu(last)->created_at))
+			return NULL;
+	return last;
+}
+
+/*
+ * What the pod asked for is not known. So it is looked for only where there is but one resource. A pod
+ * that was given a device later shows that the kubelet counts right again.
+ */
+struct drift_finding drift_device_slots_leaked(const struct drift_node *node,
+					       const struct drift_device *device,
+					       struct drift_text *text)
+{
+	const struct attribution_slots *slots = &device->status->slots;
+	const struct pod *pod;
+
+	if (!node->is_pods_current || !node->is_offer_known || slots->total < 0 ||
+	    slots->allocated < 0)
+		return DRIFT_ANSWER(DRIFT_CANNOT_TELL);
+	if (node->n_resources != 1 || device->n_offers == 0 || slots->allocated >= slots->total)
+		return DRIFT_ANSWER(DRIFT_NO);
+	pod = find_refused(node, device);
+	if (!pod)
+		return DRIFT_ANSWER(DRIFT_NO);
+	return (struct drift_finding){
+		.answer = DRIFT_FOUND,
+		.intended = VIEW("free slots are given to pods (the kubelet's books have some)"),
+		.observed = drift_text(text, "pod %/% was refused: \"Available: 0\" (its status)",
+				       pod_namespace(pod), pod_name(pod)),
+		.message = VIEW("Restart the kubelet of the node: it counts slots as taken that nobody "
+				"has (kubernetes#130145)."),
+	};
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "assess/drift_layout.h"
+
+#include "assess/drift_text.h"
+
+#define NO_DEVICES "MIG mode on, without MIG devices"
+
+/* Every ConfigMap with layouts has it, also those that the MIG manager makes itself. */
+static const struct mig_config_part all_disabled_parts[] = {{.is_for_all = true}};
+static const struct view all_disabled = VIEW_INIT("all-disabled");
+
+static int64_t count_profile(const struct report_device *reported, struct view profile)
+{
+	int64_t n = 0;
+
+	for (uint32_t i = 0; i < reported->partitions.count; i++)
+		n += view_equal(ARRAY_AT(reported->partitions, struct report_partition, i)->profile,
+				profile);
+	return n;
+}
+
+static bool has_counts(const struct report_device *reported, struct array counts)
+{
+	int64_t total = 0;
+
+	for (uint32_t i = 0; i < counts.count; i++) {
+		const struct mig_config_count *c = ARRAY_AT(counts, struct mig_config_count, i);
+
+		if (count_profile(reported, c->profile) != c->count)
+			return false;
+		total += c->count;
+	}
+	return total == reported->partitions.count;
+}
+
+static bool fits(const struct mig_config_part *part, const struct report_device *reported)
+{
+	if (!part->is_enabled)
+		return !reported->mig.current;
+	return reported->mig.current && has_counts(reported, part->counts);
+}
+
+/* What NVML tells suffices to compare. */
+static bool is_told(const struct mig_config_part *part, const struct report_device *reported)
+{
+	if (!part->is_enabled)
+		return true;
+	return reported->mig.present && (!reported->mig.current ||
+					 (reported->partitions.present &&
+					  count_profile(reported, (struct view){0}) == 0));
+}
+
+/* Texts */
+
+static struct view say_count(int64_t count, struct view profile, struct drift_text *text)
+{
+	return drift_text(text, "% of %", drift_text_number(text, count), profile);
+}
+
+static struct view say_part(const struct mig_config_part *part, struct drift_text *text)
+{
+	struct view list = {0};
+
+	if (!part->is_enabled)
+		return VIEW("MIG mode off");
+	if (part->counts.count == 0)
+		return VIEW(NO_DEVICES);
+	for (uint32_t i = 0; i < part->counts.count; i++) {
+		const struct mig_config_count *c = ARRAY_AT(part->counts, struct mig_config_count, i);
+
+		list = drift_text_add(text, list, say_count(c->count, c->profile, text));
+	}
+	return list;
+}
+
+static struct view say_devices(const struct report_device *reported, struct drift_text *text)
+{
+	const struct array partitions = reported->partitions;
+	struct view list = {0};
+
+	if (!reported->mig.current)
+		return VIEW("MIG mode off");
+	if (partitions.count == 0)
+		return VIEW(NO_DEVICES);
+	for (uint32_t i = 0; i < partitions.count; i++) {
+		const struct view profile =
+			ARRAY_AT(partitions, struct report_partition, i)->profile;
+		const struct report_device before = {.partitions = array_of(partitions.items, i)};
+
+		if (count_profile(&before, profile) == 0)
+			list = drift_text_add(text, list,
+					      say_count(count_profile(reported, profile), profile,
+							text));
+	}
+	return list;
+}
+
+static struct view say_layout(const struct drift_node *node, struct drift_text *text)
+{
+	const struct policy *policy = node->intent->policy;
+
+	if (node->intent->mig_configs_state == INTENT_CONFIG_NONE)
+		return drift_text(text, "layout %, label nvidia.com/mig.config",
+				  node->node->mig_config);
+	return drift_text(text, "layout % of ConfigMap %/%, label nvidia.com/mig.config",
+			  node->node->mig_config, policy->namespace,
+			  policy->mig_config);
+}
+
+/* There is no such layout. */
+static struct drift_finding find_nothing(const struct drift_node *node, struct drift_text *text)
+{
+	return (struct drift_finding){
+		.answer = DRIFT_FOUND,
+		.intended = say_layout(node, text),
+		.observed = node->intent->mig_configs_state == INTENT_CONFIG_MISSING
+				    ? VIEW("there is no such ConfigMap (API server)")
+				    : VIEW("the ConfigMap has no such layout (API server)"),
+		.message = VIEW("Write the layout, or set label nvidia.com/mig.config to one that is "
+				"there."),
+	};
+}
+
+/* The layout goes by the indices of devices, and this one's cannot be read. */
+static bool lacks_index(const struct mig_config *layout, const struct report_device *reported)
+{
+	for (uint32_t i = 0; i < layout->parts.count; i++)
+		if (reported->index < 0 &&
+		    !ARRAY_AT(layout->parts, struct mig_config_part, i)->is_for_all)
+			return true;
+	return false;
+}
+
+struct drift_finding drift_layout_compare(const struct drift_node *node,
+					  const struct report_device *reported,
+					  struct drift_text *text)
+{
+	const struct intent *intent = node->intent;
+	const struct mig_config built_in = {
+		.parts = array_of(all_disabled_parts, ARRAY_SIZE(all_disabled_parts))};
+	const struct mig_config *layout = NULL;
+	const struct mig_config_part *part;
+	bool is_uncertain;
+
+	if (intent->mig_configs_state == INTENT_CONFIG_THERE)
+		layout = mig_config_find(intent->mig_configs, node->node->mig_config);
+	else if (intent->mig_configs_state == INTENT_CONFIG_NONE &&
+		 view_equal(node->node->mig_config, all_disabled))
+		layout = &built_in;
+	if (!layout)
+		return intent->mig_configs_state == INTENT_CONFIG_NONE
+			       ? DRIFT_ANSWER(DRIFT_NOT_COMPARED)
+			       : find_nothing(node, text);
+	part = mig_config_part_of(layout, reported->index, &is_uncertain);
+	if (part && is_told(part, reported) && fits(part, reported))
+		return DRIFT_ANSWER(DRIFT_NO);
+	if (lacks_index(layout, reported))
+		return DRIFT_ANSWER(DRIFT_CANNOT_TELL);
+	if (is_uncertain)
+		return DRIFT_ANSWER(DRIFT_NOT_COMPARED);
+	if (!part)
+		return DRIFT_ANSWER(DRIFT_NO);
+	if (!is_told(part, reported))
+		return DRIFT_ANSWER(DRIFT_CANNOT_TELL);
+	return (struct drift_finding){
+		.answer = DRIFT_FOUND,
+		.intended = drift_text(text, "% (%)", say_part(part, text),
+				       say_layout(node, text)),
+		.observed = drift_text(text, "% (NVML)", say_devices(reported, text)),
+		.message = VIEW("See the node's nvidia-mig-manager pod, and label "
+				"nvidia.com/mig.config.state of the node."),
+	};
+}

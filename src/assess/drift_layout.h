@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * drift_layout - whether the MIG devices of a device are those of the layout that the node's label
+ * nvidia.com/mig.config names.
+ *
+ * Threads: any; pure.
+ */
+
+#include "assess/drift.h"
+
+/*
+ * Compares. The node's label names a layout, and the policy's ConfigMap with layouts can be read, if it
+ * names one and there is one.
+ */
+struct drift_finding drift_layout_compare(const struct drift_node *node,
+					  const struct report_device *reported,
+					  struct drift_text *text);

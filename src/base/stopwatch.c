@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/stopwatch.h"
+
+#include <assert.h>
+#include <time.h>
+
+uint64_t stopwatch_us(void)
+{
+	struct timespec now = {0};
+	int failed = clock_gettime(CLOCK_MONOTONIC, &now);
+	assert(!failed);
+	(void)failed;
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+double stopwatch_seconds(uint64_t since_us)
+{
+	return (double)(stopwatch_us() - since_us) / 1e6;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "join/compare.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "assess/health.h"
+#include "base/limits.h"
+
+/* What is on offer */
+
+/* They are sorted by device. */
+static size_t count_offered(const struct slots *slots)
+{
+	size_t n = 0, last = SIZE_MAX;
+	for (size_t i = 0; i < slots->n_items; i++) {
+		if (slots->items[i].is_on_offer_now && slots->items[i].device != last) {
+			last = slots->items[i].device;
+			n++;
+		}
+	}
+	return n;
+}
+
+/* The offer of that resource; a new one where there is none; NULL: there is no room. */
+static struct drift_offer *offer_of(struct drift_offer *offers, size_t *n, struct view resource)
+{
+	for (size_t i = *n; i > 0; i--)
+		if (view_equal(offers[i - 1].resource, resource))
+			return &offers[i - 1];
+	if (*n == LIMIT_OFFERS)
+		return NULL;
+	offers[*n] = (struct drift_offer){.resource = resource};
+	return &offers[(*n)++];
+}
+
+static int by_resource(const void *a, const void *b)
+{
+	const struct drift_offer *x = a, *y = b;
+	return view_compare(x->resource, y->resource);
+}
+
+/* By resource: messages name the first. */
+static size_t list_offers(const struct subject *subject, struct drift_offer offers[LIMIT_OFFERS])
+{
+	size_t n = 0;
+	for (size_t i = 0; i < subject->n_slots; i++) {
+		const struct slot *slot = &subject->slots[i];
+		struct drift_offer *offer =
+			slot->is_on_offer_now ? offer_of(offers, &n, slot->offered_as) : NULL;
+		if (!offer)
+			continue;
+		offer->n_ids++;
+		offer->is_replica |= slot->is_replica;
+		offer->is_mig |= slot->is_mig;
+	}
+	if (n > 1)
+		qsort(offers, n, sizeof(*offers), by_resource);
+	return n;
+}
+
+struct drift_node compare_node(const struct facts *facts, const struct slots *slots)
+{
+	static const struct intent nothing_known;
+	const struct join_input *input = facts->input;
+	struct drift_node node = {
+		.intent = input->intent ? input->intent : &nothing_known,
+		.node = input->node,
+		.report = input->report,
+		.pods = input->pods,
+		.n_pods = input->n_pods,
+		.is_pods_current = input->pods_age == JOIN_PODS_CURRENT,
+		.is_offer_known = slots->is_offer_told_now,
+		.hold_off_percent = input->limits->hold_off_percent,
+		.is_settling = facts->source.is_settling,
+		.n_offered = count_offered(slots),
+		.now_wall_ms = input->now_wall_ms,
+	};
+
+	if (node.report)
+		drift_prepare(&node);
+	return node;
+}
+
+/* Whether the device was there */
+
+static bool was_missing(const struct attribution_intent_state *intent)
+{
+	const struct view type = drift_word(DRIFT_DEVICE_MISSING);
+	for (uint32_t i = 0; i < intent->drifts.count; i++)
+		if (view_equal(ARRAY_AT(intent->drifts, struct attribution_drift, i)->type, type))
+			return true;
+	for (uint32_t i = 0; i < intent->pending.count; i++)
+		if (view_equal(ARRAY_AT(intent->pending, struct attribution_pending_drift, i)->type,
+			       type))
+			return true;
+	return false;
+}
+
+/*
+ * What was published in this boot tells. A card that was taken out while the node was off is missing
+ * from the first list of the boot. Until the driver is loaded there is none, and NVML is unavailable.
+ */
+static bool is_seen_since_boot(const struct subject *subject)
+{
+	const struct report *report = subject->facts->input->report;
+	const struct attribution_status *published = subject->published;
+
+	if (!published || report->boot_id.len == 0 ||
+	    !view_equal(published->report.boot_id, report->boot_id))
+		return false;
+	return was_missing(&published->intent) || health_was_listed(&published->health);
+}
+
+static int64_t here_since(const struct attribution_status *published)
+{
+	const struct condition *healthy =
+		published ? attribution_find_condition(published, VIEW("Healthy")) : NULL;
+
+	return healthy && !health_was_missing(&published->health) ? healthy->last_transition_time : 0;
+}
+
+int compare_intent(const struct subject *subject, const struct drift_node *node,
+		   struct attribution_status *status, struct drift_verdict *ret_verdict,
+		   struct error *err)
+{
+	struct drift_offer offers[LIMIT_OFFERS];
+	const struct drift_device device = {
+		.uuid = subject->device->uuid,
+		.reported = subject->device->reported,
+		.is_listing_good = subject->facts->devices->nvml == DEVICES_NVML_OK,
+		.is_seen_since_boot = is_seen_since_boot(subject),
+		.here_since = here_since(subject->published),
+		.offers = offers,
+		.n_offers = list_offers(subject, offers),
+		.status = status,
+		.published = subject->published ? &subject->published->intent : NULL,
+	};
+
+	assert(node->report);
+	if (drift_judge(node, &device, subject->arena, ret_verdict, err) < 0)
+		return -1;
+	status->intent = ret_verdict->state;
+	return 0;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "kubectl/session.h"
+
+#define MAX_LISTED 8 /* devices that a too short UUID fits */
+
+enum command_status session_failed(struct session *session, const struct error *err)
+{
+	query_explain(&session->query, err, &session->output->notes);
+	return COMMAND_FAILED;
+}
+
+int session_settle(struct session *session, struct error *err)
+{
+	const struct device_list *list = &session->list;
+	if (list->n_unreadable > 0)
+		output_printf(session->output,
+			    "%zu GPUAttributions cannot be read by this version and are missing "
+			    "here; the first: %s",
+			    list->n_unreadable, list->unreadable.text);
+	return device_list_sort(&session->list, err);
+}
+
+enum command_status session_conclude(const struct session *session, enum command_status status)
+{
+	return session->list.n_unreadable > 0 ? COMMAND_FAILED : status;
+}
+
+void session_begin_list(struct session *session, device_list_want_fn want, const void *context)
+{
+	device_list_init(&session->list, want, context);
+	session->list.known = &session->uuids;
+}
+
+/* By the user, who may have chosen nothing that there is. */
+static bool is_narrowed(const struct invocation *invocation)
+{
+	return invocation->selector || invocation->field_selector;
+}
+
+int session_take_all_uuids(struct session *session, struct error *err)
+{
+	if (!is_narrowed(session->invocation) || session->output->form != OUTPUT_TABLE)
+		return 0;
+	return query_uuids(&session->query, &session->uuids, err);
+}
+
+/* A node without devices: is it a slip of the pen, or does its agent not report? */
+void session_explain_node(struct session *session, const char *node)
+{
+	struct error err;
+	bool is_there;
+	if (query_node(&session->query, node, &is_there, &err) != 0)
+		output_printf(session->output,
+			    "node/%s: no GPU of it is known, and nodes may not be read: whether "
+			    "there is one is not known", node);
+	else if (!is_there)
+		output_printf(session->output, "node/%s: not found", node);
+	else
+		output_printf(session->output,
+			    "node/%s: no GPU of it is known: it has none, or no agent has reported "
+			    "any (kubectl get pods -A -o wide "
+			    "-l app.kubernetes.io/name=gpu-attribution-agent)", node);
+}
+
+void session_list_candidates(struct session *session, struct view searched)
+{
+	const struct device_list *list = &session->list;
+	const struct attribution *listed[MAX_LISTED];
+	size_t n = 0;
+	for (size_t i = 0; i < list->n_devices; i++) {
+		if (!uuid_prefix_fits(searched, list->devices[i]))
+			continue;
+		if (n < MAX_LISTED)
+			listed[n] = list->devices[i];
+		n++;
+	}
+	output_printf(session->output, "\"%.*s\" fits %zu GPUs: say more of the UUID",
+		      VIEW_ARG(searched), n);
+	for (size_t i = 0; i < n && i < MAX_LISTED; i++)
+		output_printf(session->output, "  %.*s (%.*s)", VIEW_ARG(listed[i]->uuid),
+			      VIEW_ARG(listed[i]->status.node_name));
+}
+
+/* A table needs all of them, to shorten UUIDs. Selectors of the user narrow them already. */
+int session_take_devices(struct session *session, const char *narrow, device_list_want_fn want,
+			 struct error *err)
+{
+	if (session->output->form == OUTPUT_TABLE || is_narrowed(session->invocation))
+		narrow = NULL;
+	session_begin_list(session, want, session->invocation);
+	if (query_devices(&session->query, narrow, device_list_take, &session->list, err) != 0 ||
+	    session_take_all_uuids(session, err) != 0 || session_settle(session, err) != 0)
+		return -1;
+	/* Nothing fails, or is there nothing? */
+	if (narrow && session->list.n_devices == 0)
+		return query_uuids(&session->query, &session->uuids, err);
+	return 0;
+}
+
+bool session_is_any_known(const struct session *session)
+{
+	return session->list.n_devices > 0 ||
+	       (!is_narrowed(session->invocation) && session->uuids.n_names > 0);
+}
+
+void session_say_nothing_found(struct session *session, const char *nothing, const char *doubtful)
+{
+	bool is_certain = session->list.n_unreadable == 0;
+	output_printf(session->output, "%s",
+		      !session_is_any_known(session) ? "No GPUs found"
+		      : is_certain		     ? nothing
+						     : doubtful);
+}
+
+enum command_status session_judge_check(const struct session *session, size_t n_found,
+					bool is_certain)
+{
+	if (session->invocation->check && n_found > 0)
+		return COMMAND_FINDING;
+	bool is_doubtful = session->invocation->check && !is_certain;
+	return session_conclude(session, is_doubtful ? COMMAND_FAILED : COMMAND_FOUND);
+}

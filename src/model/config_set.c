@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Each ConfigMap is one block (model/compact.h), which is made anew when something changes. */
+
+#include "model/config_set.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "model/compact.h"
+
+static const struct compact_row shared_rows[] = {
+	COMPACT_TEXTS_ROW(plugin_config_shared, resource, resource),
+	COMPACT_PLAIN_ROW(plugin_config_shared, replicas, replicas),
+	{0},
+};
+
+static const struct compact_row config_rows[] = {
+	COMPACT_TEXTS_ROW(plugin_config, name, mig_strategy),
+	COMPACT_ARRAY_ROW(plugin_config, shared, struct plugin_config_shared, shared_rows),
+	COMPACT_PLAIN_ROW(plugin_config, sharing, is_renamed),
+	{0},
+};
+
+static const struct compact_row plugin_rows[] = {
+	COMPACT_TEXTS_ROW(plugin_configs, namespace, name),
+	COMPACT_ARRAY_ROW(plugin_configs, configs, struct plugin_config, config_rows),
+	COMPACT_ARRAY_ROW(plugin_configs, former, struct plugin_config, config_rows),
+	{0},
+};
+
+static const struct compact_row index_rows[] = {
+	{COMPACT_PLAIN, 0, sizeof(int64_t), NULL},
+	{0},
+};
+
+static const struct compact_row count_rows[] = {
+	COMPACT_TEXTS_ROW(mig_config_count, profile, profile),
+	COMPACT_PLAIN_ROW(mig_config_count, count, count),
+	{0},
+};
+
+static const struct compact_row part_rows[] = {
+	COMPACT_PLAIN_ROW(mig_config_part, is_for_all, is_for_all),
+	COMPACT_ARRAY_ROW(mig_config_part, indices, int64_t, index_rows),
+	COMPACT_ARRAY_ROW(mig_config_part, filters, struct view, compact_text),
+	COMPACT_PLAIN_ROW(mig_config_part, is_enabled, is_enabled),
+	COMPACT_ARRAY_ROW(mig_config_part, counts, struct mig_config_count, count_rows),
+	{0},
+};
+
+static const struct compact_row layout_rows[] = {
+	COMPACT_TEXTS_ROW(mig_config, name, name),
+	COMPACT_ARRAY_ROW(mig_config, parts, struct mig_config_part, part_rows),
+	{0},
+};
+
+static const struct compact_row mig_rows[] = {
+	COMPACT_TEXTS_ROW(mig_configs, namespace, error),
+	COMPACT_ARRAY_ROW(mig_configs, layouts, struct mig_config, layout_rows),
+	{0},
+};
+
+void config_set_deinit(struct config_set *set)
+{
+	free(set->plugin);
+	free(set->mig);
+	*set = (struct config_set){0};
+}
+
+static bool is_same_map(const struct plugin_configs *a, const struct plugin_configs *b)
+{
+	return view_equal(a->name, b->name) && view_equal(a->namespace, b->namespace);
+}
+
+/* Configurations that were in effect before, newest first. */
+struct former {
+	struct plugin_config *configs;
+	uint32_t n;
+};
+
+/*
+ * One that means what the present one of its key means, or a newer former one, tells nothing; nor does
+ * one that cannot have been in effect. Of each key the newest few are kept.
+ */
+static void add_former(struct former *former, const struct plugin_configs *configs,
+		       const struct plugin_config *config)
+{
+	const struct plugin_config *present = plugin_config_find(configs->configs, config->name);
+	unsigned n = 0;
+
+	if (config->error.len > 0 || config->unsupported.len > 0 ||
+	    (present && plugin_config_equal(present, config)))
+		return;
+	for (uint32_t i = 0; i < former->n; i++) {
+		if (!view_equal(former->configs[i].name, config->name))
+			continue;
+		if (plugin_config_equal(&former->configs[i], config) || ++n == LIMIT_CONFIG_FORMER)
+			return;
+	}
+	if (former->n < LIMIT_CONFIG_FORMER * LIMIT_CONFIG_KEYS)
+		former->configs[former->n++] = *config;
+}
+
+static void add_all(struct former *former, const struct plugin_configs *configs,
+		    struct array before)
+{
+	for (uint32_t i = 0; i < before.count; i++)
+		add_former(former, configs, ARRAY_AT(before, struct plugin_config, i));
+}
+
+/* What the keys meant until now, and what they had meant before; *ret_former.configs is the caller's. */
+static int collect_former(const struct plugin_configs *before, const struct plugin_configs *configs,
+			  struct former *ret_former, struct error *err)
+{
+	struct former former = {0};
+
+	if (before && is_same_map(before, configs)) {
+		former.configs = calloc(before->configs.count + before->former.count + 1,
+					sizeof(*former.configs));
+		if (!former.configs)
+			return error_no_memory(err);
+		add_all(&former, configs, before->configs);
+		add_all(&former, configs, before->former);
+	}
+	*ret_former = former;
+	return 0;
+}
+
+/* The block takes the place of the one before, if it says something else; else it is freed. */
+static bool exchange(void **before, void *take_block, const struct compact_row *rows)
+{
+	bool is_news = !*before || !compact_equal(rows, *before, take_block);
+
+	free(is_news ? *before : take_block);
+	if (is_news)
+		*before = take_block;
+	return is_news;
+}
+
+int config_set_put_plugin(struct config_set *set, const struct plugin_configs *configs,
+			  bool *ret_is_news, struct error *err)
+{
+	struct plugin_configs with_former = *configs;
+	struct former former;
+	void *block, *before = set->plugin;
+	int failed;
+
+	if (collect_former(set->plugin, configs, &former, err) < 0)
+		return -1;
+	with_former.former = array_of(former.configs, former.n);
+	failed = compact_new(plugin_rows, &with_former, sizeof(with_former), COMPACT_ANY_TEXT,
+			     &block, err);
+	free(former.configs);
+	if (failed)
+		return -1;
+	*ret_is_news = exchange(&before, block, plugin_rows);
+	set->plugin = before;
+	*ret_is_news |= config_set_state(set, INTENT_PLUGIN_CONFIG, INTENT_CONFIG_THERE);
+	return 0;
+}
+
+int config_set_put_mig(struct config_set *set, const struct mig_configs *configs,
+		       bool *ret_is_news, struct error *err)
+{
+	void *block, *before = set->mig;
+
+	if (compact_new(mig_rows, configs, sizeof(*configs), COMPACT_ANY_TEXT, &block, err) < 0)
+		return -1;
+	*ret_is_news = exchange(&before, block, mig_rows);
+	set->mig = before;
+	*ret_is_news |= config_set_state(set, INTENT_MIG_CONFIG, INTENT_CONFIG_THERE);
+	return 0;
+}
+
+static void forget(struct config_set *set, enum intent_config config)
+{
+	if (config == INTENT_PLUGIN_CONFIG) {
+		free(set->plugin);
+		set->plugin = NULL;
+	} else {
+		free(set->mig);
+		set->mig = NULL;
+	}
+}
+
+bool config_set_state(struct config_set *set, enum intent_config config,
+		      enum intent_config_state state)
+{
+	bool is_news = set->states[config] != state;
+
+	assert(config < INTENT_N_CONFIGS);
+	if (state == INTENT_CONFIG_NONE)
+		forget(set, config);
+	assert(state != INTENT_CONFIG_THERE ||
+	       (config == INTENT_PLUGIN_CONFIG ? set->plugin != NULL : set->mig != NULL));
+	set->states[config] = state;
+	set->whys[config] = INTENT_CONFIG_NOT_YET;
+	return is_news;
+}
+
+bool config_set_unreadable(struct config_set *set, enum intent_config config,
+			   enum intent_config_why why)
+{
+	const enum intent_config_why before = set->whys[config];
+	const bool is_news = config_set_state(set, config, INTENT_CONFIG_UNREADABLE);
+
+	set->whys[config] = why;
+	return is_news || before != why;
+}
+
+void config_set_tell(const struct config_set *set, struct intent *intent)
+{
+	const enum intent_config_state plugin = set->states[INTENT_PLUGIN_CONFIG],
+				       mig = set->states[INTENT_MIG_CONFIG];
+
+	intent->plugin_configs_state = plugin;
+	intent->plugin_configs_why = set->whys[INTENT_PLUGIN_CONFIG];
+	intent->plugin_configs = plugin == INTENT_CONFIG_THERE ? set->plugin : NULL;
+	intent->mig_configs_state = mig;
+	intent->mig_configs_why = set->whys[INTENT_MIG_CONFIG];
+	intent->mig_configs = mig == INTENT_CONFIG_THERE ? set->mig : NULL;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * mig_config - the layouts of MIG devices that mig-parted knows, as one ConfigMap has them in its key
+ * "config.yaml".
+ *
+ * Threads: any; immutable once made.
+ */
+
+#include "base/array.h"
+#include "base/view.h"
+
+/* So many MIG devices of one profile. */
+struct mig_config_count {
+	struct view profile; /* "1g.10gb" */
+	int64_t count;
+};
+
+/* What one part of a layout says of the devices that it is for. */
+struct mig_config_part {
+	bool is_for_all;      /* devices: all */
+	struct array indices; /* int64_t; else of these */
+	struct array filters; /* struct view, device-filter: "0x20B010DE"; empty: no filter */
+	bool is_enabled;      /* mig-enabled */
+	struct array counts;  /* struct mig_config_count */
+};
+
+struct mig_config {
+	struct view name;
+	struct array parts; /* struct mig_config_part; a later one overrides an earlier one */
+};
+
+struct mig_configs {
+	struct view namespace;
+	struct view name;    /* the ConfigMap */
+	struct view error;   /* why it cannot be read, with line and column; else empty */
+	struct array layouts; /* struct mig_config, by name */
+};
+
+/* The layout of that name, or NULL. */
+const struct mig_config *mig_config_find(const struct mig_configs *configs, struct view name);
+/*
+ * What the layout says of the device of that index: its last part that is for it; NULL: none is.
+ * A part with a filter may or may not be for the device: *ret_is_uncertain tells.
+ */
+const struct mig_config_part *mig_config_part_of(const struct mig_config *layout, int64_t index,
+						 bool *ret_is_uncertain);

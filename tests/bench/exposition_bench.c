@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * What does a scrape of /metrics cost? This thread is the loop, with an inventory of that many devices
+ * and tenants, eight devices a node; a child process scrapes the front ten times. The longest turn is
+ * measured by a timer that fires in every one: first with nobody scraping, then while it is done. It
+ * is this thread's CPU time, so that what else the machine does has no part in it.
+ *
+ *	exposition_bench [DEVICES [TENANTS [MAX_SERIES]]]
+ *
+ * The bars: with 1000 devices and 4000 tenants 100 ms and 8 MiB; with any number 5 ms more a turn.
+ */
+
+#include "lib/test_main.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/limits.h"
+#include "base/metric.h"
+#include "controller/exposition.h"
+#include "controller/front.h"
+#include "lib/http_client.h"
+
+#define DEVICES_OF_A_NODE 8
+#define N_SCRAPES 10
+#define BASELINE_MS 1000.0
+#define MAX_SCRAPE_MS 100.0
+#define MAX_GROWN_KIB 8192
+#define MAX_TURN_MS 5.0
+
+static struct loop *loop;
+static struct inventory *inventory;
+static struct exposition *exposition;
+static struct front *front;
+static struct loop_timer *every_turn, *look;
+static double last_turn_at, longest_turn, longest_idle_turn, began_at;
+static bool is_scraped;
+static pid_t child;
+static int result[2]; /* this end, the child's */
+
+static double read_ms(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+static double now_ms(void)
+{
+	return read_ms(CLOCK_MONOTONIC);
+}
+
+/* Of /proc/self/status, in KiB. */
+static long memory(const char *what)
+{
+	char line[256];
+	long value = 0;
+	FILE *file = fopen("/proc/self/status", "r");
+
+	while (file && fgets(line, sizeof(line), file))
+		if (strncmp(line, what, strlen(what)) == 0)
+			value = strtol(line + strlen(what) + 1, NULL, 10);
+	if (file)
+		fclose(file);
+	return value;
+}
+
+static void forget_peak(void)
+{
+	FILE *file = fopen("/proc/self/clear_refs", "w");
+
+	if (!file || fputs("5", file) < 0 || fclose(file) != 0)
+		exit(2);
+}
+
+static void on_turn(void *owner)
+{
+	double now = read_ms(CLOCK_THREAD_CPUTIME_ID);
+
+	(void)owner;
+	if (now - last_turn_at > longest_turn)
+		longest_turn = now - last_turn_at;
+	last_turn_at = now;
+	loop_timer_set(every_turn, 0);
+}
+
+static void on_done(void *owner, struct exposition_text *take_text)
+{
+	struct error err;
+
+	(void)owner;
+	if (front_expose(front, take_text, &err) < 0)
+		exit(2);
+}
+
+static void on_messages(void *owner, bool readable, bool writable)
+{
+	struct front_message *message;
+
+	(void)owner, (void)readable, (void)writable;
+	while ((message = front_next(front))) {
+		if (message->kind == FRONT_SCRAPE)
+			exposition_write(exposition);
+		front_message_free(message);
+	}
+}
+
+/* The world */
+
+static struct view text_of(struct arena *arena, const char *format, int a, int b)
+{
+	char text[160];
+	struct view copy;
+
+	snprintf(text, sizeof(text), format, a, b);
+	if (!arena_copy(arena, view_from(text), &copy))
+		exit(2);
+	return copy;
+}
+
+static struct attribution_tenant tenant_of(struct arena *arena, int device, int i)
+{
+	return (struct attribution_tenant){
+		.pod_uid = text_of(arena, "00d76c9e-1c16-46f0-9aee-%06x%06x", device, i),
+		.container = VIEW("main"),
+		.pod_namespace = text_of(arena, "team-%02d", (device + i) % 50, 0),
+		.pod_name = text_of(arena, "train-a-large-model-%05d-%d", device, i),
+		.slots = 1,
+		.confidence = ATTRIBUTION_CONFIDENCE_CONFIRMED,
+		.role = ATTRIBUTION_ROLE_WORKLOAD,
+		.start_time = 1767225600000,
+	};
+}
+
+static void put_device(int n, int n_tenants)
+{
+	struct arena arena;
+	struct error err;
+
+	arena_init(&arena, LIMIT_MIB);
+	struct attribution_tenant *tenants =
+		arena_alloc(&arena, (size_t)n_tenants, sizeof(*tenants));
+	if (!tenants)
+		exit(2);
+	for (int i = 0; i < n_tenants; i++)
+		tenants[i] = tenant_of(&arena, n, i);
+	const struct attribution object = {
+		.name = text_of(&arena, "gpu-%08x-0000-4000-8000-%012x", n, 1),
+		.uuid = text_of(&arena, "GPU-%08x-0000-4000-8000-%012x", n, 1),
+		.resource_version = VIEW("1"),
+		.status = {
+			.node_name = text_of(&arena, "gpu-node-%05d", n / DEVICES_OF_A_NODE, 0),
+			.device.model = VIEW("NVIDIA-H100-80GB-HBM3"),
+			.sharing.mode = ATTRIBUTION_MODE_TIME_SLICED,
+			.slots = {.total = 8, .allocated = n_tenants},
+			.tenants = {tenants, (uint32_t)n_tenants, true},
+			.activity.state = ATTRIBUTION_ACTIVITY_ACTIVE,
+			.health.state = ATTRIBUTION_HEALTH_HEALTHY,
+			.intent.state = ATTRIBUTION_INTENT_IN_SYNC,
+		},
+	};
+	if (inventory_put_attribution(inventory, &object, &arena, STORE_LISTED, (uint64_t)n + 1,
+				      &err) < 0)
+		exit(2);
+	arena_deinit(&arena);
+}
+
+static void release(void *owner)
+{
+	arena_deinit(owner);
+	free(owner);
+}
+
+static void put_report(int node)
+{
+	struct arena *arena = calloc(1, sizeof(*arena));
+	struct report *report;
+	struct error err;
+
+	if (!arena)
+		exit(2);
+	arena_init(arena, LIMIT_MIB);
+	report = arena_alloc(arena, 1, sizeof(*report));
+	struct report_device *devices = arena_alloc(arena, DEVICES_OF_A_NODE, sizeof(*devices));
+	if (!report || !devices)
+		exit(2);
+	for (int i = 0; i < DEVICES_OF_A_NODE; i++)
+		devices[i] = (struct report_device){
+			.uuid = text_of(arena, "GPU-%08x-0000-4000-8000-%012x",
+					node * DEVICES_OF_A_NODE + i, 1),
+			.activity = {.present = true, .utilization = 93},
+			.condition = {.present = true},
+		};
+	report->node = text_of(arena, "gpu-node-%05d", node, 0);
+	report->devices = (struct array){devices, DEVICES_OF_A_NODE, true};
+	if (inventory_put_report(inventory, report, release, arena, loop_now_ms(loop), &err) < 0)
+		exit(2);
+}
+
+/* The scraper */
+
+struct scraped {
+	double longest_ms, bytes;
+};
+
+static void scrape(uint16_t port, struct scraped *ret)
+{
+	static char part[1 << 18];
+	struct http_client *client = http_client_connect(port);
+	const double began = now_ms();
+	ssize_t n;
+
+	if (!http_client_send(client, VIEW("GET /metrics HTTP/1.1\r\nHost: a\r\n"
+					   "Connection: close\r\n\r\n")))
+		_exit(1);
+	for (ret->bytes = 0; (n = recv(http_client_fd(client), part, sizeof(part), 0)) > 0;)
+		ret->bytes += (double)n;
+	if (now_ms() - began > ret->longest_ms)
+		ret->longest_ms = now_ms() - began;
+	http_client_free(client);
+}
+
+/* Longer apart than a text is kept. */
+static void play_scraper(uint16_t port)
+{
+	struct scraped scraped = {0};
+	char go;
+
+	if (read(result[1], &go, 1) != 1)
+		_exit(1);
+	for (int i = 0; i < N_SCRAPES; i++) {
+		scrape(port, &scraped);
+		usleep(1200000);
+	}
+	_exit(write(result[1], &scraped, sizeof(scraped)) == sizeof(scraped) ? 0 : 1);
+}
+
+static void on_look(void *owner)
+{
+	int status;
+
+	(void)owner;
+	if (!is_scraped && now_ms() - began_at > BASELINE_MS) {
+		longest_idle_turn = longest_turn;
+		longest_turn = 0;
+		is_scraped = true;
+		if (write(result[0], "g", 1) != 1)
+			exit(2);
+	}
+	if (is_scraped && waitpid(child, &status, WNOHANG) == child)
+		loop_stop(loop);
+	loop_timer_set(look, 20);
+}
+
+static void open_front(struct metric_registry *registry)
+{
+	struct error err = {0};
+	struct loop_watch *watch;
+	struct front_config config = front_config_default();
+
+	config.report_address = "127.0.0.1:0";
+	config.probe_address = "127.0.0.1:0";
+	config.metrics_address = "127.0.0.1:0";
+	config.metrics_insecure = true;
+	config.rules = (struct identity_rules){VIEW("aud"), VIEW("ns"), VIEW("agent")};
+	config.metrics.registry = registry;
+	config.metrics.reports = 0;
+	config.metrics.connections = 1;
+	config.metrics.open_connections = config.metrics.nodes = config.metrics.tokens = 2;
+	config.metrics.incomplete = 3;
+	config.with_exposition = true;
+	if (front_new(&config, &front, &err) < 0 ||
+	    loop_watch_new(loop, front_fd(front), LOOP_READ, on_messages, NULL, &watch, &err) < 0) {
+		fprintf(stderr, "%s\n", err.text);
+		exit(2);
+	}
+}
+
+static const struct metric_row rows[] = {
+	{"reports", METRIC_COUNTER, "", "Reports.", RECEIVER_LABELS},
+	{"connections", METRIC_COUNTER, "", "Connections.", FRONT_CONNECTION_LABELS},
+	{"gauge", METRIC_GAUGE, "", "Gauge.", NULL},
+	{"incomplete", METRIC_COUNTER, "", "Incomplete.", NULL},
+};
+
+static void open_world(size_t max_series)
+{
+	struct metric_registry *registry;
+	struct error err;
+
+	if (loop_new(&loop, &err) < 0 || inventory_new(loop_now_ms(loop), &inventory, &err) < 0 ||
+	    metric_registry_new(rows, ARRAY_SIZE(rows), &registry, &err) < 0 ||
+	    loop_timer_new(loop, on_turn, NULL, &every_turn, &err) < 0 ||
+	    loop_timer_new(loop, on_look, NULL, &look, &err) < 0)
+		exit(2);
+	const struct exposition_config config = {
+		.loop = loop,
+		.inventory = inventory,
+		.with_devices = true,
+		.max_series = max_series,
+		.stale_ms = 180000,
+		.done = on_done,
+	};
+	if (exposition_new(&config, &exposition, &err) < 0)
+		exit(2);
+	open_front(registry);
+}
+
+int main(int argc, char **argv)
+{
+	const int n_devices = argc > 1 ? atoi(argv[1]) : 1000;
+	const int n_tenants = argc > 2 ? atoi(argv[2]) : 4 * n_devices;
+	const long max_series = argc > 3 ? atol(argv[3]) : 200000;
+	struct scraped scraped;
+	struct error err;
+
+	signal(SIGPIPE, SIG_IGN);
+	if (n_devices <= 0 || n_tenants < 0 || max_series <= 0 ||
+	    socketpair(AF_UNIX, SOCK_STREAM, 0, result) != 0)
+		return 2;
+	open_world((size_t)max_series);
+	const uint16_t port = front_metrics_port(front);
+	child = fork();
+	if (child == 0) {
+		close(result[0]);
+		play_scraper(port);
+	}
+	close(result[1]);
+	for (int i = 0; i < n_devices; i++)
+		put_device(i, n_tenants / n_devices + (i < n_tenants % n_devices));
+	for (int i = 0; i < n_devices / DEVICES_OF_A_NODE; i++)
+		put_report(i);
+	if (front_start(front, &err) < 0)
+		return 2;
+	forget_peak();
+	const long before_kib = memory("VmRSS:");
+	began_at = now_ms();
+	last_turn_at = read_ms(CLOCK_THREAD_CPUTIME_ID);
+	loop_timer_set(every_turn, 0);
+	loop_timer_set(look, 20);
+	if (loop_run(loop, &err) < 0 || read(result[0], &scraped, sizeof(scraped)) != sizeof(scraped))
+		return 1;
+	const long grown_kib = memory("VmHWM:") - before_kib;
+	const double turn_ms = longest_turn - longest_idle_turn;
+	printf("devices %d tenants %d max_series %ld bytes %.0f longest_scrape_ms %.1f rss_kib %ld "
+	       "peak_grown_kib %ld grown_kib %ld longest_turn_ms %.2f without_scrapes_ms %.2f\n",
+	       n_devices, n_tenants, max_series, scraped.bytes, scraped.longest_ms, before_kib,
+	       grown_kib, memory("VmRSS:") - before_kib, longest_turn, longest_idle_turn);
+	const bool is_small = n_devices <= 1000 && n_tenants <= 4000;
+	return turn_ms > MAX_TURN_MS ||
+	       (is_small && (scraped.longest_ms > MAX_SCRAPE_MS || grown_kib > MAX_GROWN_KIB));
+}

@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""manifests/monitoring by the real Prometheus, promtool and Alertmanager.
+
+usage: monitoring.py [WORDS]
+
+Prints TAP and fails if any promise is broken; with words it tries only those whose sentence
+contains them. hack/debs has fetched the programs. Prometheus scrapes what tests/monitoring/exposition
+has: the controller, dcgm-exporter and kube-state-metrics, as they are. How long an alert waits and
+looks back is promtool's part; here nothing is waited for.
+"""
+
+import atexit
+import functools
+import json
+import os
+import re
+import shutil
+import sys
+
+import yaml
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "lib"))
+from prometheus import FOLDER, SOURCES, TOP, Folder, Stack, groups, is_there, read, run
+
+TESTS = os.path.join(TOP, "tests", "monitoring")
+RUNBOOKS = os.path.join(FOLDER, "README.md")
+# They look back.
+NOT_LIVE = {"GPUHeldIdle", "GPUHeldIdleForADay"}
+
+promises = []
+
+
+def promise(function):
+    promises.append(function)
+    return function
+
+
+def alerts():
+    return [rule for group in groups() for rule in group["rules"] if "alert" in rule]
+
+
+def panels():
+    return json.loads(read(FOLDER, "dashboard.json"))["panels"]
+
+
+def queries():
+    """(whose, query) of the dashboard's panels, with its variables filled in."""
+    for panel in panels():
+        for target in panel.get("targets", []):
+            text = target["expr"].replace("$__range", "1h").replace('=~"$node"', '=~".*"')
+            text = text.replace('=~"$namespace"', '=~".*"').replace('="$namespace"', '="ml"')
+            assert "$" not in text, f"{panel['title']}: {text}"
+            yield f"{panel['title']}, {target['refId']}", text
+
+
+def examples():
+    return re.findall(r"^```promql\n(.*?)^```$", read(RUNBOOKS), re.M | re.S)
+
+
+def test_rules(name):
+    with Folder() as folder:
+        shutil.copy(os.path.join(TESTS, name), folder)
+        run("promtool", "test", "rules", name, cwd=folder)
+
+
+# The rules, by promtool
+
+@promise
+def the_rules_check_out():
+    with Folder() as name:
+        run("promtool", "check", "rules", "--lint=all", "--lint-fatal", os.path.join(name, "rules.yml"))
+
+
+@promise
+def each_alert_fires_with_its_words_and_clears():
+    test_rules("alerts_test.yaml")
+
+
+@promise
+def the_joined_series_have_every_pod_of_a_shared_device():
+    test_rules("joins_test.yaml")
+
+
+@promise
+def each_alert_has_a_test_in_which_it_fires_and_is_silent_after_it():
+    for alert in alerts():
+        seen = [case for test in yaml.safe_load(read(TESTS, "alerts_test.yaml"))["tests"]
+                if test["name"] == alert["alert"]
+                for case in test["alert_rule_test"] if case["alertname"] == alert["alert"]]
+        fired = ["exp_alerts" in case for case in seen]
+        assert fired and not fired[0] and any(fired) and not fired[-1], (alert["alert"], fired)
+
+
+@promise
+def each_alert_has_a_runbook_and_each_runbook_an_alert():
+    sections = dict(re.findall(r"^### (\w+)\n\n(.*?)(?=^#|\Z)", read(RUNBOOKS), re.M | re.S))
+    assert sorted(sections) == sorted(a["alert"] for a in alerts()), sorted(sections)
+    for alert in alerts():
+        name, text = alert["alert"], sections[alert["alert"]]
+        assert alert["annotations"]["runbook"] == (
+            f"manifests/monitoring/README.md#{name.lower()}"), alert
+        for word in ("Means:", "Look:", "Do:"):
+            assert f"**{word}**" in text, f"{name} does not say: {word}"
+
+
+@promise
+def the_errors_that_need_action_are_those_of_the_catalogue():
+    catalogue = re.findall(r"\{(\d+), XID_NEEDS_(?:RESET|REBOOT),", read(TOP, "src/assess/xid.c"))
+    expression = next(a["expr"] for a in alerts() if a["alert"] == "GPUErrorNeedsAction")
+    told = re.findall(r'xid=~"([\d|]+)"', expression)
+    assert told == ["|".join(catalogue)] * 2, (told, catalogue)
+
+
+@promise
+def each_name_is_one_that_is_exposed_or_recorded():
+    exposed = set(re.findall(r"^(\w+)[{ ]", "".join(
+        read(TESTS, "exposition", f"{source}.txt") for source in SOURCES), re.M))
+    recorded = {rule["record"] for group in groups() for rule in group["rules"] if "record" in rule}
+    texts = [rule["expr"] for group in groups() for rule in group["rules"]]
+    texts += [query for _, query in queries()] + examples()
+    used = set(re.findall(r"\b(?:gpuattribution[:\w]+|DCGM_\w+|kube_\w+)", " ".join(texts)))
+    assert used <= exposed | recorded, used - exposed - recorded
+
+
+# The dashboard
+
+@promise
+def the_dashboards_panels_have_numbers_and_places_of_their_own():
+    taken = {}
+    numbers = [panel["id"] for panel in panels()]
+    assert len(set(numbers)) == len(numbers), numbers
+    for panel in panels():
+        place = panel["gridPos"]
+        assert place["x"] + place["w"] <= 24, panel["title"]
+        for x in range(place["x"], place["x"] + place["w"]):
+            for y in range(place["y"], place["y"] + place["h"]):
+                assert (x, y) not in taken, (panel["title"], taken[x, y])
+                taken[x, y] = panel["title"]
+        for target in panel.get("targets", []):
+            assert target["datasource"]["uid"] == "${datasource}", panel["title"]
+    assert [p["repeat"] for p in panels() if "repeat" in p] == ["namespace"]
+
+
+# A Prometheus and an Alertmanager
+
+class Recorded:
+    """What the sources were found to expose, the controller's edited."""
+
+    def __init__(self):
+        self.edit = lambda text: text
+
+    def __call__(self, source):
+        text = read(TESTS, "exposition", f"{source}.txt")
+        return self.edit(text) if source == "controller" else text
+
+
+@functools.cache
+def stack():
+    """One for all that ask, when all is scraped and recorded twice: then rates are there."""
+    started = Stack(Recorded())
+    atexit.register(started.end)
+    started.wait("series by rate", lambda: len(started.ask("gpuattribution:namespace_slots:rate5m")) >= 5)
+    started.wait("joined series", lambda: started.ask("gpuattribution:tenant_owner:info"))
+    return started
+
+
+@promise
+def each_query_of_the_dashboard_and_the_readme_gives_a_series():
+    asked = [*queries(), *(("README.md", text) for text in examples())]
+    assert len(asked) > 30 and len(examples()) >= 5, len(asked)
+    silent = [f"{whose}: {query}" for whose, query in asked if not stack().ask(query)]
+    assert not silent, "\n".join(silent)
+    return f"{len(asked)} queries"
+
+
+@promise
+def four_pods_that_share_a_device_are_all_joined_with_its_one_figure():
+    alone = stack().ask('DCGM_FI_PROF_GR_ENGINE_ACTIVE{UUID=~"GPU-11ba.*"}')
+    assert [row["metric"]["pod"] for row in alone] == ["train-2"], alone
+    joined = stack().ask('gpuattribution:tenant_device_active:ratio{uuid=~"GPU-11ba.*"}')
+    seen = sorted((row["metric"]["namespace"], row["metric"]["pod"], row["value"][1]) for row in joined)
+    assert seen == [("ml", "train-0", "0.91"), ("ml", "train-1", "0.91"), ("ml", "train-2", "0.91"),
+                    ("web", "infer-0", "0.91")], seen
+    return f"dcgm-exporter: 1 pod; joined: {len(seen)} pods"
+
+
+def without_trouble(text):
+    """The same devices, all of them well and as they were meant."""
+    text = re.sub(r"^(\w+_(?:drift|xid_errors_total)\{.*\n)", "", text, flags=re.M)
+    text = re.sub(r'(kind="SlotHeldTwice"\}) 1', r"\1 0", text)
+    text = re.sub(r'(_health_state\{.*state="Healthy"\}) \d', r"\1 1", text)
+    return re.sub(r'(_health_state\{.*state="(?:Degraded|Unhealthy|Unknown)"\}) \d', r"\1 0", text)
+
+
+def silent_and_full(text):
+    """Well, too, but a node is silent and tenants had to be left out."""
+    text = re.sub(r'(_report_age_seconds\{node="gpu-2"\}) \d+', r"\1 1200", without_trouble(text))
+    return re.sub(r"(_tenants_left_out) 0", r"\1 7", text)
+
+
+@promise
+def every_alert_reaches_alertmanager_and_ends_there():
+    silence = {"GPUReportSilent", "GPUAttributionTenantsLeftOut"}
+    away = {"GPUAttributionControllerAway"}
+    trouble = {alert["alert"] for alert in alerts()} - NOT_LIVE - silence - away
+    stages = ((lambda text: text, trouble), (without_trouble, set()), (silent_and_full, silence),
+              (lambda text: "", away), (without_trouble, set()))
+    for edit, expected in stages:
+        stack().site.expose.edit = edit
+        stack().wait(f"firing: {sorted(expected)}", lambda e=expected: stack().firing() - NOT_LIVE == e)
+        stack().wait(f"told: {sorted(expected)}", lambda e=expected: e <= stack().told("firing"))
+    ended = trouble | silence | away
+    stack().wait(f"ended: {sorted(ended)}", lambda: ended <= stack().told("resolved"))
+    text = next(alert["annotations"]["description"] for status, name, alert in stack().site.told
+                if (status, name) == ("firing", "GPUUnhealthyWithTenants"))
+    assert text == "On it: ml/train-0 ml/train-1 ml/train-2 web/infer-0 ", text
+    return f"{len(ended)} alerts fired and ended"
+
+
+def main():
+    if not is_there():
+        print("1..1\nnot ok 1 - Prometheus is there\n# run: hack/deps build")
+        return 1
+    only = " ".join(sys.argv[1:])
+    chosen = [f for f in promises if only in f.__name__.replace("_", " ")]
+    failed = 0
+    print(f"1..{len(chosen)}")
+    for number, function in enumerate(chosen, 1):
+        sentence = function.__name__.replace("_", " ")
+        try:
+            note = function()
+            print(f"ok {number} - {sentence}")
+            if note:
+                print(f"# {note}")
+        except Exception as error:  # whatever it was: the promise is broken, the next is tried
+            failed += 1
+            print(f"not ok {number} - {sentence}")
+            for line in f"{type(error).__name__}: {error}".splitlines():
+                print(f"# {line}")
+    return 1 if failed or not chosen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,335 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""manifests/samples, as far as they run without a cluster.
+
+usage: samples.py [WORDS]
+
+Prints TAP and fails if any promise is broken; with words it tries only those whose sentence
+contains them. The Lua script runs in Debian's Lua 5.1 (hack/debs), with the libraries that Argo CD
+gives. The shell scripts run with the stand-in tests/fake/kubectl-cluster.
+"""
+
+import copy
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+import yaml
+
+TOP = pathlib.Path(__file__).resolve().parent.parent.parent
+SAMPLES = TOP / "manifests" / "samples"
+GOLDEN = TOP / "tests" / "golden" / "attribution.json"
+ONE, TWO, CUT = (f"GPU-{n}1ba558d-3437-2335-2fd8-a78c8502f87f" for n in (1, 2, 3))
+LIMIT_S = 60
+
+promises = []
+
+
+def promise(function):
+    promises.append(function)
+    return function
+
+
+# Argo CD
+
+def lua(value):
+    """A value of JSON as Lua writes it."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"[{lua(k)}] = {lua(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "{" + ", ".join(lua(v) for v in value) + "}"
+    if isinstance(value, str):
+        return '"' + "".join(f"\\{byte:03d}" for byte in value.encode()) + '"'
+    return {True: "true", False: "false", None: "nil"}.get(value) or repr(value)
+
+
+def argo(thing):
+    """(status, message) that the script gives of an object."""
+    text = ("local print, write = print, io.write\nstring, os, io, debug = nil, nil, nil, nil\n"
+            f"obj = {lua(thing)}\nlocal hs = (function()\n{(SAMPLES / 'argocd/health.lua').read_text()}\nend)()\n"
+            'write(hs.status, "\\n", hs.message)\n')
+    done = subprocess.run([PROGRAMS / "lua5.1", "-"], input=text, capture_output=True, text=True,
+                          timeout=LIMIT_S, check=False)
+    assert done.returncode == 0, done.stderr
+    status, _, message = done.stdout.partition("\n")
+    return status, message
+
+
+def golden(**edits):
+    """The golden object, well and in sync unless edits say otherwise: path__to__field=value."""
+    thing = json.loads(GOLDEN.read_text())
+    defaults = {"health__state": "Healthy", "health__reasons": [], "health__recoveryAction": "None",
+                "reportState": "Current", "intent__state": "InSync", "intent__drifts": []}
+    for path, value in {**defaults, **edits}.items():
+        *folders, name = path.split("__")
+        place = thing["status"]
+        for folder in folders:
+            place = place[folder]
+        place[name] = value
+    return thing
+
+
+def drift(kind, severity):
+    return {"type": kind, "severity": severity, "message": "Restart the plugin."}
+
+
+@promise
+def argo_cd_shows_what_a_gpu_is_and_why():
+    sick = {"health__reasons": ["XID79", "NVLinkDown"], "health__recoveryAction": "Reboot"}
+    cases = (
+        (golden(), "Healthy", "2/4 slots held: ml/train-0"),
+        (golden(health__state="Unhealthy", **sick), "Degraded",
+         "Unhealthy: XID79, NVLinkDown; recovery action: Reboot"),
+        (golden(health__state="Degraded", **sick), "Degraded", "Degraded: XID79, NVLinkDown"),
+        (golden(health__state="Unhealthy", reportState="Stale", **sick), "Degraded", "XID79"),
+        (golden(reportState="Stale", health__state="Unknown"), "Unknown", "the agent of gpu-a is silent"),
+        (golden(reportState="Pending"), "Progressing", "waiting for the first report of gpu-a"),
+        (golden(health__state="Unknown", health__reasons=["DeviceMissing"]), "Unknown", "not known: DeviceMissing"),
+        (golden(intent__drifts=[drift("ReplicaCount", "Warning"), drift("SharingMode", "Critical")]),
+         "Degraded", "SharingMode: Restart the plugin."),
+        (golden(intent__drifts=[drift("ReplicaCount", "Warning")]), "Healthy",
+         "ml/train-0; ReplicaCount: Restart the plugin."),
+        (golden(intent__drifts=[drift("ConfigDead", "Info")]), "Healthy", "2/4 slots held"),
+        (golden(observedGeneration=0), "Progressing", "a newer generation"),
+    )
+    for thing, status, message in cases:
+        seen = argo(thing)
+        assert seen[0] == status and message in seen[1], (status, message, seen)
+    for missing, status in (("status", "Progressing"), ("conditions", "Progressing"), ("health", "Unknown"),
+                            ("intent", "Healthy"), ("slots", "Healthy"), ("tenantSummary", "Healthy")):
+        thing = golden()
+        del (thing if missing == "status" else thing["status"])[missing]
+        assert argo(thing)[0] == status, missing
+    return f"{argo(cases[1][0])}, {argo(cases[0][0])}"
+
+
+# Flux
+
+@promise
+def flux_asks_for_fields_and_conditions_that_there_are():
+    wanted = yaml.safe_load((SAMPLES / "flux/kustomization.yaml").read_text())["spec"]
+    names = {(check["apiVersion"], check["kind"]): check["name"] for check in wanted["healthChecks"]}
+    for file in ("controller/deployment.yaml", "agent/daemonset.yaml"):
+        thing = yaml.safe_load((TOP / "manifests" / file).read_text())
+        assert names.pop((thing["apiVersion"], thing["kind"])) == thing["metadata"]["name"], file
+    assert list(names) == [("gpuattribution.dev/v1alpha1", "GPUAttribution")], names
+    conditions = re.findall(r'X\(CONDITION_\w+, "(\w+)"\)', (TOP / "src/join/wording.def").read_text())
+    fields = json.loads(GOLDEN.read_text())["status"]
+    (expressions,) = wanted["healthCheckExprs"]
+    texts = " ".join(expressions[key] for key in ("inProgress", "failed", "current"))
+    assert set(re.findall(r"status\.(\w+)", texts.replace("c.status", ""))) <= set(fields), texts
+    asked = re.findall(r"c\.type == '(\w+)'", texts)
+    assert asked and set(asked) <= set(conditions), (asked, conditions)
+
+
+# Scripts
+
+class World:
+    """A cluster's objects, and what was written to them."""
+
+    def __init__(self, **resources):
+        self.folder = tempfile.TemporaryDirectory()
+        self.file, self.log = (os.path.join(self.folder.name, name) for name in ("state", "log"))
+        os.symlink(TOP / "tests/fake/kubectl-cluster", os.path.join(self.folder.name, "kubectl"))
+        self.env = {**os.environ, "FAKE_KUBECTL_STATE": self.file, "FAKE_KUBECTL_LOG": self.log,
+                    "PATH": self.folder.name + ":" + os.environ["PATH"]}
+        self.keep({"gpuattributions": [], "nodes": [], "resourceslices": [], "devicetaintrules": [],
+                   **resources})
+
+    def keep(self, state):
+        with open(self.file + ".kept", "w", encoding="utf-8") as file:
+            json.dump(state, file)
+        os.rename(self.file + ".kept", self.file)
+
+    def state(self):
+        with open(self.file, encoding="utf-8") as file:
+            return json.load(file)
+
+    def run(self, script, *arguments, status=0, **variables):
+        """Returns (what was written to the cluster, what was printed)."""
+        with open(self.log, "w", encoding="utf-8"):
+            pass
+        done = subprocess.run([SAMPLES / script, *arguments], env={**self.env, **variables},
+                              capture_output=True, text=True, timeout=LIMIT_S, check=False)
+        assert done.returncode == status, (done.returncode, done.stdout, done.stderr)
+        with open(self.log, encoding="utf-8") as file:
+            return file.read().splitlines(), done.stdout + done.stderr
+
+
+def gpu(uuid, node, action="None", state="Healthy", report="Current", reasons=(), tenants=()):
+    return {"metadata": {"name": uuid.lower()}, "spec": {"uuid": uuid},
+            "status": {"nodeName": node, "reportState": report,
+                       "health": {"state": state, "recoveryAction": action, "reasons": list(reasons)},
+                       "tenants": [{"podNamespace": n, "podName": p} for n, p in tenants]}}
+
+
+def nodes(*names):
+    return [{"metadata": {"name": name}, "spec": {}} for name in names]
+
+
+CORDON, TAINT = "cordon-reboot/cordon-reboot.sh", "taint-unhealthy/taint-unhealthy.sh"
+
+
+@promise
+def shell_scripts_have_nothing_for_shellcheck_to_say():
+    scripts = sorted(SAMPLES.rglob("*.sh"))
+    assert len(scripts) == 2, scripts
+    done = subprocess.run([PROGRAMS / "shellcheck", *scripts], capture_output=True, text=True,
+                          timeout=LIMIT_S, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@promise
+def a_node_with_a_gpu_that_needs_a_reboot_is_cordoned_once():
+    world = World(nodes=nodes("gpu-1", "gpu-2"), gpuattributions=[
+        gpu(ONE, "gpu-1", "Reboot"), gpu(TWO, "gpu-1", "Reboot"), gpu(CUT, "gpu-2", "Reset")])
+    writes, _ = world.run(CORDON, "--once")
+    assert writes == ["node/gpu-1 cordoned", "node/gpu-1 labeled"], writes
+    assert [node["spec"].get("unschedulable") for node in world.state()["nodes"]] == [True, None]
+    assert world.run(CORDON, "--once")[0] == []
+    return "; ".join(writes)
+
+
+@promise
+def no_more_nodes_are_cordoned_than_may_be():
+    world = World(nodes=nodes("gpu-1", "gpu-2", "gpu-3"), gpuattributions=[
+        gpu(uuid, f"gpu-{n}", "Reboot") for n, uuid in enumerate((ONE, TWO, CUT), 1)])
+    writes, said = world.run(CORDON, "--once", MAX_NODES="2")
+    assert len(writes) == 4 and "gpu-3 needs a reboot, too, and is left alone: 2 nodes" in said, said
+    assert world.run(CORDON, "--once", MAX_NODES="2")[0] == []
+
+
+@promise
+def a_node_whose_agent_is_silent_is_left_alone():
+    world = World(nodes=nodes("gpu-1"), gpuattributions=[gpu(ONE, "gpu-1", "Reboot", report="Stale")])
+    assert world.run(CORDON, "--once")[0] == []
+
+
+@promise
+def a_cordon_that_failed_is_said_and_tried_again():
+    world = World(nodes=nodes("gpu-1"), gpuattributions=[gpu(ONE, "gpu-1", "Reboot")])
+    for fault in ("get gpuattributions", "get nodes", "cordon", "label"):
+        world.run(CORDON, "--once", status=1, FAKE_KUBECTL_FAULT=fault)
+    writes, _ = world.run(CORDON, "--once")
+    assert writes == ["node/gpu-1 cordoned", "node/gpu-1 labeled"], writes
+
+
+@promise
+def the_loop_goes_on_after_a_failure():
+    world = World(nodes=nodes("gpu-1"), gpuattributions=[gpu(ONE, "gpu-1", "Reboot")])
+    whole = world.state()
+    os.unlink(world.file)  # kubectl fails
+    with subprocess.Popen([SAMPLES / CORDON], env={**world.env, "INTERVAL": "0.1"}, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as loop:
+        try:
+            assert "that failed; again in" in loop.stdout.readline()
+            world.keep(whole)
+            lines = iter(loop.stdout.readline, "")
+            end = time.monotonic() + LIMIT_S
+            assert any("cordoned" in line or time.monotonic() > end for line in lines)
+        finally:
+            loop.kill()
+    assert world.state()["nodes"][0]["spec"] == {"unschedulable": True}
+
+
+def slices(generation=1):
+    """Two whole GPUs of gpu-1, and two MIG devices cut from a GPU of gpu-2."""
+    def device(name, **texts):
+        return {"name": name, "attributes": {key: {"string": value} for key, value in texts.items()}}
+
+    def of(pool, *devices):
+        return {"metadata": {"name": f"{pool}-{generation}"}, "spec": {"driver": "gpu.nvidia.com", "devices": list(devices),
+                "pool": {"name": pool, "generation": generation, "resourceSliceCount": 1}}}
+    return [of("gpu-1", device("gpu-0", uuid=ONE), device("gpu-1", uuid=TWO)),
+            of("gpu-2", device("gpu-0-mig-1", uuid="MIG-1", parentUUID=CUT),
+               device("gpu-0-mig-2", uuid="MIG-2", parentUUID=CUT))]
+
+
+@promise
+def an_unhealthy_gpu_gets_a_rule_without_effect_that_names_who_is_on_it():
+    world = World(resourceslices=slices(), gpuattributions=[
+        gpu(ONE, "gpu-1", state="Unhealthy", reasons=["XID79"], tenants=[("ml", "train-0"), ("ml", "train-0"),
+                                                                         ("web", "infer-0")]),
+        gpu(TWO, "gpu-1")])
+    writes, said = world.run(TAINT)
+    name = f"{ONE.lower()}.gpu-0"
+    assert writes == [f"devicetaintrule.resource.k8s.io/{name} created"], writes
+    assert "XID79, effect None. On it: ml/train-0, web/infer-0" in said, said
+    (rule,) = world.state()["devicetaintrules"]
+    assert rule["apiVersion"] == "resource.k8s.io/v1beta2" and rule["spec"] == {
+        "deviceSelector": {"driver": "gpu.nvidia.com", "pool": "gpu-1", "device": "gpu-0"},
+        "taint": {"key": "gpuattribution.dev/unhealthy", "value": "XID79", "effect": "None"}}, rule
+    assert world.run(TAINT)[0] == []
+    assert world.run(TAINT, EFFECT="NoSchedule")[0] == [f"devicetaintrule.resource.k8s.io/{name} configured"]
+    return said.splitlines()[-1]
+
+
+@promise
+def the_rule_goes_when_the_gpu_is_well():
+    world = World(resourceslices=slices(), gpuattributions=[
+        gpu(CUT, "gpu-2", state="Unhealthy", reasons=["GPULost"])])
+    assert len(world.run(TAINT)[0]) == 2
+    state = world.state()
+    state["gpuattributions"][0]["status"]["health"]["state"] = "Healthy"
+    state["devicetaintrules"].append({"metadata": {"name": "another"}, "spec": {}})
+    world.keep(state)
+    writes, _ = world.run(TAINT)
+    assert sorted(writes) == [f'devicetaintrule.resource.k8s.io "{CUT.lower()}.gpu-0-mig-{n}" deleted'
+                              for n in (1, 2)], writes
+    assert [rule["metadata"]["name"] for rule in world.state()["devicetaintrules"]] == ["another"]
+
+
+@promise
+def slices_of_an_older_generation_do_not_count():
+    old = slices()
+    old[0]["spec"]["devices"] = [{"name": "gpu-7", "attributes": {"uuid": {"string": ONE}}}]
+    world = World(resourceslices=old + slices(generation=2), gpuattributions=[
+        gpu(ONE, "gpu-1", state="Unhealthy", reasons=["XID79"])])
+    assert len(world.run(TAINT)[0]) == 1
+    assert [r["spec"]["deviceSelector"]["device"] for r in world.state()["devicetaintrules"]] == ["gpu-0"]
+
+
+@promise
+def what_cannot_be_read_ends_no_rule():
+    world = World(resourceslices=slices(), gpuattributions=[
+        gpu(ONE, "gpu-1", state="Unhealthy", reasons=["XID79"])])
+    world.run(TAINT)
+    before = copy.deepcopy(world.state())
+    for fault in ("get gpuattributions", "get resourceslices", "get devicetaintrules"):
+        assert world.run(TAINT, status=1, FAKE_KUBECTL_FAULT=fault)[0] == []
+    assert "and not 'Evict'" in world.run(TAINT, status=1, EFFECT="Evict")[1]
+    assert world.state() == before
+
+
+def main():
+    if not (PROGRAMS / "lua5.1").exists():
+        print("1..1\nnot ok 1 - Lua is there\n# run: hack/deps build")
+        return 1
+    only = " ".join(sys.argv[1:])
+    chosen = [f for f in promises if only in f.__name__.replace("_", " ")]
+    failed = 0
+    print(f"1..{len(chosen)}")
+    for number, function in enumerate(chosen, 1):
+        sentence = function.__name__.replace("_", " ")
+        try:
+            note = function()
+            print(f"ok {number} - {sentence}")
+            if note:
+                print(f"# {note}")
+        except Exception as error:  # whatever it was: the promise is broken, the next is tried
+            failed += 1
+            print(f"not ok {number} - {sentence}")
+            for line in f"{type(error).__name__}: {error}".splitlines():
+                print(f"# {line}")
+    return 1 if failed or not chosen else 0
+
+
+PROGRAMS = pathlib.Path(subprocess.run([TOP / "hack/debs", "--where"], capture_output=True, text=True,
+                                       check=True).stdout.strip()) / "usr/bin"
+if __name__ == "__main__":
+    sys.exit(main())

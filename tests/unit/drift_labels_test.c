@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/test_main.h"
+
+#include "assess/drift_labels.h"
+#include "lib/drift_case.h"
+
+/* LabelsMissing */
+
+static void unlabel(struct drift_case *c)
+{
+	c->labels.gpu_count = c->labels.gpu_product = c->labels.gpu_replicas = (struct view){0};
+}
+
+static void keep_count(struct drift_case *c)
+{
+	unlabel(c);
+	c->labels.gpu_count = VIEW("2");
+}
+
+static void keep_product(struct drift_case *c)
+{
+	unlabel(c);
+	c->labels.gpu_product = VIEW("Tesla-T4");
+}
+
+static void keep_letter(struct drift_case *c)
+{
+	unlabel(c);
+	c->labels.gpu_product = VIEW("T");
+}
+
+static void unlabel_and_switch_off(struct drift_case *c)
+{
+	unlabel(c);
+	c->policy.switches[POLICY_GFD] = POLICY_OFF;
+}
+
+static void unlabel_and_opt_out(struct drift_case *c)
+{
+	unlabel(c);
+	drift_case_deploy(c, "gpu-feature-discovery", "false");
+}
+
+static void forget_node(struct drift_case *c)
+{
+	unlabel(c);
+	c->node.node = NULL;
+}
+
+TEST(labels_of_gpu_feature_discovery_are_there)
+{
+	const struct drift_case_row rows[] = {
+		{drift_labels_missing, NULL, DRIFT_NO},
+		{drift_labels_missing, unlabel, DRIFT_FOUND,
+		 .intended = "gfd.enabled of ClusterPolicy cluster-policy",
+		 .observed = "neither label nvidia.com/gpu.count"},
+		{drift_labels_missing, keep_count, DRIFT_NO},
+		{drift_labels_missing, keep_product, DRIFT_NO},
+		{drift_labels_missing, keep_letter, DRIFT_NO},
+		{drift_labels_missing, unlabel_and_switch_off, DRIFT_NO},
+		{drift_labels_missing, unlabel_and_opt_out, DRIFT_NO},
+		{drift_labels_missing, forget_node, DRIFT_CANNOT_TELL},
+	};
+	drift_case_expect(rows, ARRAY_SIZE(rows));
+}
+
+/* LabelsStale: the count */
+
+static void miscount(struct drift_case *c)
+{
+	c->labels.gpu_count = VIEW("4");
+}
+
+static void write_nonsense(struct drift_case *c)
+{
+	c->labels.gpu_count = VIEW("two");
+}
+
+static void lack_count(struct drift_case *c)
+{
+	c->labels.gpu_count = (struct view){0};
+}
+
+static void miscount_and_switch_off(struct drift_case *c)
+{
+	miscount(c);
+	c->policy.switches[POLICY_GFD] = POLICY_OFF;
+}
+
+static void miscount_and_forget_node(struct drift_case *c)
+{
+	miscount(c);
+	c->node.node = NULL;
+}
+
+static void miscount_and_lose_nvml(struct drift_case *c)
+{
+	miscount(c);
+	c->device.is_listing_good = false;
+}
+
+static void miscount_other_models(struct drift_case *c)
+{
+	miscount(c);
+	c->devices[1].model = VIEW("Tesla T4");
+}
+
+static void miscount_unknown_model(struct drift_case *c)
+{
+	miscount(c);
+	c->devices[1].model = (struct view){0};
+}
+
+static void miscount_unknown_first_model(struct drift_case *c)
+{
+	miscount(c);
+	c->devices[0].model = (struct view){0};
+}
+
+/* One that is not known stands between two that differ. */
+static void miscount_models_around_unknown(struct drift_case *c)
+{
+	miscount_unknown_model(c);
+	c->devices[2].model = VIEW("Tesla T4");
+	c->report.devices.count = 3;
+}
+
+static void name_other_beside_unknown(struct drift_case *c)
+{
+	c->labels.gpu_product = VIEW("Tesla-T4-SHARED");
+	c->devices[0].model = (struct view){0};
+}
+
+static void miscount_third_model(struct drift_case *c)
+{
+	miscount(c);
+	c->devices[2].model = VIEW("Tesla T4");
+	c->report.devices.count = 3;
+}
+
+static void leave_out_others(struct drift_case *c)
+{
+	c->devices[1].model = VIEW("Tesla T4");
+	c->report.devices.count = 1;
+	c->labels.gpu_count = VIEW("1");
+}
+
+static void name_prefix(struct drift_case *c)
+{
+	c->labels.gpu_product = (struct view){"NVIDIA-A100-SXM4-40GB", 16};
+}
+
+/* Nothing is read behind the end of either. */
+static void name_shorter_model_bytewise(struct drift_case *c)
+{
+	static const char label[16] = "NVIDIA-A100-SXM4";
+
+	c->labels.gpu_product = (struct view){label, sizeof(label)};
+}
+
+static void have_shorter_model(struct drift_case *c)
+{
+	c->devices[0].model = c->devices[1].model = (struct view){"T4X", 2};
+	c->labels.gpu_product = VIEW("T4");
+}
+
+static void count_no_parts_as_nonsense(struct drift_case *c)
+{
+	drift_case_cut(c, 0);
+	c->report.devices.count = 1;
+	c->labels.gpu_product = VIEW("NVIDIA-A100-SXM4-40GB-MIG-1g.10gb");
+	c->labels.gpu_count = VIEW("none");
+}
+
+static void name_other_letter(struct drift_case *c)
+{
+	c->devices[0].model = c->devices[1].model = VIEW("T");
+	c->labels.gpu_product = VIEW("S");
+}
+
+static void miscount_one(struct drift_case *c)
+{
+	c->labels.gpu_replicas = VIEW("8");
+	c->status.sharing = (struct attribution_sharing){ATTRIBUTION_MODE_EXCLUSIVE, 1};
+}
+
+static void deny_mig_of_first(struct drift_case *c)
+{
+	c->labels.mig_capable = VIEW("false");
+	c->devices[1].mig.present = false;
+}
+
+static void miscount_invalid(struct drift_case *c)
+{
+	drift_case_cut(c, 3);
+	c->labels.gpu_count = VIEW("0");
+	c->labels.gpu_product = VIEW("NVIDIA-A100-SXM4-40GB-MIG-INVALID");
+}
+
+static void have_no_device(struct drift_case *c)
+{
+	miscount(c);
+	c->report.devices.count = 0;
+	c->device.reported = NULL;
+}
+
+static void count_parts(struct drift_case *c)
+{
+	drift_case_cut(c, 3);
+	c->report.devices.count = 1;
+	c->labels.gpu_product = VIEW("NVIDIA-A100-SXM4-40GB-MIG-1g.10gb-SHARED");
+	c->labels.gpu_count = VIEW("3");
+	c->labels.gpu_replicas = VIEW("0");
+}
+
+static void miscount_parts(struct drift_case *c)
+{
+	count_parts(c);
+	c->labels.gpu_count = VIEW("1");
+}
+
+/* The model */
+
+static void name_other_model(struct drift_case *c)
+{
+	c->labels.gpu_product = VIEW("NVIDIA-A100-SXM4-80GB-SHARED");
+}
+
+static void name_longer_model(struct drift_case *c)
+{
+	c->labels.gpu_product = VIEW("NVIDIA-A100-SXM4-40GB-PRO");
+}
+
+static void name_shorter_model(struct drift_case *c)
+{
+	c->labels.gpu_product = VIEW("NVIDIA-A100-SXM4");
+}
+
+static void name_model_only(struct drift_case *c)
+{
+	c->labels.gpu_product = VIEW("NVIDIA-A100-SXM4-40GB");
+}
+
+static void lack_product(struct drift_case *c)
+{
+	c->labels.gpu_product = (struct view){0};
+}
+
+static void lack_model(struct drift_case *c)
+{
+	c->devices[0].model = c->devices[1].model = (struct view){0};
+}
+
+static void name_odd_model(struct drift_case *c)
+{
+	c->devices[0].model = c->devices[1].model = VIEW("a`z{A@Z[0/9:_.- (r)");
+	c->labels.gpu_product = VIEW("azAZ09_.--r");
+}
+
+/* Replicas */
+
+static void miscount_replicas(struct drift_case *c)
+{
+	c->labels.gpu_replicas = VIEW("8");
+}
+
+static void miscount_replicas_of(struct drift_case *c, int mode)
+{
+	miscount_replicas(c);
+	c->status.sharing.mode = mode;
+}
+
+static void miscount_shares(struct drift_case *c)
+{
+	miscount_replicas_of(c, ATTRIBUTION_MODE_MPS);
+}
+
+static void miscount_whole(struct drift_case *c)
+{
+	miscount_replicas_of(c, ATTRIBUTION_MODE_EXCLUSIVE);
+}
+
+static void miscount_unknown(struct drift_case *c)
+{
+	miscount_replicas_of(c, ATTRIBUTION_MODE_UNKNOWN);
+}
+
+static void miscount_unhealthy(struct drift_case *c)
+{
+	miscount_replicas(c);
+	c->status.health.state = ATTRIBUTION_HEALTH_DEGRADED;
+}
+
+static void miscount_after_error(struct drift_case *c)
+{
+	miscount_replicas(c);
+	c->status.health.events.count = 1;
+}
+
+static void miscount_withdrawn(struct drift_case *c)
+{
+	miscount_replicas(c);
+	c->device.n_offers = 0;
+}
+
+static void miscount_in_mig_mode(struct drift_case *c)
+{
+	miscount_replicas(c);
+	c->devices[0].mig.current = true;
+}
+
+static void miscount_missing(struct drift_case *c)
+{
+	miscount_replicas(c);
+	drift_case_remove_device(c);
+	c->labels.gpu_count = VIEW("1");
+}
+
+static void lack_replicas(struct drift_case *c)
+{
+	c->labels.gpu_replicas = (struct view){0};
+}
+
+/* MIG */
+
+static void deny_mig(struct drift_case *c)
+{
+	c->labels.mig_capable = VIEW("false");
+}
+
+static void deny_mig_of_others(struct drift_case *c)
+{
+	deny_mig(c);
+	c->devices[0].mig.present = c->devices[1].mig.present = false;
+}
+
+static void deny_mig_of_second(struct drift_case *c)
+{
+	deny_mig(c);
+	c->devices[0].mig.present = false;
+}
+
+TEST(labels_are_as_the_devices_are)
+{
+	const struct drift_case_row rows[] = {
+		{drift_labels_stale, NULL, DRIFT_NO},
+		{drift_labels_stale, miscount, DRIFT_FOUND,
+		 .intended = "nvidia.com/gpu.count=2 (NVML)",
+		 .observed = "nvidia.com/gpu.count=4 (node)"},
+		{drift_labels_stale, write_nonsense, DRIFT_FOUND,
+		 .observed = "nvidia.com/gpu.count=two"},
+		{drift_labels_stale, lack_count, DRIFT_NO},
+		{drift_labels_stale, miscount_other_models, DRIFT_NO},
+		{drift_labels_stale, miscount_unknown_model, DRIFT_FOUND,
+		 .observed = "nvidia.com/gpu.count"},
+		{drift_labels_stale, miscount_unknown_first_model, DRIFT_FOUND,
+		 .observed = "nvidia.com/gpu.count"},
+		{drift_labels_stale, miscount_models_around_unknown, DRIFT_NO},
+		{drift_labels_stale, name_other_beside_unknown, DRIFT_FOUND,
+		 .intended = "NVIDIA A100-SXM4-40GB", .observed = "Tesla-T4-SHARED"},
+		{drift_labels_stale, miscount_third_model, DRIFT_NO},
+		{drift_labels_stale, leave_out_others, DRIFT_NO},
+		{drift_labels_stale, name_prefix, DRIFT_FOUND},
+		{drift_labels_stale, name_shorter_model_bytewise, DRIFT_FOUND},
+		{drift_labels_stale, have_shorter_model, DRIFT_NO},
+		{drift_labels_stale, count_no_parts_as_nonsense, DRIFT_FOUND,
+		 .intended = "nvidia.com/gpu.count=0"},
+		{drift_labels_stale, name_other_letter, DRIFT_FOUND},
+		{drift_labels_stale, miscount_one, DRIFT_FOUND},
+		{drift_labels_stale, deny_mig_of_first, DRIFT_FOUND},
+		{drift_labels_stale, miscount_invalid, DRIFT_NO},
+		{drift_labels_stale, have_no_device, DRIFT_NO},
+		{drift_labels_stale, count_parts, DRIFT_NO},
+		{drift_labels_stale, miscount_parts, DRIFT_FOUND,
+		 .intended = "nvidia.com/gpu.count=3"},
+		{drift_labels_stale, name_other_model, DRIFT_FOUND,
+		 .intended = "nvidia.com/gpu.product=NVIDIA A100-SXM4-40GB (NVML)",
+		 .observed = "nvidia.com/gpu.product=NVIDIA-A100-SXM4-80GB-SHARED"},
+		{drift_labels_stale, name_longer_model, DRIFT_FOUND},
+		{drift_labels_stale, name_shorter_model, DRIFT_FOUND},
+		{drift_labels_stale, name_model_only, DRIFT_NO},
+		{drift_labels_stale, lack_product, DRIFT_NO},
+		{drift_labels_stale, lack_model, DRIFT_NO},
+		{drift_labels_stale, name_odd_model, DRIFT_NO},
+		{drift_labels_stale, miscount_replicas, DRIFT_FOUND,
+		 .intended = "nvidia.com/gpu.replicas=4 (device IDs)",
+		 .observed = "nvidia.com/gpu.replicas=8"},
+		{drift_labels_stale, miscount_shares, DRIFT_FOUND},
+		{drift_labels_stale, miscount_whole, DRIFT_FOUND},
+		{drift_labels_stale, miscount_unknown, DRIFT_NO},
+		{drift_labels_stale, miscount_unhealthy, DRIFT_NO},
+		{drift_labels_stale, miscount_after_error, DRIFT_NO},
+		{drift_labels_stale, miscount_withdrawn, DRIFT_NO},
+		{drift_labels_stale, miscount_in_mig_mode, DRIFT_NO},
+		{drift_labels_stale, miscount_missing, DRIFT_FOUND},
+		{drift_labels_stale, lack_replicas, DRIFT_NO},
+		{drift_labels_stale, deny_mig, DRIFT_FOUND,
+		 .intended = "nvidia.com/mig.capable=true (NVML)"},
+		{drift_labels_stale, deny_mig_of_second, DRIFT_FOUND},
+		{drift_labels_stale, deny_mig_of_others, DRIFT_NO},
+		{drift_labels_stale, miscount_and_switch_off, DRIFT_NO},
+		{drift_labels_stale, miscount_and_forget_node, DRIFT_CANNOT_TELL},
+		{drift_labels_stale, miscount_and_lose_nvml, DRIFT_CANNOT_TELL},
+	};
+	drift_case_expect(rows, ARRAY_SIZE(rows));
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(labels_of_gpu_feature_discovery_are_there),
+	cmocka_unit_test(labels_are_as_the_devices_are),
+};
+TEST_MAIN(tests)

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/test_main.h"
+
+#include "assess/drift_mig.h"
+#include "lib/drift_case.h"
+
+static void want(struct drift_case *c, const char *layout)
+{
+	c->labels.mig_config = view_from(layout);
+	c->labels.mig_config_state = VIEW("success");
+}
+
+static void want_disabled(struct drift_case *c)
+{
+	want(c, "all-disabled");
+}
+
+static void want_disabled_and_cut(struct drift_case *c)
+{
+	want_disabled(c);
+	drift_case_cut(c, 2);
+}
+
+static void want_disabled_and_enable(struct drift_case *c)
+{
+	want_disabled(c);
+	drift_case_cut(c, 0);
+}
+
+static void want_half(struct drift_case *c)
+{
+	want(c, "half");
+}
+
+static void cut(struct drift_case *c)
+{
+	want(c, "half");
+	drift_case_cut(c, 2);
+}
+
+static void cut_more(struct drift_case *c)
+{
+	want(c, "half");
+	drift_case_cut(c, 3);
+}
+
+static void cut_in_another_way(struct drift_case *c)
+{
+	cut_more(c);
+	c->partitions[1].profile = VIEW("2g.20gb");
+	c->partitions[2].profile = VIEW("2g.20gb");
+}
+
+static void cut_as_many_others(struct drift_case *c)
+{
+	cut(c);
+	c->partitions[0].profile = c->partitions[1].profile = VIEW("2g.20gb");
+}
+
+static void lack_mode(struct drift_case *c)
+{
+	cut(c);
+	c->parts[1].counts.count = 0;
+	drift_case_cut(c, 0);
+	c->devices[0].mig.current = false;
+}
+
+static void cut_beside(struct drift_case *c)
+{
+	cut_more(c);
+	c->partitions[2].profile = VIEW("2g.20gb");
+}
+
+static void cut_two_profiles(struct drift_case *c)
+{
+	cut_beside(c);
+	c->counts[1] = (struct mig_config_count){VIEW("2g.20gb"), 1};
+	c->parts[1].counts = array_of(c->counts, 2);
+}
+
+static void cut_one_of_two_profiles(struct drift_case *c)
+{
+	cut_two_profiles(c);
+	drift_case_cut(c, 2);
+}
+
+static void want_no_instances(struct drift_case *c)
+{
+	cut(c);
+	c->parts[1].counts.count = 0;
+}
+
+static void have_no_instances(struct drift_case *c)
+{
+	want_no_instances(c);
+	drift_case_cut(c, 0);
+}
+
+static void want_of_other_device(struct drift_case *c)
+{
+	want_half(c);
+	c->indices[0] = 1;
+}
+
+static void lose_index(struct drift_case *c)
+{
+	want_half(c);
+	c->devices[0].index = -1;
+}
+
+static void lose_index_under_both(struct drift_case *c)
+{
+	want_disabled_and_cut(c);
+	c->devices[0].index = -1;
+	c->parts[0] = (struct mig_config_part){.is_for_all = true};
+	c->layouts[0].parts = array_of(c->parts, 2);
+}
+
+static void lose_index_under_all(struct drift_case *c)
+{
+	want_disabled_and_cut(c);
+	c->devices[0].index = -1;
+}
+
+static void filter(struct drift_case *c)
+{
+	c->filters[0] = VIEW("0x20B010DE");
+	c->parts[1].filters = array_of(c->filters, 1);
+}
+
+static void want_filtered(struct drift_case *c)
+{
+	want_half(c);
+	filter(c);
+}
+
+static void cut_filtered(struct drift_case *c)
+{
+	cut(c);
+	filter(c);
+}
+
+static void be_unable(struct drift_case *c)
+{
+	want_half(c);
+	c->devices[0].mig.present = false;
+}
+
+static void be_unable_and_disabled(struct drift_case *c)
+{
+	want_disabled(c);
+	c->devices[0].mig.present = false;
+}
+
+static void forget_partitions(struct drift_case *c)
+{
+	cut(c);
+	c->devices[0].partitions.present = false;
+}
+
+static void forget_profile(struct drift_case *c)
+{
+	cut_more(c);
+	c->partitions[2].profile = (struct view){0};
+}
+
+static void want_unknown_layout(struct drift_case *c)
+{
+	want(c, "haff");
+}
+
+static void delete_layouts(struct drift_case *c)
+{
+	want_half(c);
+	c->intent.mig_configs_state = INTENT_CONFIG_MISSING;
+	c->intent.mig_configs = NULL;
+}
+
+static void delete_layouts_of_disabled(struct drift_case *c)
+{
+	delete_layouts(c);
+	want_disabled(c);
+}
+
+static void name_no_map(struct drift_case *c)
+{
+	c->intent.mig_configs_state = INTENT_CONFIG_NONE;
+	c->intent.mig_configs = NULL;
+}
+
+static void want_made_layout(struct drift_case *c)
+{
+	want_half(c);
+	name_no_map(c);
+}
+
+static void want_made_disabled(struct drift_case *c)
+{
+	want_disabled(c);
+	name_no_map(c);
+}
+
+static void want_made_disabled_and_cut(struct drift_case *c)
+{
+	want_disabled_and_cut(c);
+	name_no_map(c);
+}
+
+TEST(mig_devices_are_those_of_the_layout)
+{
+	const struct drift_case_row rows[] = {
+		{drift_mig_layout, want_disabled, DRIFT_NO},
+		{drift_mig_layout, want_disabled_and_cut, DRIFT_FOUND,
+		 .intended = "MIG mode off (layout all-disabled of ConfigMap "
+			     "gpu-operator/mig-config, label nvidia.com/mig.config)",
+		 .observed = "2 of 1g.10gb (NVML)"},
+		{drift_mig_layout, want_disabled_and_enable, DRIFT_FOUND,
+		 .observed = "MIG mode on, without MIG devices (NVML)"},
+		{drift_mig_layout, want_half, DRIFT_FOUND,
+		 .intended = "2 of 1g.10gb (layout half of ConfigMap",
+		 .observed = "MIG mode off (NVML)"},
+		{drift_mig_layout, cut, DRIFT_NO},
+		{drift_mig_layout, cut_more, DRIFT_FOUND, .observed = "3 of 1g.10gb"},
+		{drift_mig_layout, cut_in_another_way, DRIFT_FOUND,
+		 .observed = "1 of 1g.10gb, 2 of 2g.20gb (NVML)"},
+		{drift_mig_layout, cut_as_many_others, DRIFT_FOUND},
+		{drift_mig_layout, lack_mode, DRIFT_FOUND, .observed = "MIG mode off"},
+		{drift_mig_layout, cut_beside, DRIFT_FOUND},
+		{drift_mig_layout, cut_two_profiles, DRIFT_NO},
+		{drift_mig_layout, cut_one_of_two_profiles, DRIFT_FOUND,
+		 .intended = "2 of 1g.10gb, 1 of 2g.20gb (layout"},
+		{drift_mig_layout, want_no_instances, DRIFT_FOUND,
+		 .intended = "MIG mode on, without MIG devices (layout"},
+		{drift_mig_layout, have_no_instances, DRIFT_NO},
+		{drift_mig_layout, want_of_other_device, DRIFT_NO},
+	};
+	drift_case_expect(rows, ARRAY_SIZE(rows));
+}
+
+TEST(a_layout_that_is_not_there_is_a_difference)
+{
+	const struct drift_case_row rows[] = {
+		{drift_mig_layout, want_unknown_layout, DRIFT_FOUND,
+		 .intended = "layout haff of ConfigMap gpu-operator/mig-config",
+		 .observed = "the ConfigMap has no such layout"},
+		{drift_mig_layout, delete_layouts, DRIFT_FOUND,
+		 .observed = "there is no such ConfigMap"},
+		{drift_mig_layout, delete_layouts_of_disabled, DRIFT_FOUND},
+		{drift_mig_layout, want_made_disabled, DRIFT_NO},
+		{drift_mig_layout, want_made_disabled_and_cut, DRIFT_FOUND,
+		 .intended = "MIG mode off (layout all-disabled, label nvidia.com/mig.config)"},
+		{drift_mig_layout, want_made_layout, DRIFT_NOT_COMPARED},
+	};
+	drift_case_expect(rows, ARRAY_SIZE(rows));
+}
+
+TEST(nothing_is_said_of_a_device_that_the_layout_may_not_mean)
+{
+	const struct drift_case_row rows[] = {
+		{drift_mig_layout, want_filtered, DRIFT_NOT_COMPARED},
+		{drift_mig_layout, cut_filtered, DRIFT_NO},
+		{drift_mig_layout, lose_index, DRIFT_CANNOT_TELL},
+		{drift_mig_layout, lose_index_under_both, DRIFT_CANNOT_TELL},
+		{drift_mig_layout, lose_index_under_all, DRIFT_FOUND},
+		{drift_mig_layout, be_unable, DRIFT_CANNOT_TELL},
+		{drift_mig_layout, be_unable_and_disabled, DRIFT_NO},
+		{drift_mig_layout, forget_partitions, DRIFT_CANNOT_TELL},
+		{drift_mig_layout, forget_profile, DRIFT_CANNOT_TELL},
+	};
+	drift_case_expect(rows, ARRAY_SIZE(rows));
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(mig_devices_are_those_of_the_layout),
+	cmocka_unit_test(a_layout_that_is_not_there_is_a_difference),
+	cmocka_unit_test(nothing_is_said_of_a_device_that_the_layout_may_not_mean),
+};
+TEST_MAIN(tests)

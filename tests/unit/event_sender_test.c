@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/test_main.h"
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "controller/event_sender.h"
+
+#include "lib/fake_apiclient.inc"
+#include "lib/fake_loop.inc"
+
+#define MINUTE UINT64_C(60000)
+
+struct world {
+	struct loop *loop;
+	struct event_sender *sender;
+	char instance[LIMIT_EVENT_WORD + 20];
+	char names[FAKE_APICLIENT_MAX][16];
+};
+
+static unsigned n_warnings, n_infos;
+
+/* Stands in for the log's. */
+void log_write(enum log_level level, const char *message, const struct log_field *fields)
+{
+	(void)message;
+	(void)fields;
+	n_warnings += level == LOG_LEVEL_WARN;
+	n_infos += level == LOG_LEVEL_INFO;
+}
+
+static int set_up(void **state)
+{
+	static struct world world;
+	struct error err;
+
+	fake_apiclient_reset();
+	world = (struct world){0};
+	memset(world.instance, 'i', sizeof(world.instance) - 1);
+	*state = &world;
+	if (loop_new(&world.loop, &err) < 0)
+		return -1;
+	const struct event_sender_config config = {
+		.loop = world.loop,
+		.instance = world.instance,
+		.limits = {.per_minute = 10, .repeat_ms = 10 * MINUTE},
+		.seed = 1,
+	};
+	return event_sender_new(&config, &world.sender, &err);
+}
+
+static int tear_down(void **state)
+{
+	struct world *world = *state;
+
+	event_sender_free(world->sender);
+	loop_free(world->loop);
+	return 0;
+}
+
+static struct event_change change_of(struct view name, uint64_t id)
+{
+	return (struct event_change){
+		.type = EVENT_XID_ERROR,
+		.is_warning = true,
+		.regarding = {.api_version = VIEW("gpuattribution.dev/v1alpha1"),
+			      .kind = VIEW("GPUAttribution"), .name = name, .uid = VIEW("u1")},
+		.note = VIEW("XID 79"),
+		.topic = 79,
+		.id = id,
+		.count = 1,
+	};
+}
+
+static void tell(struct world *world, struct view node, struct event_change change)
+{
+	event_sender_tell(world->sender, node, &change, 1);
+}
+
+static uint64_t count(const struct world *world, enum event_outcome outcome)
+{
+	return event_sender_counters(world->sender).by_type[EVENT_XID_ERROR][outcome];
+}
+
+static void an_event_is_posted_to_its_namespace_but_not_from_inside_the_call(void **state)
+{
+	struct world *world = *state;
+
+	tell(world, VIEW("node-1"), change_of(VIEW("gpu-1"), 0xf));
+	assert_int_equal(n_fake_requests, 0);
+	fake_loop_advance(world->loop, 0);
+	assert_int_equal(n_fake_requests, 1);
+	assert_string_equal(fake_requests[0].method, "POST");
+	assert_string_equal(fake_requests[0].path,
+			    "/apis/events.k8s.io/v1/namespaces/default/events");
+	assert_string_equal(fake_requests[0].content_type, "application/json");
+	assert_non_null(strstr(fake_requests[0].body, "\"name\":\"gpu-1.000000000000000f\""));
+	assert_non_null(strstr(fake_requests[0].body, "\"reason\":\"XIDError\""));
+	assert_true(fake_requests[0].is_aside);
+	fake_apiclient_answer(0, "{}");
+	assert_int_equal(count(world, EVENT_SENT), 1);
+	assert_true(fake_loop_next(world->loop) == 10 * MINUTE);
+}
+
+static void the_instance_is_cut_to_what_the_api_server_takes(void **state)
+{
+	struct world *world = *state;
+	char wanted[LIMIT_EVENT_WORD + 32];
+
+	snprintf(wanted, sizeof(wanted), "\"reportingInstance\":\"%.*s\"", (int)LIMIT_EVENT_WORD,
+		 world->instance);
+	tell(world, VIEW("node-1"), change_of(VIEW("gpu-1"), 1));
+	fake_loop_advance(world->loop, 0);
+	assert_non_null(strstr(fake_requests[0].body, wanted));
+}
+
+static void repeats_become_a_patch_of_the_series(void **state)
+{
+	struct world *world = *state;
+
+	tell(world, VIEW("node-1"), change_of(VIEW("gpu-1"), 1));
+	fake_loop_advance(world->loop, 0);
+	fake_apiclient_answer(0, "{}");
+	for (uint64_t i = 2; i <= 1000; i++)
+		tell(world, VIEW("node-1"), change_of(VIEW("gpu-1"), i));
+	fake_loop_advance(world->loop, 10 * MINUTE);
+	assert_int_equal(n_fake_requests, 2);
+	assert_string_equal(fake_requests[1].method, "PATCH");
+	assert_string_equal(
+		fake_requests[1].path,
+		"/apis/events.k8s.io/v1/namespaces/default/events/gpu-1.0000000000000001");
+	assert_string_equal(fake_requests[1].content_type, "application/merge-patch+json");
+	assert_non_null(strstr(fake_requests[1].body, "{\"series\":{\"count\":1000,"));
+	assert_int_equal(count(world, EVENT_HELD_BACK), 999);
+}
+
+static void one_request_is_under_way_at_a_time(void **state)
+{
+	struct world *world = *state;
+
+	tell(world, VIEW("node-1"), change_of(VIEW("gpu-1"), 1));
+	tell(world, VIEW("node-1"), change_of(VIEW("gpu-2"), 1));
+	fake_loop_advance(world->loop, MINUTE);
+	assert_int_equal(n_fake_requests, 1);
+	fake_apiclient_answer(0, "{}");
+	fake_loop_advance(world->loop, 0);
+	assert_int_equal(n_fake_requests, 2);
+}
+
+static void an_event_that_is_there_was_sent_before(void **state)
+{
+	struct world *world = *state;
+
+	tell(world, VIEW("node-1"), change_of(VIEW("gpu-1"), 1));
+	fake_loop_advance(world->loop, 0);
+	fake_apiclient_fail(0, ERROR_CONFLICT);
+	fake_loop_advance(world->loop, MINUTE);
+	assert_int_equal(n_fake_requests, 1);
+	assert_int_equal(count(world, EVENT_SENT), 1);
+	assert_int_equal(count(world, EVENT_FAILED), 0);
+}
+
+static void what_fails_for_now_is_tried_again_ever_later(void **state)
+{
+	struct world *world = *state;
+	unsigned before;
+
+	tell(world, VIEW("node-1"), change_of(VIEW("gpu-1"), 1));
+	fake_loop_advance(world->loop, 0);
+	for (unsigned i = 0; i < 5; i++) {
+		before = n_fake_requests;
+		fake_apiclient_fail(before - 1, ERROR_RETRY);
+		fake_loop_advance(world->loop, (UINT64_C(1000) << i) - 1);
+		assert_int_equal(n_fake_requests, before);
+		fake_loop_advance(world->loop, (UINT64_C(1000) << i) + 1);
+		assert_int_equal(n_fake_requests, before + 1);
+	}
+	fake_apiclient_answer(n_fake_requests - 1, "{}");
+	assert_int_equal(count(world, EVENT_SENT), 1);
+	assert_int_equal(count(world, EVENT_FAILED), 0);
+}
+
+static void an_api_that_refuses_gets_few_requests_and_is_said_once(void **state)
+{
+	struct world *world = *state;
+	unsigned n = 0;
+
+	n_warnings = 0;
+	for (unsigned i = 0; i < 32; i++) {
+		snprintf(world->names[i], sizeof(world->names[i]), "gpu-%u", i);
+		tell(world, VIEW("node-1"), change_of(view_from(world->names[i]), i));
+	}
+	for (unsigned second = 0; second < 3600; second++) {
+		fake_loop_advance(world->loop, 1000);
+		for (; n < n_fake_requests; n++)
+			fake_apiclient_fail(n, ERROR_DENIED);
+	}
+	assert_in_range(n, 5, 16);
+	assert_int_equal(n_warnings, 1);
+	assert_int_equal(count(world, EVENT_SENT), 0);
+	assert_int_equal(count(world, EVENT_FAILED), 32); /* what waited too long, too */
+}
+
+static void trouble_that_ends_is_said_and_a_new_one_again(void **state)
+{
+	struct world *world = *state;
+
+	n_warnings = 0;
+	n_infos = 0;
+	for (unsigned i = 0; i < 2; i++) {
+		snprintf(world->names[i], sizeof(world->names[i]), "gpu-%u", i);
+		tell(world, VIEW("node-1"), change_of(view_from(world->names[i]), 1));
+		fake_loop_advance(world->loop, 0);
+		fake_apiclient_fail(n_fake_requests - 1, ERROR_RETRY);
+		fake_loop_advance(world->loop, 2000);
+		fake_apiclient_answer(n_fake_requests - 1, "{}");
+	}
+	assert_int_equal(n_warnings, 2);
+	assert_int_equal(n_infos, 2);
+}
+
+/* A namespace that is being deleted refuses too, and a pod of it may be the first in the queue. */
+static void what_is_refused_does_not_hold_up_what_waits_behind_it(void **state)
+{
+	struct world *world = *state;
+
+	tell(world, VIEW("node-1"), change_of(VIEW("gpu-1"), 1));
+	tell(world, VIEW("node-1"), change_of(VIEW("gpu-2"), 1));
+	fake_loop_advance(world->loop, 0);
+	fake_apiclient_fail(0, ERROR_DENIED);
+	fake_loop_advance(world->loop, 2000);
+	assert_int_equal(n_fake_requests, 2);
+	assert_non_null(strstr(fake_requests[1].body, "gpu-2"));
+}
+
+static void what_is_rejected_or_whose_namespace_is_gone_is_given_up_at_once(void **state)
+{
+	static const enum error_kind kinds[] = {ERROR_REJECTED, ERROR_NOT_FOUND};
+	struct world *world = *state;
+
+	for (unsigned i = 0; i < ARRAY_SIZE(kinds); i++) {
+		snprintf(world->names[i], sizeof(world->names[i]), "gpu-%u", i);
+		tell(world, VIEW("node-1"), change_of(view_from(world->names[i]), 1));
+		fake_loop_advance(world->loop, 0);
+		assert_int_equal(n_fake_requests, i + 1);
+		fake_apiclient_fail(i, kinds[i]);
+		assert_int_equal(count(world, EVENT_FAILED), i + 1);
+	}
+	assert_true(fake_loop_next(world->loop) == UINT64_MAX);
+}
+
+static void while_the_api_server_is_away_nothing_is_sent(void **state)
+{
+	struct world *world = *state;
+
+	fake_apiclient_set_away(true);
+	tell(world, VIEW("node-1"), change_of(VIEW("gpu-1"), 1));
+	fake_loop_advance(world->loop, 10 * MINUTE);
+	assert_int_equal(n_fake_requests, 0);
+	fake_apiclient_set_away(false);
+	fake_loop_advance(world->loop, 5000);
+	assert_int_equal(n_fake_requests, 1);
+}
+
+static void a_request_that_cannot_be_made_is_tried_again(void **state)
+{
+	struct world *world = *state;
+
+	fake_apiclient_refusal = ERROR_NO_MEMORY;
+	tell(world, VIEW("node-1"), change_of(VIEW("gpu-1"), 1));
+	fake_loop_advance(world->loop, 0);
+	fake_apiclient_refusal = ERROR_NONE;
+	fake_loop_advance(world->loop, 2000);
+	assert_int_equal(n_fake_requests, 1);
+}
+
+static void a_request_under_way_is_cancelled_at_the_end(void **state)
+{
+	struct world *world = *state;
+
+	tell(world, VIEW("node-1"), change_of(VIEW("gpu-1"), 1));
+	fake_loop_advance(world->loop, 0);
+	assert_true(fake_requests[0].open);
+	event_sender_free(world->sender);
+	world->sender = NULL;
+	assert_false(fake_requests[0].open);
+}
+
+static void nobody_has_counted_anything(void **state)
+{
+	(void)state;
+	assert_int_equal(event_sender_counters(NULL).by_type[0][0], 0);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_set_up(an_event_is_posted_to_its_namespace_but_not_from_inside_the_call),
+	cmocka_unit_test_set_up(the_instance_is_cut_to_what_the_api_server_takes),
+	cmocka_unit_test_set_up(repeats_become_a_patch_of_the_series),
+	cmocka_unit_test_set_up(one_request_is_under_way_at_a_time),
+	cmocka_unit_test_set_up(an_event_that_is_there_was_sent_before),
+	cmocka_unit_test_set_up(what_fails_for_now_is_tried_again_ever_later),
+	cmocka_unit_test_set_up(an_api_that_refuses_gets_few_requests_and_is_said_once),
+	cmocka_unit_test_set_up(trouble_that_ends_is_said_and_a_new_one_again),
+	cmocka_unit_test_set_up(what_is_refused_does_not_hold_up_what_waits_behind_it),
+	cmocka_unit_test_set_up(what_is_rejected_or_whose_namespace_is_gone_is_given_up_at_once),
+	cmocka_unit_test_set_up(while_the_api_server_is_away_nothing_is_sent),
+	cmocka_unit_test_set_up(a_request_that_cannot_be_made_is_tried_again),
+	cmocka_unit_test_set_up(a_request_under_way_is_cancelled_at_the_end),
+	cmocka_unit_test_set_up(nobody_has_counted_anything),
+};
+TEST_MAIN(tests)

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/test_main.h"
+
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "controller/event_teller.h"
+
+#include "lib/fake_apiclient.inc"
+#include "lib/fake_loop.inc"
+
+#define MINUTE INT64_C(60000)
+
+struct world {
+	struct loop *loop;
+	struct inventory *inventory;
+	struct event_teller *teller;
+	bool is_ready;
+};
+
+static bool is_ready(void *owner)
+{
+	return ((struct world *)owner)->is_ready;
+}
+
+static int set_up(void **state)
+{
+	static struct world world;
+	struct error err;
+
+	fake_apiclient_reset();
+	world = (struct world){.is_ready = true};
+	*state = &world;
+	if (loop_new(&world.loop, &err) < 0 || inventory_new(0, &world.inventory, &err) < 0)
+		return -1;
+	const struct event_teller_config config = {
+		.loop = world.loop,
+		.inventory = world.inventory,
+		.limits = {.per_minute = 10, .repeat_ms = 600000},
+		.idle_ms = 60 * MINUTE,
+		.is_ready = is_ready,
+		.owner = &world,
+		.seed = 1,
+	};
+	return event_teller_new(&config, &world.teller, &err);
+}
+
+static int tear_down(void **state)
+{
+	struct world *world = *state;
+
+	event_teller_free(world->teller);
+	inventory_free(world->inventory);
+	loop_free(world->loop);
+	return 0;
+}
+
+static void put_idle_object(struct world *world)
+{
+	CLEANUP(arena_deinit) struct arena arena = {0};
+	static struct attribution_tenant tenant = {.pod_uid = VIEW_INIT("p1"),
+						   .container = VIEW_INIT("main"),
+						   .role = ATTRIBUTION_ROLE_WORKLOAD};
+	const struct attribution object = {
+		.name = VIEW("gpu-1"), .uid = VIEW("u1"),
+		.status = {.node_name = VIEW("node-1"), .tenants = array_of(&tenant, 1),
+			   .activity = {.state = ATTRIBUTION_ACTIVITY_IDLE,
+					.idle_since = fake_wall_ms}}};
+	struct error err;
+
+	arena_init(&arena, LIMIT_KIB);
+	assert_int_equal(inventory_put_attribution(world->inventory, &object, &arena, STORE_UPSERT,
+						   1, &err), 0);
+}
+
+static void what_it_is_told_is_sent_by_the_host_it_runs_on(void **state)
+{
+	struct world *world = *state;
+	const struct event_change change = {.type = EVENT_GPU_UNHEALTHY, .count = 1,
+					    .regarding = {.kind = VIEW("GPUAttribution"),
+							  .name = VIEW("gpu-1")}};
+	char host[LIMIT_EVENT_WORD + 1] = "", wanted[LIMIT_EVENT_WORD + 32];
+
+	assert_int_equal(gethostname(host, sizeof(host) - 1), 0);
+	snprintf(wanted, sizeof(wanted), "\"reportingInstance\":\"%s\"", host);
+	event_teller_tell(world->teller, VIEW("node-1"), &change, 1);
+	fake_loop_advance(world->loop, 0);
+	assert_int_equal(n_fake_requests, 1);
+	assert_non_null(strstr(fake_requests[0].body, wanted));
+	fake_apiclient_answer(0, "{}");
+	assert_int_equal(event_teller_counters(world->teller).by_type[EVENT_GPU_UNHEALTHY][EVENT_SENT],
+			 1);
+}
+
+static void a_gpu_that_stays_idle_is_told_without_a_change_of_its_status(void **state)
+{
+	struct world *world = *state;
+
+	put_idle_object(world);
+	fake_loop_advance(world->loop, 59 * MINUTE);
+	assert_int_equal(n_fake_requests, 0);
+	fake_loop_advance(world->loop, 2 * MINUTE);
+	assert_int_equal(n_fake_requests, 1);
+	assert_non_null(strstr(fake_requests[0].body, "\"reason\":\"GPUIdle\""));
+}
+
+/* What is known may be old; it is told when it is not. */
+static void idleness_waits_until_what_is_known_is_current(void **state)
+{
+	struct world *world = *state;
+
+	put_idle_object(world);
+	world->is_ready = false;
+	fake_loop_advance(world->loop, 90 * MINUTE);
+	assert_int_equal(n_fake_requests, 0);
+	world->is_ready = true;
+	fake_loop_advance(world->loop, MINUTE);
+	assert_int_equal(n_fake_requests, 1);
+}
+
+static void nobody_has_counted_anything(void **state)
+{
+	(void)state;
+	assert_int_equal(event_teller_counters(NULL).by_type[0][0], 0);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_set_up(what_it_is_told_is_sent_by_the_host_it_runs_on),
+	cmocka_unit_test_set_up(a_gpu_that_stays_idle_is_told_without_a_change_of_its_status),
+	cmocka_unit_test_set_up(idleness_waits_until_what_is_known_is_current),
+	cmocka_unit_test_set_up(nobody_has_counted_anything),
+};
+TEST_MAIN(tests)

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/test_main.h"
+
+#include "model/policy.h"
+
+TEST(what_is_not_written_is_as_the_operators_code_takes_it)
+{
+	static const bool is_on[POLICY_N_OPERANDS] = {
+		[POLICY_DRIVER] = true,
+		[POLICY_TOOLKIT] = true,
+		[POLICY_DEVICE_PLUGIN] = true,
+		[POLICY_GFD] = true,
+		[POLICY_DCGM] = true,
+		[POLICY_DCGM_EXPORTER] = true,
+		[POLICY_MIG_MANAGER] = true,
+		[POLICY_NODE_STATUS_EXPORTER] = false,
+		[POLICY_CDI] = true,
+		[POLICY_SANDBOX_WORKLOADS] = false,
+		[POLICY_DRIVER_CRD] = false,
+		[POLICY_PRECOMPILED] = false,
+	};
+	const struct policy policy = {0};
+
+	for (int i = 0; i < POLICY_N_OPERANDS; i++)
+		if (policy_is_on(&policy, (enum policy_operand)i) != is_on[i])
+			fail_msg("operand %d", i);
+}
+
+TEST(what_is_written_counts)
+{
+	struct policy policy = {0};
+
+	for (int i = 0; i < POLICY_N_OPERANDS; i++) {
+		policy.switches[i] = POLICY_ON;
+		assert_true(policy_is_on(&policy, (enum policy_operand)i));
+		policy.switches[i] = POLICY_OFF;
+		assert_false(policy_is_on(&policy, (enum policy_operand)i));
+	}
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(what_is_not_written_is_as_the_operators_code_takes_it),
+	cmocka_unit_test(what_is_written_counts),
+};
+TEST_MAIN(tests)
