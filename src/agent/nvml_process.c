@@ -3,6 +3,8 @@
 /*
  * One request is under way at a time. What is asked for meanwhile is a bit in `wanted`.
  *
+ * After a notice of XID errors no further one is looked at for a while: a child may give them without end.
+ *
  * That a child has gone is seen at the end of its stream. It is waited for later, whenever there is
  * something to do: a signal handler for SIGCHLD would be the program's, and this needs none. So each
  * child that is given up stands among the orphans until the kernel has let it go.
@@ -13,9 +15,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -45,6 +47,9 @@ struct nvml_process {
 	pid_t pid; /* of the child; 0: none */
 	int fd;    /* -1: none */
 	struct loop_watch *watch;
+	int notice;                      /* the child's eventfd; -1: none */
+	struct loop_watch *notice_watch; /* NULL: not looked at for a while */
+	struct loop_timer *notice_later; /* ends the while */
 	struct sbuf in;
 	int64_t n_requests; /* of this child */
 	unsigned wanted;    /* enum nvml_child_request, a bit each */
@@ -55,9 +60,10 @@ struct nvml_process {
 	bool is_hanging;
 	uint64_t good_since; /* this child has answered in time; monotonic ms, 0: it does not */
 	int64_t events_since;
+	int64_t n_started;
 
 	pid_t orphans[LIMIT_NVML_ORPHANS];
-	uint32_t n_orphans;
+	uint32_t n_orphans, n_logged; /* n_logged: as many were, at the last hang */
 	bool is_ending; /* all is */
 };
 
@@ -76,18 +82,17 @@ static void tell_trouble(struct nvml_process *process, enum nvml_process_outcome
 			  &(struct nvml_process_answer){.outcome = outcome, .why = why});
 }
 
-/* The same hang always reads the same: it is news once. */
+/* The same hang always reads the same: it is news once. How many are left behind, only the log counts. */
 static void tell_hang(struct nvml_process *process)
 {
 	struct error why;
-	char orphans[64] = "";
-	if (process->n_orphans > 0)
-		snprintf(orphans, sizeof(orphans), "; earlier calls that cannot be ended: %u",
-			 process->n_orphans);
 	error_set(&why, ERROR_RETRY, 0, "a call has not returned for %g s%s",
-		  process->config.timeout_ms / 1000.0, orphans);
-	if (!process->is_hanging)
-		LOG_ERROR("NVML hangs", LOG_I64("pid", process->pid), LOG_ERROR_FIELD(&why));
+		  process->config.timeout_ms / 1000.0,
+		  process->n_orphans > 0 ? "; earlier calls cannot be ended" : "");
+	if (!process->is_hanging || process->n_orphans > process->n_logged)
+		LOG_ERROR("NVML hangs", LOG_I64("pid", process->pid),
+			  LOG_U64("left_behind", process->n_orphans), LOG_ERROR_FIELD(&why));
+	process->n_logged = process->n_orphans;
 	process->is_hanging = true;
 	process->good_since = 0;
 	tell_trouble(process, NVML_PROCESS_HANGS, &why);
@@ -119,6 +124,17 @@ static void reap(struct nvml_process *process)
 	process->n_orphans = n;
 }
 
+static void close_notice(struct nvml_process *process)
+{
+	loop_watch_free(process->notice_watch);
+	process->notice_watch = NULL;
+	if (process->notice_later)
+		loop_timer_clear(process->notice_later);
+	if (process->notice >= 0)
+		close(process->notice);
+	process->notice = -1;
+}
+
 /* There is room among the orphans, or the child would not have been started. */
 static void give_up_child(struct nvml_process *process)
 {
@@ -129,6 +145,7 @@ static void give_up_child(struct nvml_process *process)
 	if (process->fd >= 0)
 		close(process->fd);
 	process->fd = -1;
+	close_notice(process);
 	sbuf_deinit(&process->in);
 	process->asked = 0;
 	process->wanted = 0;
@@ -175,14 +192,19 @@ static void send_request(struct nvml_process *process)
 	fail(process, &err);
 }
 
-/* Sends what is wanted next, a reading before events. */
+static unsigned first_of(unsigned wanted)
+{
+	return wanted & NVML_CHILD_READING       ? NVML_CHILD_READING
+	       : wanted & NVML_CHILD_UTILIZATION ? NVML_CHILD_UTILIZATION
+						 : NVML_CHILD_EVENTS;
+}
+
 static void pump(struct nvml_process *process)
 {
 	if (process->fd < 0 || process->asked || !process->wanted)
 		return;
-	process->asked = process->wanted & NVML_CHILD_READING ? NVML_CHILD_READING
-							       : NVML_CHILD_EVENTS;
-	/* A reading brings the events too. */
+	process->asked = first_of(process->wanted);
+	/* Each brings what those after it do. */
 	process->wanted = 0;
 	process->asked_at = loop_now_ms(process->loop);
 	process->asked_wall = clock_wall_ms();
@@ -294,29 +316,62 @@ static void on_readable(void *owner, bool readable, bool writable)
 	look(process);
 }
 
+static void on_notice(void *owner, bool readable, bool writable)
+{
+	struct nvml_process *process = owner;
+	uint64_t count;
+	(void)readable, (void)writable;
+	if (read(process->notice, &count, sizeof(count)) < 0)
+		return;
+	loop_watch_free(process->notice_watch);
+	process->notice_watch = NULL;
+	loop_timer_set(process->notice_later, NVML_PROCESS_NOTICE_MS);
+	process->wanted |= NVML_CHILD_EVENTS;
+	pump(process);
+}
+
+static int watch_notice(struct nvml_process *process, struct error *err)
+{
+	return loop_watch_new(process->loop, process->notice, LOOP_READ, on_notice, process,
+			      &process->notice_watch, err);
+}
+
+static void on_notice_later(void *owner)
+{
+	struct nvml_process *process = owner;
+	struct error err;
+	if (watch_notice(process, &err) < 0)
+		loop_timer_set(process->notice_later, NVML_PROCESS_NOTICE_MS);
+}
+
 /* The beginning of a child. */
 
-static _Noreturn void live(struct nvml_process *process, int fd, int parent)
+static _Noreturn void live(struct nvml_process *process, const struct nvml_child_ends *ends)
 {
-	process->config.system->run(fd, parent, &process->config.child);
+	process->config.system->run(ends, &process->config.child);
 	_exit(EXIT_SUCCESS);
 }
 
 static int fork_child(struct nvml_process *process, int own, int its, struct error *err)
 {
-	pid_t parent = getpid();
 	process->fd = own;
 	if (fcntl(own, F_SETFL, O_NONBLOCK) < 0)
 		return error_set(err, ERROR_RETRY, errno, "fcntl");
+	process->notice = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (process->notice < 0)
+		return error_set(err, ERROR_RETRY, errno, "eventfd");
 	if (loop_watch_new(process->loop, own, LOOP_READ, on_readable, process, &process->watch,
-			   err) < 0)
+			   err) < 0 ||
+	    watch_notice(process, err) < 0)
 		return -1;
+	const struct nvml_child_ends ends = {its, process->notice, getpid()};
 	pid_t pid = fork();
 	if (pid == 0)
-		live(process, its, parent);
+		live(process, &ends);
 	if (pid < 0)
 		return error_set(err, ERROR_RETRY, errno, "fork");
 	process->pid = pid;
+	process->n_started++;
 	return 0;
 }
 
@@ -355,13 +410,12 @@ static void on_deadline(void *owner)
 {
 	struct nvml_process *process = owner;
 	const uint64_t age = loop_now_ms(process->loop) - process->asked_at;
-	const uint64_t longest = longest_ms(process);
 	/* If the answer comes after all, a reading must follow: only that ends the hang. */
 	process->wanted |= NVML_CHILD_READING;
 	reap(process);
 	tell_hang(process);
-	if (age < longest)
-		loop_timer_set(process->deadline, longest - age);
+	if (age < longest_ms(process))
+		loop_timer_set(process->deadline, longest_ms(process) - age);
 	else
 		restart_later(process);
 }
@@ -406,14 +460,21 @@ int nvml_process_new(struct loop *loop, const struct nvml_process_config *config
 	process->answered = answered;
 	process->owner = owner;
 	process->fd = -1;
+	process->notice = -1;
 	prng_init(&process->prng, prng_entropy());
 	backoff_init(&process->backoff, config->restart_ms ? config->restart_ms : RESTART_MS,
 		     longest_ms(process));
 	if (loop_timer_new(loop, on_deadline, process, &process->deadline, err) < 0 ||
+	    loop_timer_new(loop, on_notice_later, process, &process->notice_later, err) < 0 ||
 	    loop_timer_new(loop, on_restart, process, &process->restart, err) < 0)
 		return -1;
 	*ret_process = TAKE(process);
 	return 0;
+}
+
+int64_t nvml_process_started(const struct nvml_process *process)
+{
+	return process->n_started;
 }
 
 /* Waits until the kernel has let all children go, or for as long as may be. */
@@ -438,6 +499,7 @@ void nvml_process_free(struct nvml_process *process)
 	give_up_child(process);
 	await_end(process);
 	loop_timer_free(process->restart);
+	loop_timer_free(process->notice_later);
 	loop_timer_free(process->deadline);
 	free(process);
 }

@@ -64,6 +64,15 @@ def wait_for(what, look, timeout=60, every=0.05):
         time.sleep(every)
 
 
+def started_at(pid):
+    """When a process began, in ticks since the boot; one that is gone began last."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return int(file.read().rpartition(")")[2].split()[19])
+    except OSError:
+        return math.inf
+
+
 def uids_of(item):
     """The UIDs of the pods that a GPUAttribution lists as tenants."""
     return {tenant["podUID"] for tenant in item.get("status", {}).get("tenants", [])}
@@ -203,6 +212,7 @@ class Watch:
         self.thread.start()
         there = len(cluster.attributions())
         wait_for("the watch to begin", lambda: len(self.events) >= there)
+        self.cluster = cluster
 
     def read(self):
         for line in self.process.stdout:  # one event a line
@@ -225,7 +235,20 @@ class Watch:
                 raise Failed(f"{name} lost {shown[name] - now} in {json.dumps(item)}")
             shown[name] = now
 
+    def has_seen(self, items):
+        """Whether each of these states, or a later one, has arrived."""
+        seen = {item["metadata"]["name"]: int(item["metadata"]["resourceVersion"])
+                for _, _, item in list(self.events)}
+        return all(seen.get(name, 0) >= int(item["metadata"]["resourceVersion"])
+                   for name, item in items.items())
+
     def close(self):
+        """Ends the watch when it has shown what the API server has now."""
+        items = self.cluster.attributions()
+        wait_for("the watch to show the last states", lambda: self.has_seen(items), every=0.02)
+        return self.end()
+
+    def end(self):
         self.process.terminate()
         self.process.wait()
         self.thread.join()
@@ -236,7 +259,7 @@ class Watch:
 
     def __exit__(self, *_):
         if self.process.poll() is None:
-            self.close()
+            self.end()
 
 
 class Cluster:
@@ -246,6 +269,7 @@ class Cluster:
         self.name = name
         self.env = {"GPU_ATTRIBUTION_CLUSTER": name}
         self.proxy = None
+        self.token = None  # of who may read /metrics
 
     def kubectl_command(self, *args):
         return [os.path.join(ROOT, "hack", "kubectl"), "--name", self.name, *args]
@@ -380,9 +404,26 @@ class Cluster:
         address = self.controller_pod()["status"]["podIP"]
         return self.enter("--node", "1", "curl", "-sS", "-m", "5", f"http://{address}:8081{path}")
 
+    def metrics_command(self, address):
+        """What a node runs to read /metrics at an address, as who may."""
+        if not self.token:
+            self.token = self.kubectl("-n", "gpu-attribution", "create", "token",
+                                      "metrics-reader").strip()
+        return ["curl", "-sSk", "--fail-with-body", "-m", "5", "-H",
+                f"Authorization: Bearer {self.token}", f"https://{address}:8444/metrics"]
+
+    def metrics(self):
+        """What /metrics says."""
+        address = self.controller_pod()["status"]["podIP"]
+        try:
+            return self.enter("--node", "1", *self.metrics_command(address))
+        except Failed:
+            self.token = None  # it may have ended, or be of a service account that is gone
+            raise
+
     def reports(self):
         """How many reports the controller has taken since it started."""
-        return sum(int(float(line.split()[-1])) for line in self.probe("/metrics").splitlines()
+        return sum(int(float(line.split()[-1])) for line in self.metrics().splitlines()
                    if line.startswith("gpuattribution_reports_total")
                    and ('"accepted"' in line or '"unchanged"' in line))
 
@@ -391,17 +432,26 @@ class Cluster:
         first = self.reports()
         wait_for(f"{more} reports", lambda: self.reports() >= first + more, timeout, every=0.2)
 
-    def pid_of(self, pod):
-        """The process of a pod's only container, as this machine numbers it."""
-        container = pod["status"]["containerStatuses"][0]["containerID"].partition("://")[2]
-        for entry in os.listdir("/proc"):
+    def pid_of(self, pod, name=None):
+        """The process with which a pod's container began, by default the first one's, as this
+        machine numbers it. Numbers start anew some day, so a child may have a smaller one."""
+        status = next(s for s in pod["status"]["containerStatuses"] if name in (None, s["name"]))
+        container = status["containerID"].partition("://")[2]
+        parents = {}
+        for entry in filter(str.isdigit, os.listdir("/proc")):
             try:
                 with open(f"/proc/{entry}/cgroup", encoding="utf-8") as file:
-                    if entry.isdigit() and container in file.read():
-                        return int(entry)
-            except OSError:  # not a process, or gone by now
+                    if container not in file.read():
+                        continue
+                with open(f"/proc/{entry}/stat", encoding="utf-8") as file:
+                    parents[int(entry)] = int(file.read().rpartition(")")[2].split()[1])
+            except OSError:  # gone by now
                 continue
-        raise Failed(f"no process of container {container}")
+        # What the runtime executes in it, as a probe, is no child of it either, and comes later.
+        begun = [pid for pid in parents if parents[pid] not in parents]
+        if not begun:
+            raise Failed(f"no process of container {container}")
+        return min(begun, key=started_at)
 
     def wait_gone(self, uid, timeout=60):
         wait_for(f"no tenant {uid}", lambda: all(k[0] != uid for k in self.tenants()), timeout)

@@ -11,12 +11,15 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/ready_mark.h"
 #include "base/clock.h"
 #include "lib/fake_controller.h"
 #include "lib/fake_kubelet.h"
@@ -49,7 +52,7 @@ struct said {
 	bool nvml_hangs;
 	uint32_t n_pods, n_entries, n_devices, n_events;
 	int64_t memory_mib; /* of the first device */
-	int64_t event_sequence;
+	int64_t event_sequence, refused;
 };
 
 struct world;
@@ -58,9 +61,10 @@ typedef void (*step_fn)(struct world *world);
 struct world {
 	struct agent_settings settings;
 	char folder[64], socket_folder[96], socket[96], checkpoint[96];
-	char devices[96], ca[96], token[96], boot_id[96];
+	char devices[96], ca[96], token[96], boot_id[96], ready[96];
 	struct loop *loop;
 	struct loop_timer *patience;
+	struct loop_watch *stop;
 	struct fake_kubelet *kubelet;
 	struct fake_controller *controller;
 	pthread_t thread;
@@ -68,6 +72,7 @@ struct world {
 	struct said said[MAX_REPORTS];
 	unsigned n_said;
 	char acknowledgement[64];
+	bool was_ready[2]; /* by the mark, when the n-th report came */
 };
 
 static void must(bool good)
@@ -112,6 +117,7 @@ static void record(struct world *world, struct view body)
 		.checkpoint = report.sources.checkpoint.state,
 		.nvml = report.sources.nvml.state,
 		.nvml_hangs = report.sources.nvml.hangs,
+		.refused = report.reports_refused,
 		.n_pods = report.pod_resources.count,
 		.n_entries = report.checkpoint.entries.count,
 		.n_devices = report.devices.count,
@@ -141,12 +147,66 @@ static void saw_no_end(void *owner)
 	kill(getpid(), SIGTERM);
 }
 
+/*
+ * The agent forks while the world runs. The sanitizers' locks are not released in a child, so the
+ * world stands still meanwhile, where it can hold none.
+ */
+static struct {
+	bool is_used;
+	int wake;
+	sem_t stands_still, goes_on;
+} stop;
+
+static void stand_still(void *owner, bool readable, bool writable)
+{
+	uint64_t n;
+	(void)owner, (void)readable, (void)writable;
+	must(read(stop.wake, &n, sizeof(n)) == sizeof(n));
+	must(sem_post(&stop.stands_still) == 0 && sem_wait(&stop.goes_on) == 0);
+}
+
+static void before_fork(void)
+{
+	const uint64_t one = 1;
+	if (!stop.is_used)
+		return;
+	must(write(stop.wake, &one, sizeof(one)) == sizeof(one));
+	must(sem_wait(&stop.stands_still) == 0);
+}
+
+static void after_fork(void)
+{
+	if (stop.is_used)
+		must(sem_post(&stop.goes_on) == 0);
+}
+
+static int stop_world_for_forks(void **state)
+{
+	(void)state;
+	stop.wake = eventfd(0, EFD_CLOEXEC);
+	return stop.wake < 0 || sem_init(&stop.stands_still, 0, 0) != 0 ||
+	       sem_init(&stop.goes_on, 0, 0) != 0 || pthread_atfork(before_fork, after_fork, NULL) != 0;
+}
+
 static void *run_world(void *owner)
 {
 	struct world *world = owner;
 	struct error err;
 	must(loop_run(world->loop, &err) == 0);
 	return NULL;
+}
+
+static void start_world(struct world *world)
+{
+	assert_int_equal(pthread_create(&world->thread, NULL, run_world, world), 0);
+	stop.is_used = true;
+}
+
+static void stop_world(struct world *world)
+{
+	stop.is_used = false;
+	loop_stop(world->loop);
+	assert_int_equal(pthread_join(world->thread, NULL), 0);
 }
 
 static void name_files(struct world *world)
@@ -160,7 +220,7 @@ static void name_files(struct world *world)
 		{world->socket, "pod-resources/kubelet.sock"},
 		{world->checkpoint, "kubelet_internal_checkpoint"},
 		{world->devices, "devices.json"}, {world->ca, "ca.crt"}, {world->token, "token"},
-		{world->boot_id, "boot_id"},
+		{world->boot_id, "boot_id"}, {world->ready, "ready"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		snprintf(files[i].path, 96, "%s/%s", world->folder, files[i].name);
@@ -182,8 +242,8 @@ static void configure(struct world *world)
 		.processes = "off",
 		.dcgm_url = "",
 		.boot_id_file = world->boot_id,
+		.ready_file = world->ready,
 		.sample_interval_ms = NEVER_MS,
-		.event_interval_ms = NEVER_MS,
 		.debounce_ms = 20,
 		.heartbeat_ms = NEVER_MS,
 		.kubelet_timeout_ms = 10000,
@@ -200,6 +260,8 @@ static void setup(struct world *world)
 	must(loop_new(&world->loop, &err) == 0);
 	must(loop_timer_new(world->loop, saw_no_end, world, &world->patience, &err) == 0);
 	loop_timer_set(world->patience, PATIENCE_MS);
+	must(loop_watch_new(world->loop, stop.wake, LOOP_READ, stand_still, NULL, &world->stop,
+			    &err) == 0);
 	world->kubelet = fake_kubelet_new(world->loop, world->socket);
 	world->controller = fake_controller_new(world->loop, saw_report, world);
 	char ca[8192];
@@ -218,9 +280,10 @@ static void teardown(struct world *world)
 	fake_kubelet_free(world->kubelet);
 	fake_controller_free(world->controller);
 	loop_timer_free(world->patience);
+	loop_watch_free(world->stop);
 	loop_free(world->loop);
 	const char *const files[] = {world->checkpoint, world->devices, world->ca, world->token,
-				     world->boot_id};
+				     world->boot_id, world->ready};
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		unlink(files[i]);
 	assert_int_equal(rmdir(world->socket_folder), 0);
@@ -233,11 +296,10 @@ static int run(struct world *world, const step_fn *steps, struct error *ret_err)
 	struct agent *agent;
 	world->steps = steps;
 	assert_int_equal(agent_new(&world->settings, &agent, ret_err), 0);
-	assert_int_equal(pthread_create(&world->thread, NULL, run_world, world), 0);
+	start_world(world);
 	int result = agent_run(agent, ret_err);
 	agent_free(agent);
-	loop_stop(world->loop);
-	assert_int_equal(pthread_join(world->thread, NULL), 0);
+	stop_world(world);
 	return result;
 }
 
@@ -262,6 +324,21 @@ static void go_on(struct world *world)
 	(void)world;
 }
 
+/* What a readiness probe sees now. */
+static void probe(struct world *world)
+{
+	struct ready_mark mark;
+	struct error err;
+	must(ready_mark_init(&mark, world->ready, world->boot_id, &err) == 0);
+	world->was_ready[world->n_said - 1] = ready_mark_check(&mark, clock_boot_ms(), &err) == 0;
+}
+
+static void probe_and_end(struct world *world)
+{
+	probe(world);
+	end(world);
+}
+
 static void allocate(struct world *world)
 {
 	list_a_pod(world);
@@ -284,13 +361,6 @@ static void hang_kubelet(struct world *world)
 	fake_kubelet_set(world->kubelet, FAKE_KUBELET_LIST, VIEW(""));
 }
 
-static void damage_driver(struct world *world)
-{
-	write_file(world->devices,
-		   "{\"driverVersion\":\"580.65.06\",\"cudaVersion\":\"13.0\",\"devices\":[],"
-		   "\"errors\":{\"nvmlDeviceGetCount_v2\":999}}");
-}
-
 static void hang_driver(struct world *world)
 {
 	write_file(world->devices,
@@ -301,6 +371,14 @@ static void hang_driver(struct world *world)
 static void raise_xid(struct world *world)
 {
 	write_file(world->devices, DEVICES(XID));
+}
+
+static void change_device(struct world *world)
+{
+	write_file(world->devices,
+		   "{\"driverVersion\":\"580.65.06\",\"cudaVersion\":\"13.0\",\"devices\":[{"
+		   "\"uuid\":\"" UUID "\",\"name\":\"NVIDIA A100-SXM4-40GB\",\"minor\":0,"
+		   "\"pciBusID\":\"00000000:3B:00.0\",\"memoryMiB\":20480}]}");
 }
 
 static void raise_xid_of_a_changed_device(struct world *world)
@@ -407,13 +485,14 @@ static void a_restarted_kubelet_is_told(void **state)
 static void sources_that_fail_are_said_and_take_nothing_with_them(void **state)
 {
 	(void)state;
-	static const step_fn steps[] = {damage_checkpoint, hang_kubelet, damage_driver, end, NULL};
+	static const step_fn steps[] = {damage_checkpoint, hang_kubelet, hang_driver, end, NULL};
 	struct world world;
 	struct error err;
 	setup(&world);
 	allocate(&world);
 	world.settings.sample_interval_ms = 100;
 	world.settings.kubelet_timeout_ms = 2000; /* no answer but a hang takes that long */
+	world.settings.nvml_timeout_ms = 1000;
 	assert_int_equal(run(&world, steps, &err), 0);
 	teardown(&world);
 	static const struct {
@@ -478,6 +557,27 @@ static void an_unchanged_world_is_reported_by_heartbeats_only(void **state)
 	assert_int_equal(world.said[1].sequence, 2);
 }
 
+/* The mark that it finds is good by itself: it is of this boot, and of now. */
+static void it_is_ready_once_a_report_of_its_own_was_accepted(void **state)
+{
+	(void)state;
+	for (size_t accepted = 0; accepted < 2; accepted++) {
+		struct world world;
+		struct ready_mark earlier;
+		struct error err;
+		setup(&world);
+		world.settings.heartbeat_ms = 300;
+		if (!accepted)
+			refuse(&world, 401);
+		assert_int_equal(ready_mark_init(&earlier, world.ready, world.boot_id, &err), 0);
+		ready_mark_accepted(&earlier, clock_boot_ms(), NEVER_MS);
+		assert_int_equal(run(&world, (const step_fn[]){probe, probe_and_end, NULL}, &err), 0);
+		teardown(&world);
+		assert_false(world.was_ready[0]);
+		assert_int_equal(world.was_ready[1], accepted);
+	}
+}
+
 static void an_xid_error_is_sent_until_it_is_acknowledged(void **state)
 {
 	(void)state;
@@ -485,8 +585,7 @@ static void an_xid_error_is_sent_until_it_is_acknowledged(void **state)
 	struct world world;
 	struct error err;
 	setup(&world);
-	world.settings.event_interval_ms = 100;
-	world.settings.heartbeat_ms = 300;
+	world.settings.heartbeat_ms = 1000;
 	assert_int_equal(run(&world, steps, &err), 0);
 	teardown(&world);
 	assert_int_equal(world.n_said, 4);
@@ -506,22 +605,20 @@ static void hide_devices(struct world *world)
 	assert_int_equal(setenv("FAKE_NVML_FILE", world->devices, 1), 0);
 }
 
-static void errors_are_looked_for_again_and_again(void **state)
+static void errors_are_told_though_nothing_else_happens(void **state)
 {
 	(void)state;
 	struct world world;
 	struct error err;
 	setup(&world);
 	hide_devices(&world);
-	world.settings.event_interval_ms = 20;
-	world.settings.heartbeat_ms = 300;
-	assert_int_equal(run(&world, (const step_fn[]){go_on, raise_xid, end, NULL}, &err), 0);
+	assert_int_equal(run(&world, (const step_fn[]){raise_xid, end, NULL}, &err), 0);
 	teardown(&world);
-	assert_int_equal(world.n_said, 3);
-	assert_int_equal(world.said[1].n_events, 0);
-	assert_int_equal(world.said[2].n_events, 1);
+	assert_int_equal(world.n_said, 2);
+	assert_int_equal(world.said[0].n_events, 0);
+	assert_int_equal(world.said[1].n_events, 1);
 	/* An agent that comes later numbers on. */
-	assert_true(world.said[2].event_sequence > world.said[2].instance);
+	assert_true(world.said[1].event_sequence > world.said[1].instance);
 }
 
 static void an_xid_error_is_reported_at_once_and_the_device_then_looked_at(void **state)
@@ -532,7 +629,6 @@ static void an_xid_error_is_reported_at_once_and_the_device_then_looked_at(void 
 	struct error err;
 	setup(&world);
 	hide_devices(&world);
-	world.settings.event_interval_ms = 100;
 	assert_int_equal(run(&world, steps, &err), 0);
 	teardown(&world);
 	assert_int_equal(world.n_said, 3);
@@ -572,7 +668,7 @@ static void a_new_name_in_the_plugins_folder_leads_to_a_look_at_the_devices(void
 {
 	(void)state;
 	struct world world;
-	play((const step_fn[]){raise_xid_of_a_changed_device, end, NULL}, &world);
+	play((const step_fn[]){change_device, end, NULL}, &world);
 	assert_int_equal(world.n_said, 2);
 	assert_int_equal(world.said[0].memory_mib, 40960);
 	assert_int_equal(world.said[1].memory_mib, 20480);
@@ -604,6 +700,8 @@ static void while_the_controller_is_away_only_the_newest_state_is_kept(void **st
 	assert_int_equal(world.n_said, 2);
 	assert_int_equal(world.said[0].n_entries, 0);
 	assert_int_equal(world.said[1].n_entries, 1);
+	assert_int_equal(world.said[0].refused, 0);
+	assert_int_equal(world.said[1].refused, 1);
 }
 
 static void once_ends_by_what_became_of_its_report(void **state)
@@ -741,8 +839,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(sources_that_fail_are_said_and_take_nothing_with_them),
 	cmocka_unit_test(while_the_driver_hangs_pods_that_come_and_heartbeats_are_reported),
 	cmocka_unit_test(an_unchanged_world_is_reported_by_heartbeats_only),
+	cmocka_unit_test(it_is_ready_once_a_report_of_its_own_was_accepted),
 	cmocka_unit_test(an_xid_error_is_sent_until_it_is_acknowledged),
-	cmocka_unit_test(errors_are_looked_for_again_and_again),
+	cmocka_unit_test(errors_are_told_though_nothing_else_happens),
 	cmocka_unit_test(an_xid_error_is_reported_at_once_and_the_device_then_looked_at),
 	cmocka_unit_test(a_kubelet_that_limits_is_asked_again_before_the_next_sample_at_rest),
 	cmocka_unit_test(a_restarted_kubelet_is_asked_again_while_its_list_may_be_short),
@@ -757,4 +856,4 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(it_ends_at_once_on_a_signal_while_everybody_hangs),
 	cmocka_unit_test(without_a_boot_id_it_does_not_start),
 };
-TEST_MAIN(tests)
+TEST_MAIN_WITH(tests, stop_world_for_forks, NULL)
