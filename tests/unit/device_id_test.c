@@ -2,6 +2,7 @@
 
 #include "lib/test_main.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 
 #include "model/device_id.h"
@@ -116,11 +117,29 @@ static void uuids_are_told_from_what_looks_like_them(void **state)
 	assert_false(device_id_is_mig_uuid(VIEW("MIG-GPU-" UUID)));
 }
 
+/* RFC 9562: dashes and hexadecimal digits of either case, each in its place. */
+static void each_character_of_a_uuid_is_looked_at(void **state)
+{
+	static const char form[] = "GPU-hhhhhhhh-hhhh-hhhh-hhhh-hhhhhhhhhhhh";
+	char text[] = "GPU-" UUID;
+	(void)state;
+	for (size_t at = 4; at < sizeof(form) - 1; at++) {
+		const char before = text[at];
+		for (int c = 0; c < 256; c++) {
+			text[at] = (char)c;
+			assert_int_equal(device_id_is_gpu_uuid((struct view){text, sizeof(text) - 1}),
+					 form[at] == '-' ? c == '-' : isxdigit(c) != 0);
+		}
+		text[at] = before;
+	}
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(every_known_form_is_taken_apart),
 	cmocka_unit_test(anything_else_is_unknown_and_names_nothing),
 	cmocka_unit_test(a_whole_uuid_tells_the_device_whatever_follows_it),
 	cmocka_unit_test(uuids_are_told_from_what_looks_like_them),
+	cmocka_unit_test(each_character_of_a_uuid_is_looked_at),
 };
 
 TEST_MAIN(tests)
