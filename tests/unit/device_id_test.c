@@ -114,6 +114,8 @@ static void uuids_are_told_from_what_looks_like_them(void **state)
 	assert_true(device_id_is_mig_uuid(VIEW("MIG-" UUID)));
 	assert_true(device_id_is_mig_uuid(VIEW("MIG-GPU-" UUID "/1/2")));
 	assert_false(device_id_is_mig_uuid(VIEW("GPU-" UUID)));
+	assert_false(device_id_is_mig_uuid(VIEW("MIG-" UUID "#1")));
+	assert_false(device_id_is_mig_uuid(VIEW("MIG-" UUID "::1")));
 	assert_false(device_id_is_mig_uuid(VIEW("MIG-GPU-" UUID)));
 }
 
