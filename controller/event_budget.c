@@ -21,8 +21,8 @@
 #include "base/list.h"
 #include "base/table.h"
 #include "controller/event_note.h"
+#include "controller/event_quota.h"
 
-#define MINUTE_MS 60000u
 #define NAME_SIZE (LIMIT_TEXT_NAME + 1)
 #define SUFFIX 17 /* ".0123456789abcdef" */
 
@@ -36,22 +36,12 @@ struct content {
 	char texts[];
 };
 
-struct quota {
-	struct table_node by_name;
-	size_t n_series; /* that point here */
-	size_t n_queued;
-	uint32_t next;   /* in `writes`: the oldest */
-	size_t name_len;
-	char *name;        /* behind `writes` */
-	uint64_t writes[]; /* when the last per_minute were made; 0: never */
-};
-
 struct series {
 	struct table_node by_key;
 	struct list link;
-	struct quota *node;
+	struct event_quota_node *node;
 	struct content *content;
-	struct content *later; /* the last one about something else; NULL: there is none */
+	struct content *later; /* about something else; NULL: there is none */
 	bool is_queued;        /* else it is in `windows` */
 	bool is_sent;          /* the content was, with this count: */
 	int64_t sent_count;
@@ -63,7 +53,7 @@ struct series {
 struct event_budget {
 	struct event_budget_limits limits;
 	struct table series;
-	struct table nodes;
+	struct event_quota quota; /* of nodes */
 	struct list queue;
 	struct list windows;
 	size_t n_queued;
@@ -78,74 +68,20 @@ static struct view key_of_series(const struct table_node *node)
 	return (struct view){(const char *)&series->key, sizeof(series->key)};
 }
 
-static struct view name_of_node(const struct table_node *node)
-{
-	const struct quota *record = CONTAINER_OF(node, struct quota, by_name);
-
-	return (struct view){record->name, record->name_len};
-}
-
 int event_budget_new(const struct event_budget_limits *limits, struct event_budget **ret_budget,
 		     struct error *err)
 {
 	struct event_budget *budget = calloc(1, sizeof(*budget));
 
-	assert(limits->per_minute > 0 && limits->per_minute <= LIMIT_EVENT_RATE);
 	if (!budget)
 		return error_no_memory(err);
 	budget->limits = *limits;
 	table_init(&budget->series, key_of_series);
-	table_init(&budget->nodes, name_of_node);
+	event_quota_init(&budget->quota, limits->per_minute);
 	list_init(&budget->queue);
 	list_init(&budget->windows);
 	*ret_budget = budget;
 	return 0;
-}
-
-/* Nodes */
-
-static void release_node(struct event_budget *budget, struct quota *node)
-{
-	if (node->n_series > 0)
-		return;
-	table_remove(&budget->nodes, &node->by_name);
-	free(node);
-}
-
-static struct quota *use_node(struct event_budget *budget, struct view name)
-{
-	const size_t writes_size = budget->limits.per_minute * sizeof(uint64_t);
-	struct table_node *found = table_find(&budget->nodes, name);
-	struct error ignored;
-	struct quota *node;
-
-	if (found)
-		return CONTAINER_OF(found, struct quota, by_name);
-	node = calloc(1, sizeof(*node) + writes_size + name.len);
-	if (!node)
-		return NULL;
-	node->name = (char *)node + sizeof(*node) + writes_size;
-	node->name_len = name.len;
-	memcpy(node->name, name.ptr, name.len);
-	if (table_add(&budget->nodes, &node->by_name, &ignored) < 0) {
-		free(node);
-		return NULL;
-	}
-	return node;
-}
-
-/* When the node may write again. */
-static uint64_t allowed_at(const struct quota *node)
-{
-	const uint64_t oldest = node->writes[node->next];
-
-	return oldest ? oldest + MINUTE_MS : 0;
-}
-
-static void note_write(const struct event_budget *budget, struct quota *node, uint64_t now_ms)
-{
-	node->writes[node->next] = now_ms ? now_ms : 1;
-	node->next = (node->next + 1) % budget->limits.per_minute;
 }
 
 /* Contents */
@@ -219,8 +155,7 @@ static void series_free(struct event_budget *budget, struct series *series)
 {
 	table_remove(&budget->series, &series->by_key);
 	list_remove(&series->link);
-	series->node->n_series--;
-	release_node(budget, series->node);
+	event_quota_leave(&budget->quota, series->node);
 	free(series->content);
 	free(series->later);
 	free(series);
@@ -252,7 +187,7 @@ void event_budget_free(struct event_budget *budget)
 	while ((node = table_next(&budget->series, NULL)))
 		series_free(budget, CONTAINER_OF(node, struct series, by_key));
 	table_deinit(&budget->series);
-	table_deinit(&budget->nodes);
+	event_quota_deinit(&budget->quota);
 	free(budget);
 }
 
@@ -262,13 +197,13 @@ static uint64_t *counter(struct event_budget *budget, enum event_type type,
 	return &budget->counters.by_type[type][outcome];
 }
 
-static bool has_room(const struct event_budget *budget, const struct quota *node)
+static bool has_room(const struct event_budget *budget, const struct event_quota_node *node)
 {
 	return budget->series.count < LIMIT_EVENT_SERIES && budget->n_queued < LIMIT_EVENT_QUEUE &&
 	       node->n_queued < LIMIT_EVENT_NODE_QUEUE;
 }
 
-static bool add_series(struct event_budget *budget, struct quota *node,
+static bool add_series(struct event_budget *budget, struct event_quota_node *node,
 		       const struct event_change *change, uint64_t now_ms, int64_t wall_ms)
 {
 	struct series *series = calloc(1, sizeof(*series));
@@ -286,7 +221,6 @@ static bool add_series(struct event_budget *budget, struct quota *node,
 	}
 	series->node = node;
 	series->content = content;
-	node->n_series++;
 	put_in_queue(budget, series, now_ms);
 	return true;
 }
@@ -294,13 +228,13 @@ static bool add_series(struct event_budget *budget, struct quota *node,
 static bool take_new(struct event_budget *budget, struct view node_name,
 		     const struct event_change *change, uint64_t now_ms, int64_t wall_ms)
 {
-	struct quota *node = use_node(budget, node_name);
+	struct event_quota_node *node = event_quota_use(&budget->quota, node_name, now_ms);
 
 	if (!node)
 		return false;
 	if (has_room(budget, node) && add_series(budget, node, change, now_ms, wall_ms))
 		return true;
-	release_node(budget, node);
+	event_quota_leave(&budget->quota, node);
 	return false;
 }
 
@@ -311,23 +245,42 @@ static void repeat(struct content *content, const struct event_change *change, i
 	content->count += change->count;
 }
 
-/* False: it is known. Without memory for it the one before it stays the last one. */
-static bool take_repeat(struct series *series, const struct event_change *change, int64_t wall_ms)
+static bool is_known(const struct series *series, uint64_t id)
 {
-	struct content *last = series->later ? series->later : series->content;
+	return series->content->change.id == id || (series->later && series->later->change.id == id);
+}
 
-	if (last->change.id == change->id || series->content->change.id == change->id)
-		return false;
-	if (last->change.topic == change->topic) {
-		repeat(last, change, wall_ms);
-		return true;
+/* What is the same but for its time, told or waiting. */
+static struct content *find_topic(const struct series *series, uint64_t topic)
+{
+	if (series->content->change.topic == topic)
+		return series->content;
+	return series->later && series->later->change.topic == topic ? series->later : NULL;
+}
+
+/* Returns how many changes have no Event of their own now. */
+static unsigned take_repeat(struct series *series, const struct event_change *change,
+			    int64_t wall_ms)
+{
+	struct content *same = find_topic(series, change->topic);
+	struct content *later;
+	unsigned n_replaced;
+
+	if (is_known(series, change->id))
+		return 0;
+	if (same) {
+		repeat(same, change, wall_ms);
+		return 1;
 	}
-	last = content_new(change, wall_ms);
-	if (last) {
-		free(series->later);
-		series->later = last;
-	}
-	return true;
+	if (series->later && series->later->change.gravity > change->gravity)
+		return 1;
+	later = content_new(change, wall_ms);
+	if (!later)
+		return 1;
+	n_replaced = series->later ? 1 : 0;
+	free(series->later);
+	series->later = later;
+	return n_replaced;
 }
 
 void event_budget_take(struct event_budget *budget, struct view node_name,
@@ -337,9 +290,9 @@ void event_budget_take(struct event_budget *budget, struct view node_name,
 	struct table_node *found = table_find(
 		&budget->series, (struct view){(const char *)&key, sizeof(key)});
 
-	if (found ? take_repeat(CONTAINER_OF(found, struct series, by_key), change, wall_ms)
-		  : !take_new(budget, node_name, change, now_ms, wall_ms))
-		*counter(budget, change->type, EVENT_HELD_BACK) += 1;
+	*counter(budget, change->type, EVENT_HELD_BACK) +=
+		found ? take_repeat(CONTAINER_OF(found, struct series, by_key), change, wall_ms)
+		      : !take_new(budget, node_name, change, now_ms, wall_ms);
 }
 
 /* What is due */
@@ -351,14 +304,19 @@ static struct series *first_of(const struct list *head)
 	return link ? CONTAINER_OF(link, struct series, link) : NULL;
 }
 
+/* What waits takes the place of what was told, or cannot be. */
+static void move_on(struct series *series)
+{
+	free(series->content);
+	series->content = TAKE(series->later);
+	series->is_sent = false;
+}
+
 static void end_window(struct event_budget *budget, struct series *series, uint64_t now_ms)
 {
 	list_remove(&series->link);
-	if (series->later) {
-		free(series->content);
-		series->content = TAKE(series->later);
-		series->is_sent = false;
-	}
+	if (series->later)
+		move_on(series);
 	if (series->is_sent && series->content->count == series->sent_count)
 		series_free(budget, series);
 	else
@@ -373,10 +331,16 @@ static void end_windows(struct event_budget *budget, uint64_t now_ms)
 		end_window(budget, series, now_ms);
 }
 
-static void give_up(struct event_budget *budget, struct series *series)
+/* What waits behind it has its own turn. */
+static void give_up(struct event_budget *budget, struct series *series, uint64_t now_ms)
 {
 	*counter(budget, series->content->change.type, EVENT_FAILED) += 1;
-	series_free(budget, series);
+	if (series->later) {
+		move_on(series);
+		put_in_queue(budget, series, now_ms);
+	} else {
+		series_free(budget, series);
+	}
 }
 
 static void drop_stale(struct event_budget *budget, uint64_t now_ms)
@@ -386,7 +350,7 @@ static void drop_stale(struct event_budget *budget, uint64_t now_ms)
 	while ((series = first_of(&budget->queue)) &&
 	       series->due_since + EVENT_BUDGET_STALE_MS <= now_ms) {
 		take_from_queue(budget, series);
-		give_up(budget, series);
+		give_up(budget, series, now_ms);
 	}
 }
 
@@ -395,7 +359,7 @@ static struct series *find_allowed(const struct event_budget *budget, uint64_t n
 	for (struct list *l = budget->queue.next; l != &budget->queue; l = l->next) {
 		struct series *series = CONTAINER_OF(l, struct series, link);
 
-		if (allowed_at(series->node) <= now_ms)
+		if (event_quota_allowed_at(series->node) <= now_ms)
 			return series;
 	}
 	return NULL;
@@ -437,7 +401,7 @@ bool event_budget_next(struct event_budget *budget, uint64_t now_ms,
 	if (!series)
 		return false;
 	take_from_queue(budget, series);
-	note_write(budget, series->node, now_ms);
+	event_quota_count(&budget->quota, series->node, now_ms);
 	budget->under_way = series;
 	series->sent_count = series->content->count;
 	*ret_write = describe(series);
@@ -473,9 +437,9 @@ void event_budget_put_back(struct event_budget *budget)
 	list_append_all(&budget->queue, &others);
 }
 
-void event_budget_drop(struct event_budget *budget)
+void event_budget_drop(struct event_budget *budget, uint64_t now_ms)
 {
-	give_up(budget, end_write(budget));
+	give_up(budget, end_write(budget), now_ms);
 }
 
 uint64_t event_budget_due_at(const struct event_budget *budget, uint64_t now_ms)
@@ -484,10 +448,10 @@ uint64_t event_budget_due_at(const struct event_budget *budget, uint64_t now_ms)
 	uint64_t due = first ? first->window_ends : UINT64_MAX;
 
 	for (struct list *l = budget->queue.next; l != &budget->queue && due > now_ms; l = l->next) {
-		const struct quota *node = CONTAINER_OF(l, struct series, link)->node;
+		const struct event_quota_node *node = CONTAINER_OF(l, struct series, link)->node;
 
-		if (allowed_at(node) < due)
-			due = allowed_at(node);
+		if (event_quota_allowed_at(node) < due)
+			due = event_quota_allowed_at(node);
 	}
 	return due;
 }

@@ -7,14 +7,16 @@
  *
  * - Of one type and object there is one write in `repeat_ms`. What comes in between is counted, and
  *   sent as the Event's series when that time is over. If it was about something else (its topic),
- *   a new Event tells of the last one.
- * - Of one node there are `per_minute` writes in any minute. What is beyond waits for its turn.
+ *   a new Event tells of the gravest of that, or of the last one of those.
+ * - Of one node there are `per_minute` writes in any minute, of Events and of series. What is beyond
+ *   waits for its turn.
  * - What is told twice (its id) counts once.
  * - What has waited for EVENT_BUDGET_STALE_MS is not sent at all.
  *
  * Threads: owner.
  * Limits:  LIMIT_EVENT_QUEUE wait, of them LIMIT_EVENT_NODE_QUEUE of one node; LIMIT_EVENT_SERIES
- *          types and objects are remembered. What is beyond is held back, and counted.
+ *          types and objects are remembered, and as many nodes. What is beyond is held back, and
+ *          counted.
  */
 
 #include "controller/event_changes.h"
@@ -58,7 +60,7 @@ void event_budget_sent(struct event_budget *budget, uint64_t now_ms);
 /* Passing trouble: the write is tried again. */
 void event_budget_put_back(struct event_budget *budget);
 /* It is given up, and counted as failed. */
-void event_budget_drop(struct event_budget *budget);
+void event_budget_drop(struct event_budget *budget, uint64_t now_ms);
 /* When event_budget_next() may have something, at the earliest; UINT64_MAX: not before a change. */
 uint64_t event_budget_due_at(const struct event_budget *budget, uint64_t now_ms);
 

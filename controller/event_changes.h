@@ -25,6 +25,7 @@ enum event_type { EVENT_TABLE(EVENT_NAME) N_EVENT_TYPES };
 struct event_change {
 	enum event_type type;
 	bool is_warning;
+	int gravity;    /* of two changes of its type the graver one has more */
 	struct kube_event_object regarding;
 	struct kube_event_object related;
 	struct view note;

@@ -92,11 +92,11 @@ static void fail(struct event_sender *sender, const struct error *error)
 	switch (error->kind) {
 	case ERROR_DENIED:
 		back_off(sender, error);
-		event_budget_drop(sender->budget);
+		event_budget_drop(sender->budget, loop_now_ms(sender->config.loop));
 		break;
 	case ERROR_NOT_FOUND:
 	case ERROR_REJECTED:
-		event_budget_drop(sender->budget);
+		event_budget_drop(sender->budget, loop_now_ms(sender->config.loop));
 		break;
 	default:
 		back_off(sender, error);

@@ -185,7 +185,65 @@ static void something_else_of_the_same_type_waits_and_is_an_event_of_its_own(voi
 	assert_false(world->write.is_patch);
 	assert_true(view_equal(world->write.event.name, VIEW("pod.0000000000000003")));
 	assert_int_equal(world->write.event.count, 2);
+	assert_int_equal(count(world, EVENT_HELD_BACK), 2); /* the second, and the repeat */
+}
+
+/* XID 31, then 79, then 31 again: of 79 was not told yet. */
+static void what_repeats_does_not_take_the_place_of_what_waits(void **state)
+{
+	struct world *world = *state;
+
+	for (int gravity = 0; gravity < 2; gravity++) {
+		struct event_change other = change_of(VIEW("pod"), 79, 2);
+
+		other.gravity = gravity;
+		take(world, change_of(VIEW("pod"), 31, 1));
+		assert_true(write_one(world));
+		take(world, other);
+		take(world, change_of(VIEW("pod"), 31, 3));
+		assert_int_equal(count(world, EVENT_HELD_BACK), gravity + 1);
+		world->now += REPEAT;
+		assert_int_equal(write_all(world), 1);
+		assert_false(world->write.is_patch);
+		assert_true(view_equal(world->write.event.name, VIEW("pod.0000000000000002")));
+		assert_int_equal(world->write.event.count, 1);
+		world->now += REPEAT;
+		assert_false(write_one(world));
+	}
+}
+
+static void what_is_graver_waits_and_what_is_less_so_is_held_back(void **state)
+{
+	struct world *world = *state;
+	struct event_change grave = change_of(VIEW("pod"), 2, 2);
+
+	grave.gravity = 1;
+	take(world, change_of(VIEW("pod"), 1, 1));
+	assert_true(write_one(world));
+	take(world, change_of(VIEW("pod"), 4, 4)); /* makes room for the graver one */
+	take(world, grave);
+	take(world, change_of(VIEW("pod"), 3, 3));
+	take(world, change_of(VIEW("pod"), 3, 5));
 	assert_int_equal(count(world, EVENT_HELD_BACK), 3);
+	world->now += REPEAT;
+	assert_int_equal(write_all(world), 1);
+	assert_true(view_equal(world->write.event.name, VIEW("pod.0000000000000002")));
+}
+
+static void what_waits_behind_a_write_that_is_given_up_has_its_turn(void **state)
+{
+	struct world *world = *state;
+
+	take(world, change_of(VIEW("pod"), 1, 1));
+	take(world, change_of(VIEW("pod"), 2, 2));
+	assert_true(event_budget_next(world->budget, world->now, &world->write));
+	event_budget_drop(world->budget, world->now);
+	assert_int_equal(count(world, EVENT_FAILED), 1);
+	world->now += EVENT_BUDGET_STALE_MS - 1;
+	assert_true(write_one(world));
+	assert_false(world->write.is_patch);
+	assert_true(view_equal(world->write.event.name, VIEW("pod.0000000000000002")));
+	assert_int_equal(count(world, EVENT_HELD_BACK), 0);
 }
 
 static void what_is_told_twice_counts_once(void **state)
@@ -227,6 +285,71 @@ static void a_node_has_so_many_writes_in_any_minute(void **state)
 	assert_int_equal(n, 60);
 	for (unsigned i = PER_MINUTE; i < n; i++)
 		assert_true(made[i] - made[i - PER_MINUTE] >= MINUTE);
+}
+
+/* Another budget of the world's, whose repeats are told after so long. */
+static void use_repeat(struct world *world, uint64_t repeat_ms)
+{
+	const struct event_budget_limits limits = {.per_minute = PER_MINUTE, .repeat_ms = repeat_ms};
+	struct error err;
+
+	event_budget_free(world->budget);
+	assert_int_equal(event_budget_new(&limits, &world->budget, &err), 0);
+}
+
+/* Creates and series count together, whether or not anything is remembered in between. */
+static void a_node_whose_repeats_are_told_soon_has_no_more_writes(void **state)
+{
+	static const uint64_t every[] = {60, 1500, 3000, 5500};
+	struct world *world = *state;
+
+	for (size_t row = 0; row < ARRAY_SIZE(every); row++) {
+		uint64_t made[800];
+		unsigned n = 0, n_patches = 0, n_told = 0;
+
+		use_repeat(world, 1000);
+		for (uint64_t end = world->now + 5 * MINUTE; world->now < end; world->now += 20) {
+			if (world->now % every[row] < 20) {
+				take(world, change_of(VIEW("gpu"), 79, ++n_told));
+				take(world, change_of(VIEW("pod"), 79, n_told));
+			}
+			for (; write_one(world); n_patches += world->write.is_patch)
+				made[n++] = world->now;
+		}
+		assert_in_range(n, 2 * PER_MINUTE, 5 * PER_MINUTE);
+		assert_true(n_patches > 0 || every[row] > 1000);
+		for (unsigned i = PER_MINUTE; i < n; i++)
+			assert_true(made[i] - made[i - PER_MINUTE] >= MINUTE);
+	}
+}
+
+/* 1 000 of an error in a minute, each told of on the object and on a pod. */
+static void a_thousand_repeats_in_a_minute_are_ten_writes(void **state)
+{
+	struct world *world = *state;
+	unsigned n = 0;
+
+	use_repeat(world, 1000);
+	for (uint64_t i = 0; i < 1000; i++, world->now += 60) {
+		take(world, change_of(VIEW("gpu"), 79, i));
+		take(world, change_of(VIEW("pod"), 79, i));
+		n += write_all(world);
+	}
+	assert_int_equal(n, PER_MINUTE);
+}
+
+/* A write that is refused is one, and what comes next is no less limited. */
+static void what_is_given_up_counts_against_the_node(void **state)
+{
+	struct world *world = *state;
+	unsigned n = 0;
+
+	for (uint64_t i = 0; i < 100; i++) {
+		take(world, change_of(VIEW("gpu"), i, i));
+		for (; event_budget_next(world->budget, world->now, &world->write); n++)
+			event_budget_drop(world->budget, world->now);
+	}
+	assert_int_equal(n, PER_MINUTE);
 }
 
 static void a_node_over_its_budget_does_not_hold_up_others(void **state)
@@ -297,7 +420,7 @@ static void a_write_that_is_dropped_counts_as_failed_and_its_object_is_forgotten
 
 	take(world, change_of(VIEW("a"), 1, 1));
 	assert_true(event_budget_next(world->budget, world->now, &world->write));
-	event_budget_drop(world->budget);
+	event_budget_drop(world->budget, world->now);
 	assert_false(write_one(world));
 	assert_int_equal(count(world, EVENT_FAILED), 1);
 	take(world, change_of(VIEW("a"), 1, 1));
@@ -381,9 +504,15 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(repeats_are_counted_and_sent_as_a_series_when_the_time_is_over),
 	cmocka_unit_test_set_up(after_a_time_without_repeats_there_is_a_new_event),
 	cmocka_unit_test_set_up(something_else_of_the_same_type_waits_and_is_an_event_of_its_own),
+	cmocka_unit_test_set_up(what_repeats_does_not_take_the_place_of_what_waits),
+	cmocka_unit_test_set_up(what_is_graver_waits_and_what_is_less_so_is_held_back),
+	cmocka_unit_test_set_up(what_waits_behind_a_write_that_is_given_up_has_its_turn),
 	cmocka_unit_test_set_up(what_is_told_twice_counts_once),
 	cmocka_unit_test_set_up(types_and_objects_do_not_wait_for_each_other),
 	cmocka_unit_test_set_up(a_node_has_so_many_writes_in_any_minute),
+	cmocka_unit_test_set_up(a_node_whose_repeats_are_told_soon_has_no_more_writes),
+	cmocka_unit_test_set_up(a_thousand_repeats_in_a_minute_are_ten_writes),
+	cmocka_unit_test_set_up(what_is_given_up_counts_against_the_node),
 	cmocka_unit_test_set_up(a_node_over_its_budget_does_not_hold_up_others),
 	cmocka_unit_test_set_up(a_storm_of_one_error_is_a_few_writes),
 	cmocka_unit_test_set_up(a_storm_of_different_errors_is_no_more_writes),
