@@ -2,6 +2,7 @@
 #include "controller/event_sender.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/backoff.h"
 #include "base/clock.h"
@@ -14,9 +15,9 @@
  *
  *	2xx, and 409 to a POST  it is there: names say what happened, so it was sent before
  *	404                     the namespace or the Event is gone: the write is given up
- *	other 4xx               given up; 401 and 403 also lead to a back-off. A namespace that is being
- *	                        deleted answers 403, so what else waits must have its turn
- *	all else, no answer     tried again after a back-off
+ *	403, namespace ends     as if it was gone; there may be many pods in it, so no back-off
+ *	other 4xx but 429       given up; 401 and 403 also lead to a back-off
+ *	all else, no answer     tried again after a back-off; event_budget gives up what waits too long
  */
 
 #define TIMEOUT_MS 5000u
@@ -57,17 +58,27 @@ static void wait_for(struct event_sender *sender, uint64_t ms)
 	sender->not_before = loop_now_ms(sender->config.loop) + ms;
 }
 
+static struct view advice_about(const struct error *error)
+{
+	switch (error->kind) {
+	case ERROR_DENIED:
+		return VIEW("grant create and patch on events of events.k8s.io, or set "
+			    "--events=false");
+	case ERROR_NOT_FOUND:
+	case ERROR_REJECTED:
+		return VIEW("this Event is given up, and gpuattribution_events_total counts it");
+	default:
+		return VIEW("Events wait, and nothing else does");
+	}
+}
+
 static void say_trouble(struct event_sender *sender, const struct error *error)
 {
 	if (sender->is_in_trouble)
 		return;
 	sender->is_in_trouble = true;
 	LOG_WARN("Kubernetes Event not written", LOG_ERROR_FIELD(error),
-		 LOG_TEXT("advice",
-			  error->kind == ERROR_DENIED
-				  ? VIEW("grant create and patch on events of events.k8s.io, or "
-					 "set --events=false")
-				  : VIEW("Events wait, and nothing else does")));
+		 LOG_TEXT("advice", advice_about(error)));
 }
 
 static void succeed(struct event_sender *sender)
@@ -104,12 +115,25 @@ static void fail(struct event_sender *sender, const struct error *error)
 	}
 }
 
+/* The cause in the Status that the API server answers (k8s.io/api/core/v1: NamespaceTerminatingCause). */
+static bool is_namespace_ending(int status, struct view body)
+{
+	const struct view cause = VIEW("NamespaceTerminating");
+
+	return status == 403 && body.len > 0 &&
+	       memmem(body.ptr, body.len, cause.ptr, cause.len) != NULL;
+}
+
 static void answered(void *owner, int status, struct view body, const struct error *error)
 {
 	struct event_sender *sender = owner;
+	struct error gone;
 
-	(void)status;
-	(void)body;
+	if (error && is_namespace_ending(status, body)) {
+		gone = *error;
+		gone.kind = ERROR_NOT_FOUND;
+		error = &gone;
+	}
 	sender->request = NULL;
 	if (!error || (error->kind == ERROR_CONFLICT && !sender->is_patch))
 		succeed(sender);

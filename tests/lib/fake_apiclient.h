@@ -19,6 +19,7 @@ struct apiclient_request {
 	char path[256];
 	const char *content_type;
 	bool is_aside;
+	uint32_t timeout_ms;
 	char body[16384];
 	apiclient_answer_fn answer;
 	void *owner;
@@ -39,6 +40,8 @@ void fake_apiclient_reset(void);
 void fake_apiclient_answer(unsigned i, const char *body);
 /* Answers the i-th request with an error of this kind. */
 void fake_apiclient_fail(unsigned i, enum error_kind kind);
+/* The same with that HTTP status, error and body. */
+void fake_apiclient_refuse(unsigned i, int status, const struct error *error, const char *body);
 /* What apiclient_is_away() says; who asked to be told is told of a change. */
 void fake_apiclient_set_away(bool is_away);
 /* The same for apiclient_is_doubtful(), which is true in any case while it is away. */

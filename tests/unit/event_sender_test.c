@@ -249,6 +249,102 @@ static void what_is_rejected_or_whose_namespace_is_gone_is_given_up_at_once(void
 	assert_true(fake_loop_next(world->loop) == UINT64_MAX);
 }
 
+/* Many pods of it may have been on the device, and none of them holds up the others. */
+static void a_namespace_that_is_being_deleted_leads_to_no_back_off(void **state)
+{
+	static const char body[] =
+		"{\"kind\":\"Status\",\"code\":403,\"details\":{\"causes\":"
+		"[{\"reason\":\"NamespaceTerminating\",\"field\":\"metadata.namespace\"}]}}";
+	struct world *world = *state;
+	const struct error denied = {.kind = ERROR_DENIED};
+
+	for (unsigned i = 0; i < 9; i++) {
+		snprintf(world->names[i], sizeof(world->names[i]), "gpu-%u", i);
+		tell(world, VIEW("node-1"), change_of(view_from(world->names[i]), 1));
+	}
+	for (unsigned i = 0; i < 9; i++) {
+		fake_loop_advance(world->loop, 0);
+		assert_int_equal(n_fake_requests, i + 1);
+		fake_apiclient_refuse(i, 403, &denied, body);
+	}
+	assert_int_equal(count(world, EVENT_FAILED), 9);
+	assert_true(fake_loop_next(world->loop) == UINT64_MAX);
+}
+
+/* Says it with each answer for two hours; what was told in the first second is dropped, and counted. */
+static void whatever_the_api_server_answers_it_is_asked_seldom_and_all_is_counted(void **state)
+{
+	static const struct {
+		int status;
+		struct error error;
+		unsigned max_requests;
+	} rows[] = {
+		{400, {.kind = ERROR_REJECTED}, 12},
+		{403, {.kind = ERROR_DENIED}, 12},
+		{404, {.kind = ERROR_NOT_FOUND}, 12},
+		{422, {.kind = ERROR_REJECTED}, 12},
+		{429, {.kind = ERROR_THROTTLED, .retry_after_ms = 60000}, 16},
+		{500, {.kind = ERROR_RETRY}, 16},
+		{0, {.kind = ERROR_RETRY}, 16}, /* it hangs, and the request's time is over */
+	};
+	struct world *world = *state;
+
+	for (size_t row = 0; row < ARRAY_SIZE(rows); row++) {
+		unsigned n = 0;
+
+		(void)tear_down(state);
+		assert_int_equal(set_up(state), 0);
+		for (unsigned i = 0; i < 12; i++) {
+			snprintf(world->names[i], sizeof(world->names[i]), "gpu-%u", i);
+			tell(world, VIEW("node-1"), change_of(view_from(world->names[i]), 1));
+		}
+		for (unsigned second = 0; second < 7200; second++) {
+			fake_loop_advance(world->loop, 1000);
+			for (; n < n_fake_requests; n++) {
+				assert_in_range(fake_requests[n].timeout_ms, 1, 5000);
+				fake_apiclient_refuse(n, rows[row].status, &rows[row].error, "{}");
+			}
+		}
+		assert_in_range(n, 1, rows[row].max_requests);
+		assert_int_equal(count(world, EVENT_SENT), 0);
+		assert_int_equal(count(world, EVENT_FAILED), 12);
+		assert_true(fake_loop_next(world->loop) == UINT64_MAX);
+	}
+}
+
+static void an_api_that_is_too_busy_is_left_alone_for_as_long_as_it_says(void **state)
+{
+	struct world *world = *state;
+	const struct error busy = {.kind = ERROR_THROTTLED, .retry_after_ms = 90000};
+
+	tell(world, VIEW("node-1"), change_of(VIEW("gpu-1"), 1));
+	fake_loop_advance(world->loop, 0);
+	fake_apiclient_refuse(0, 429, &busy, "{}");
+	fake_loop_advance(world->loop, 89999);
+	assert_int_equal(n_fake_requests, 1);
+	fake_loop_advance(world->loop, 1);
+	assert_int_equal(n_fake_requests, 2);
+}
+
+/* The Event may be gone before its series ends. */
+static void a_series_whose_event_is_gone_is_given_up_and_the_next_is_an_event(void **state)
+{
+	struct world *world = *state;
+
+	tell(world, VIEW("node-1"), change_of(VIEW("gpu-1"), 1));
+	fake_loop_advance(world->loop, 0);
+	fake_apiclient_answer(0, "{}");
+	tell(world, VIEW("node-1"), change_of(VIEW("gpu-1"), 2));
+	fake_loop_advance(world->loop, 10 * MINUTE);
+	assert_string_equal(fake_requests[1].method, "PATCH");
+	fake_apiclient_fail(1, ERROR_NOT_FOUND);
+	assert_int_equal(count(world, EVENT_FAILED), 1);
+	assert_true(fake_loop_next(world->loop) == UINT64_MAX);
+	tell(world, VIEW("node-1"), change_of(VIEW("gpu-1"), 3));
+	fake_loop_advance(world->loop, 0);
+	assert_string_equal(fake_requests[2].method, "POST");
+}
+
 static void while_the_api_server_is_away_nothing_is_sent(void **state)
 {
 	struct world *world = *state;
@@ -303,6 +399,11 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(trouble_that_ends_is_said_and_a_new_one_again),
 	cmocka_unit_test_set_up(what_is_refused_does_not_hold_up_what_waits_behind_it),
 	cmocka_unit_test_set_up(what_is_rejected_or_whose_namespace_is_gone_is_given_up_at_once),
+	cmocka_unit_test_set_up(a_namespace_that_is_being_deleted_leads_to_no_back_off),
+	cmocka_unit_test_set_up(
+		whatever_the_api_server_answers_it_is_asked_seldom_and_all_is_counted),
+	cmocka_unit_test_set_up(an_api_that_is_too_busy_is_left_alone_for_as_long_as_it_says),
+	cmocka_unit_test_set_up(a_series_whose_event_is_gone_is_given_up_and_the_next_is_an_event),
 	cmocka_unit_test_set_up(while_the_api_server_is_away_nothing_is_sent),
 	cmocka_unit_test_set_up(a_request_that_cannot_be_made_is_tried_again),
 	cmocka_unit_test_set_up(a_request_under_way_is_cancelled_at_the_end),
