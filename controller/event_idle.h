@@ -5,13 +5,16 @@
  * event_idle - notices when a workload has held an idle GPU for long: once for each tenancy. Time
  * alone makes that so, so no status tells it.
  *
- * Each look tells of what became so since the last one. The first look begins at the start. So a
+ * Each look tells of what became so since the last one. Of an object that was published anew since, it also
+ * tells of what had become so before, which was not known then. The first look begins at the start. So a
  * restart of the controller tells nothing twice, and what becomes so while no controller runs is not
  * told.
  *
  * Threads: owner.
- * Limits:  LIMIT_EVENT_TENANCIES of whom it is remembered that they were told. Beyond, some are
- *          forgotten, the oldest first, and may be told again.
+ * Limits:  LIMIT_EVENT_TENANCIES of whom it is remembered that they were told, or had no need to be. As
+ *          many objects of which it is remembered in which version they were seen. Beyond, some are
+ *          forgotten, the oldest first. Only who is forgotten as both, or is in an object that is
+ *          published anew, may be told again.
  */
 
 #include "controller/event_changes.h"
@@ -20,7 +23,9 @@
 struct event_idle {
 	int64_t after_ms;  /* how long it is idle and held */
 	int64_t looked_at; /* ms since 1970 */
+	bool has_looked;
 	uint64_t *told;    /* LIMIT_EVENT_TENANCIES of them, in groups; 0: none */
+	uint64_t *seen;    /* the same of versions of objects; behind it */
 	size_t n_told;     /* objects, in this look */
 	uint64_t n_left_out; /* objects that were not told, as one look had too many; rises only */
 };

@@ -10,6 +10,8 @@
 #include "controller/event_idle.h"
 
 #define LOOK_MS 30000u
+/* The first look is to come before anything is published that was not. */
+#define FIRST_LOOK_MS 1000u
 #define UNKNOWN_INSTANCE "gpu-attribution-controller"
 
 struct event_teller {
@@ -34,7 +36,7 @@ static void look(void *owner)
 	if (teller->config.is_ready(teller->config.owner))
 		event_idle_look(&teller->idle, teller->config.inventory, clock_wall_ms(), tell_idle,
 				teller);
-	loop_timer_set(teller->timer, LOOK_MS);
+	loop_timer_set(teller->timer, teller->idle.has_looked ? LOOK_MS : FIRST_LOOK_MS);
 }
 
 static void event_teller_freep(struct event_teller **teller)
@@ -65,7 +67,7 @@ int event_teller_new(const struct event_teller_config *config, struct event_tell
 	    event_idle_init(&teller->idle, config->idle_ms, clock_wall_ms(), err) < 0 ||
 	    loop_timer_new(config->loop, look, teller, &teller->timer, err) < 0)
 		return -1;
-	loop_timer_set(teller->timer, LOOK_MS);
+	loop_timer_set(teller->timer, FIRST_LOOK_MS);
 	*ret_teller = TAKE(teller);
 	return 0;
 }

@@ -87,7 +87,7 @@
 #define LIMIT_EVENT_NODE_QUEUE 96u  /* of one node */
 #define LIMIT_EVENT_SERIES 4096u    /* that are remembered, so that repeats are counted */
 #define LIMIT_EVENT_RATE 100u       /* a minute, of one node */
-#define LIMIT_EVENT_TENANCIES 8192u /* of whose idleness was told */
+#define LIMIT_EVENT_TENANCIES 65536u /* of whose idleness was told; and objects with such */
 
 /* What is kept of a Node; what it has beyond is left out. */
 #define LIMIT_NODE_DEPLOYS 64u    /* labels nvidia.com/gpu.deploy. */

@@ -64,10 +64,13 @@ static void tell(void *owner, struct view node_name, const struct event_change *
 
 static void publish(struct world *world)
 {
+	static char version[16];
 	CLEANUP(arena_deinit) struct arena arena = {0};
 	struct error err;
 
 	arena_init(&arena, LIMIT_KIB);
+	snprintf(version, sizeof(version), "%u", (unsigned)world->version + 1);
+	world->object.resource_version = view_from(version);
 	assert_int_equal(inventory_put_attribution(world->inventory, &world->object, &arena,
 						   STORE_UPSERT, ++world->version, &err), 0);
 }
@@ -142,6 +145,52 @@ static void what_became_so_before_the_start_is_not_told(void **state)
 	assert_int_equal(look(world, START + 9 * HOUR), 0);
 }
 
+/* The agent, the driver or a witness of the tenancy may have been away for an hour. */
+static void idleness_that_is_published_late_is_told_once(void **state)
+{
+	struct world *world = *state;
+
+	world->object.status.activity = (struct attribution_activity_state){
+		.state = ATTRIBUTION_ACTIVITY_UNKNOWN};
+	publish(world);
+	assert_int_equal(look(world, START + 2 * HOUR), 0);
+	world->object.status.activity = (struct attribution_activity_state){
+		.state = ATTRIBUTION_ACTIVITY_IDLE, .idle_since = START};
+	publish(world);
+	assert_int_equal(look(world, START + 2 * HOUR + 1), 1);
+	assert_int_equal(look(world, START + 2 * HOUR + 2), 0);
+	/* It is not known for a while, and then the same again. */
+	publish(world);
+	assert_int_equal(look(world, START + 3 * HOUR), 0);
+}
+
+static void who_is_found_late_to_hold_an_idle_gpu_is_told(void **state)
+{
+	struct world *world = *state;
+
+	publish(world);
+	assert_int_equal(look(world, START + HOUR), 1);
+	assert_int_equal(look(world, START + 3 * HOUR), 0);
+	world->object.status.tenants = array_of(world->tenants, 2);
+	publish(world);
+	assert_int_equal(look(world, START + 3 * HOUR + 1), 1);
+	assert_string_equal(world->note, "idle since 2026-01-01T12:00:00Z; held by team/b");
+}
+
+/* What was told before a restart is not told when the status is written for another reason. */
+static void what_became_so_before_the_start_is_not_told_when_it_is_published_anew(void **state)
+{
+	struct world *world = *state;
+
+	world->object.status.activity.idle_since = START - HOUR;
+	world->tenants[0].start_time = START - 2 * HOUR;
+	publish(world);
+	assert_int_equal(look(world, START + MINUTE), 0);
+	publish(world);
+	assert_int_equal(look(world, START + 2 * MINUTE), 0);
+	assert_int_equal(look(world, START + 9 * HOUR), 0);
+}
+
 static void only_workloads_on_idle_gpus_are_told(void **state)
 {
 	struct world *world = *state;
@@ -211,6 +260,10 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(those_who_are_due_together_are_told_together),
 	cmocka_unit_test_set_up(a_tenancy_that_is_idle_again_is_not_told_again),
 	cmocka_unit_test_set_up(what_became_so_before_the_start_is_not_told),
+	cmocka_unit_test_set_up(idleness_that_is_published_late_is_told_once),
+	cmocka_unit_test_set_up(who_is_found_late_to_hold_an_idle_gpu_is_told),
+	cmocka_unit_test_set_up(
+		what_became_so_before_the_start_is_not_told_when_it_is_published_anew),
 	cmocka_unit_test_set_up(only_workloads_on_idle_gpus_are_told),
 	cmocka_unit_test_set_up(a_clock_that_is_set_back_tells_nothing_twice),
 	cmocka_unit_test_set_up(one_look_tells_of_so_many_objects_and_counts_the_others),

@@ -56,7 +56,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void put_idle_object(struct world *world)
+/* idle_since: 0 if its activity is not known. */
+static void put_object(struct world *world, int64_t idle_since, uint64_t version)
 {
 	CLEANUP(arena_deinit) struct arena arena = {0};
 	static struct attribution_tenant tenant = {.pod_uid = VIEW_INIT("p1"),
@@ -64,14 +65,21 @@ static void put_idle_object(struct world *world)
 						   .role = ATTRIBUTION_ROLE_WORKLOAD};
 	const struct attribution object = {
 		.name = VIEW("gpu-1"), .uid = VIEW("u1"),
+		.resource_version = version > 1 ? VIEW("2") : VIEW("1"),
 		.status = {.node_name = VIEW("node-1"), .tenants = array_of(&tenant, 1),
-			   .activity = {.state = ATTRIBUTION_ACTIVITY_IDLE,
-					.idle_since = fake_wall_ms}}};
+			   .activity = {.state = idle_since ? ATTRIBUTION_ACTIVITY_IDLE
+							    : ATTRIBUTION_ACTIVITY_UNKNOWN,
+					.idle_since = idle_since}}};
 	struct error err;
 
 	arena_init(&arena, LIMIT_KIB);
 	assert_int_equal(inventory_put_attribution(world->inventory, &object, &arena, STORE_UPSERT,
-						   1, &err), 0);
+						   version, &err), 0);
+}
+
+static void put_idle_object(struct world *world)
+{
+	put_object(world, fake_wall_ms, 1);
 }
 
 static void what_it_is_told_is_sent_by_the_host_it_runs_on(void **state)
@@ -105,6 +113,19 @@ static void a_gpu_that_stays_idle_is_told_without_a_change_of_its_status(void **
 	assert_non_null(strstr(fake_requests[0].body, "\"reason\":\"GPUIdle\""));
 }
 
+/* The first look is soon: what is published after it is news, however old it is. */
+static void idleness_that_is_published_late_is_told_soon_after_the_start(void **state)
+{
+	struct world *world = *state;
+
+	put_object(world, 0, 1);
+	fake_loop_advance(world->loop, 2000);
+	put_object(world, fake_wall_ms - 120 * MINUTE, 2);
+	fake_loop_advance(world->loop, MINUTE);
+	assert_int_equal(n_fake_requests, 1);
+	assert_non_null(strstr(fake_requests[0].body, "\"reason\":\"GPUIdle\""));
+}
+
 /* What is known may be old; it is told when it is not. */
 static void idleness_waits_until_what_is_known_is_current(void **state)
 {
@@ -128,6 +149,7 @@ static void nobody_has_counted_anything(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(what_it_is_told_is_sent_by_the_host_it_runs_on),
 	cmocka_unit_test_set_up(a_gpu_that_stays_idle_is_told_without_a_change_of_its_status),
+	cmocka_unit_test_set_up(idleness_that_is_published_late_is_told_soon_after_the_start),
 	cmocka_unit_test_set_up(idleness_waits_until_what_is_known_is_current),
 	cmocka_unit_test_set_up(nobody_has_counted_anything),
 };
