@@ -43,6 +43,13 @@ static bool is_ill(const struct attribution_status *status)
 	       status->health.state == ATTRIBUTION_HEALTH_UNHEALTHY;
 }
 
+/* Of what a status can say again and again: the version that it replaces makes it this occurrence. */
+static int64_t version_of(const struct event_finder *finder)
+{
+	return (int64_t)event_note_hash_text(EVENT_NOTE_BASIS,
+					     finder->device->previous->resource_version);
+}
+
 static void tell_illness(struct event_finder *finder)
 {
 	const struct condition *healthy = attribution_find_condition(finder->after,
@@ -59,36 +66,46 @@ static void tell_illness(struct event_finder *finder)
 	event_note_add(&finder->note, reason);
 	event_note_add(&finder->note, VIEW(")"));
 	event_finder_add(finder, event_finder_make(is_unhealthy ? EVENT_GPU_UNHEALTHY : EVENT_GPU_DEGRADED, &object,
-				event_note_hash_text(EVENT_NOTE_BASIS, reason),
-				healthy ? healthy->last_transition_time : 0));
+				event_note_hash_text(EVENT_NOTE_BASIS, reason), version_of(finder)));
 }
 
-static void tell_recovery(struct event_finder *finder)
+static void add_recovery(struct event_finder *finder, enum event_use use)
 {
-	const struct condition *healthy = attribution_find_condition(finder->after,
-								     VIEW("Healthy"));
-	const struct array reasons = finder->before->health.reasons;
 	const struct kube_event_object object = event_finder_object(finder);
+	struct event_change change =
+		event_finder_make(EVENT_GPU_RECOVERED, &object, 0, version_of(finder));
+
+	change.use = use;
+	event_finder_add(finder, change);
+}
+
+static void note_recovery(struct event_finder *finder)
+{
+	const struct array reasons = finder->before->health.reasons;
 
 	event_note_add(&finder->note, VIEW("it is healthy again; before there was "));
 	for (uint32_t i = 0; i < reasons.count; i++) {
 		event_note_add(&finder->note, i > 0 ? VIEW(", ") : VIEW(""));
 		event_note_add(&finder->note, *ARRAY_AT(reasons, struct view, i));
 	}
-	event_finder_add(finder, event_finder_make(EVENT_GPU_RECOVERED, &object, 0,
-				healthy ? healthy->last_transition_time : 0));
 }
 
 static void compare_health(struct event_finder *finder)
 {
-	const bool is_same = finder->before->health.state == finder->after->health.state &&
-			     view_equal(worst_reason(finder->before), worst_reason(finder->after));
+	const int before = finder->before->health.state, after = finder->after->health.state;
+	const bool is_same = before == after && view_equal(worst_reason(finder->before),
+							   worst_reason(finder->after));
+	const bool is_well = after == ATTRIBUTION_HEALTH_HEALTHY;
 
-	if (is_ill(finder->after) && !is_same)
-		tell_illness(finder);
-	else if (finder->after->health.state == ATTRIBUTION_HEALTH_HEALTHY &&
-		 is_ill(finder->before))
-		tell_recovery(finder);
+	if (is_ill(finder->after)) {
+		if (!is_same)
+			tell_illness(finder);
+	} else if (is_ill(finder->before)) {
+		note_recovery(finder);
+		add_recovery(finder, is_well ? EVENT_TELL : EVENT_AWAIT_RECOVERY);
+	} else if (is_well && before == ATTRIBUTION_HEALTH_UNKNOWN) {
+		add_recovery(finder, EVENT_END_RECOVERY);
+	}
 }
 
 /* Slots */
@@ -108,8 +125,10 @@ static void compare_slots(struct event_finder *finder)
 	    is_held_twice(attribution_find_condition(finder->before, type)))
 		return;
 	event_note_add(&finder->note, attributed->message);
-	event_finder_add(finder, event_finder_make(EVENT_SLOT_HELD_TWICE, &object, 0,
-				attributed->last_transition_time));
+	event_finder_add(finder, event_finder_make(
+					 EVENT_SLOT_HELD_TWICE, &object,
+					 event_note_hash_text(EVENT_NOTE_BASIS, attributed->message),
+					 version_of(finder)));
 }
 
 struct event_changes_node event_changes_of_node(const struct join_device *devices, size_t n)

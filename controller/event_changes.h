@@ -22,8 +22,17 @@
 #define EVENT_NAME(name, ...) EVENT_##name,
 enum event_type { EVENT_TABLE(EVENT_NAME) N_EVENT_TYPES };
 
+enum event_use {
+	EVENT_TELL,
+	/* The device was ill, and whether it is well is not known now. */
+	EVENT_AWAIT_RECOVERY,
+	/* It is well, and that was not known before: told if it was ill when last known. */
+	EVENT_END_RECOVERY,
+};
+
 struct event_change {
 	enum event_type type;
+	enum event_use use;  /* what is no EVENT_TELL is for controller/event_recovery.h */
 	bool is_warning;
 	int gravity;    /* of two changes of its type the graver one has more */
 	struct kube_event_object regarding;

@@ -113,6 +113,7 @@ static void tell_drifts(struct event_finder *finder, enum event_type type,
 			const struct kube_event_object *regarding)
 {
 	int worst = ATTRIBUTION_SEVERITY_UNSET;
+	uint64_t topic = bits;
 	struct event_change change;
 	int64_t when = 0;
 
@@ -125,10 +126,13 @@ static void tell_drifts(struct event_finder *finder, enum event_type type,
 		if (!(bit_of(drift) & bits))
 			continue;
 		note_drift(&finder->note, drift, type);
+		if (type == EVENT_UNALLOCATED_USE) /* it names who uses the device */
+			topic = event_note_hash_text(topic, drift->observed);
 		worst = drift->severity > worst ? drift->severity : worst;
 		when = drift->start_time > when ? drift->start_time : when;
 	}
-	change = event_finder_make(type, regarding, bits, when);
+	change = event_finder_make(type, regarding, topic, when);
+	change.gravity = worst;
 	if (type == EVENT_DRIFT_FOUND)
 		change.is_warning = worst > ATTRIBUTION_SEVERITY_INFO;
 	event_finder_add(finder, change);

@@ -92,26 +92,64 @@ static void note_error_of_pod(const struct event_finder *finder, struct event_no
 	note_error(note, error);
 }
 
-/* The errors that are new, newest first. pod_uid: those only that name this pod; empty: all. */
+/* The errors that are new, newest first. */
 struct errors {
 	const struct attribution_health_event *items[LIMIT_HEALTH_EVENTS];
+	uint64_t kinds[LIMIT_HEALTH_EVENTS]; /* what the note says of each, but for the time */
 	uint32_t n;
-	uint64_t topic; /* of which numbers there are */
+	uint64_t topic; /* which kinds there are, in any order */
 	int64_t newest;
-	bool is_grave;  /* one of them is more than informational */
+	int gravity;    /* of the gravest; 0: all are informational */
 };
 
-static void take_error(struct errors *errors, const struct attribution_health_event *error)
+static int gravity_of(const struct attribution_health_event *error)
+{
+	switch (error->class) {
+	case ATTRIBUTION_EVENT_NEEDS_REBOOT:
+		return 4;
+	case ATTRIBUTION_EVENT_NEEDS_RESET:
+		return 3;
+	case ATTRIBUTION_EVENT_LOOK_CLOSER:
+		return 2;
+	case ATTRIBUTION_EVENT_INFORMATIONAL:
+		return 0;
+	default:
+		return 1;
+	}
+}
+
+static uint64_t kind_of(const struct attribution_health_event *error)
+{
+	return event_note_hash_text(event_note_hash_number(EVENT_NOTE_BASIS, error->xid),
+				    error->partition);
+}
+
+/* Who was on the device, in any order. */
+static uint64_t hash_tenants(const struct attribution_health_event *error)
+{
+	uint64_t hash = 0;
+
+	for (uint32_t i = 0; i < error->tenants.count; i++)
+		hash += event_note_hash_text(
+			EVENT_NOTE_BASIS,
+			ARRAY_AT(error->tenants, struct attribution_event_tenant, i)->pod_uid);
+	return hash;
+}
+
+static void take_error(struct errors *errors, const struct attribution_health_event *error,
+		       uint64_t kind)
 {
 	bool is_other = true;
 
 	for (uint32_t i = 0; i < errors->n; i++)
-		is_other &= errors->items[i]->xid != error->xid;
+		is_other &= errors->kinds[i] != kind;
 	if (is_other)
-		errors->topic += event_note_hash_number(EVENT_NOTE_BASIS, error->xid);
+		errors->topic += kind;
 	if (error->event_time > errors->newest)
 		errors->newest = error->event_time;
-	errors->is_grave |= error->class != ATTRIBUTION_EVENT_INFORMATIONAL;
+	if (gravity_of(error) > errors->gravity)
+		errors->gravity = gravity_of(error);
+	errors->kinds[errors->n] = kind;
 	errors->items[errors->n++] = error;
 }
 
@@ -125,18 +163,28 @@ static struct errors find_errors(const struct event_finder *finder)
 			ARRAY_AT(events, struct attribution_health_event, i);
 
 		if (!was_told(finder, error))
-			take_error(&errors, error);
+			take_error(&errors, error, event_note_hash_number(
+							   kind_of(error),
+							   (int64_t)hash_tenants(error)));
 	}
 	return errors;
 }
 
-static struct errors errors_of_pod(const struct errors *all, struct view pod_uid)
+/* A pod may be on several devices. */
+static struct errors errors_of_pod(const struct event_finder *finder, const struct errors *all,
+				   struct view pod_uid)
 {
 	struct errors errors = {0};
 
-	for (uint32_t i = 0; i < all->n; i++)
-		if (find_pod(all->items[i], pod_uid))
-			take_error(&errors, all->items[i]);
+	for (uint32_t i = 0; i < all->n; i++) {
+		const struct attribution_event_tenant *tenant = find_pod(all->items[i], pod_uid);
+		uint64_t kind = kind_of(all->items[i]);
+
+		if (!tenant)
+			continue;
+		kind = event_note_hash_text(kind, finder->device->name);
+		take_error(&errors, all->items[i], event_note_hash_text(kind, tenant->container));
+	}
 	return errors;
 }
 
@@ -147,7 +195,8 @@ static void add_errors(struct event_finder *finder, const struct errors *errors,
 	struct event_change change =
 		event_finder_make(EVENT_XID_ERROR, regarding, errors->topic, errors->newest);
 
-	change.is_warning = errors->is_grave;
+	change.is_warning = errors->gravity > 0;
+	change.gravity = errors->gravity;
 	change.count = errors->n;
 	change.related = *related;
 	event_finder_add(finder, change);
@@ -156,7 +205,7 @@ static void add_errors(struct event_finder *finder, const struct errors *errors,
 static void tell_pod(struct event_finder *finder, const struct errors *all,
 		     const struct attribution_event_tenant *tenant)
 {
-	const struct errors errors = errors_of_pod(all, tenant->pod_uid);
+	const struct errors errors = errors_of_pod(finder, all, tenant->pod_uid);
 	const struct kube_event_object object = event_finder_object(finder);
 	const struct kube_event_object pod = {
 		.api_version = VIEW("v1"), .kind = VIEW("Pod"), .namespace = tenant->pod_namespace,

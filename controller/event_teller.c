@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "controller/event_idle.h"
+#include "controller/event_recovery.h"
 
 #define LOOK_MS 30000u
 /* The first look is to come before anything is published that was not. */
@@ -19,6 +20,7 @@ struct event_teller {
 	char instance[LIMIT_EVENT_WORD + 1];
 	struct event_sender *sender;
 	struct event_idle idle;
+	struct event_recovery recovery;
 	struct loop_timer *timer;
 };
 
@@ -52,6 +54,7 @@ int event_teller_new(const struct event_teller_config *config, struct event_tell
 	if (!teller)
 		return error_no_memory(err);
 	teller->config = *config;
+	event_recovery_init(&teller->recovery);
 	/* In a pod it is the pod's name. */
 	if (gethostname(teller->instance, sizeof(teller->instance) - 1) != 0 ||
 	    !teller->instance[0])
@@ -79,20 +82,28 @@ void event_teller_free(struct event_teller *teller)
 	loop_timer_free(teller->timer);
 	event_sender_free(teller->sender);
 	event_idle_deinit(&teller->idle);
+	event_recovery_deinit(&teller->recovery);
 	free(teller);
 }
 
 void event_teller_tell(struct event_teller *teller, struct view node_name,
 		       const struct event_change *changes, size_t n)
 {
-	event_sender_tell(teller->sender, node_name, changes, n);
+	for (size_t i = 0; i < n; i++) {
+		struct event_change change = changes[i];
+
+		if (event_recovery_take(&teller->recovery, &change))
+			event_sender_tell(teller->sender, node_name, &change, 1);
+	}
 }
 
 struct event_counters event_teller_counters(const struct event_teller *teller)
 {
 	struct event_counters counters = event_sender_counters(teller ? teller->sender : NULL);
 
-	if (teller)
-		counters.by_type[EVENT_GPU_IDLE][EVENT_HELD_BACK] += teller->idle.n_left_out;
+	if (!teller)
+		return counters;
+	counters.by_type[EVENT_GPU_IDLE][EVENT_HELD_BACK] += teller->idle.n_left_out;
+	counters.by_type[EVENT_GPU_RECOVERED][EVENT_HELD_BACK] += teller->recovery.n_forgotten;
 	return counters;
 }

@@ -32,5 +32,5 @@ void event_teller_free(struct event_teller *teller);
 /* Tells of what is new in a status that the API server has taken; copied. */
 void event_teller_tell(struct event_teller *teller, struct view node_name,
 		       const struct event_change *changes, size_t n);
-/* What the sender and event_idle_look() count; of nothing for NULL. */
+/* What the sender, event_idle_look() and event_recovery_take() count; of nothing for NULL. */
 struct event_counters event_teller_counters(const struct event_teller *teller);

@@ -87,6 +87,7 @@
 #define LIMIT_EVENT_NODE_QUEUE 96u  /* of one node */
 #define LIMIT_EVENT_SERIES 4096u    /* that are remembered, so that repeats are counted */
 #define LIMIT_EVENT_RATE 100u       /* a minute, of one node */
+#define LIMIT_EVENT_RECOVERIES 4096u /* devices that were ill, and of whom that is not known now */
 #define LIMIT_EVENT_TENANCIES 65536u /* of whose idleness was told; and objects with such */
 
 /* What is kept of a Node; what it has beyond is left out. */

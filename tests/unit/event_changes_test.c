@@ -92,16 +92,20 @@ static void prepare(struct world *world)
 					     .status = make(&world->after)};
 }
 
-static void compare(struct world *world)
+static void find(struct world *world)
 {
-	struct event_changes_node node;
+	const struct event_changes_node node = event_changes_of_node(&world->device, 1);
 	struct error err = {0};
 
-	prepare(world);
-	node = event_changes_of_node(&world->device, 1);
 	if (event_changes_of_device(&world->device, &node, &world->arena, &world->changes,
 				    &world->n, &err) < 0)
 		fail_msg("%s", err.text);
+}
+
+static void compare(struct world *world)
+{
+	prepare(world);
+	find(world);
 }
 
 static void assert_view(struct view is, const char *wanted)
@@ -138,6 +142,7 @@ static void health_is_told_when_its_state_or_its_worst_reason_changes(void **sta
 		int after;
 		struct view reason_after;
 		int type; /* N_EVENT_TYPES: nothing is told */
+		enum event_use use;
 	} rows[] = {
 		{ATTRIBUTION_HEALTH_HEALTHY, {0}, ATTRIBUTION_HEALTH_UNHEALTHY, VIEW_INIT("XID79"),
 		 EVENT_GPU_UNHEALTHY},
@@ -157,7 +162,12 @@ static void health_is_told_when_its_state_or_its_worst_reason_changes(void **sta
 		 EVENT_GPU_RECOVERED},
 		{ATTRIBUTION_HEALTH_DEGRADED, VIEW_INIT("XID48"), ATTRIBUTION_HEALTH_HEALTHY, {0},
 		 EVENT_GPU_RECOVERED},
-		{ATTRIBUTION_HEALTH_UNKNOWN, {0}, ATTRIBUTION_HEALTH_HEALTHY, {0}, N_EVENT_TYPES},
+		{ATTRIBUTION_HEALTH_UNHEALTHY, VIEW_INIT("XID79"), ATTRIBUTION_HEALTH_UNKNOWN,
+		 VIEW_INIT("NVMLUnavailable"), EVENT_GPU_RECOVERED, EVENT_AWAIT_RECOVERY},
+		{ATTRIBUTION_HEALTH_UNKNOWN, VIEW_INIT("NVMLUnavailable"), ATTRIBUTION_HEALTH_HEALTHY,
+		 {0}, EVENT_GPU_RECOVERED, EVENT_END_RECOVERY},
+		{ATTRIBUTION_HEALTH_UNKNOWN, VIEW_INIT("NVMLUnavailable"),
+		 ATTRIBUTION_HEALTH_UNHEALTHY, VIEW_INIT("XID79"), EVENT_GPU_UNHEALTHY},
 		{ATTRIBUTION_HEALTH_HEALTHY, {0}, ATTRIBUTION_HEALTH_UNKNOWN, {0}, N_EVENT_TYPES},
 		{ATTRIBUTION_HEALTH_UNSET, {0}, ATTRIBUTION_HEALTH_HEALTHY, {0}, N_EVENT_TYPES},
 	};
@@ -170,8 +180,10 @@ static void health_is_told_when_its_state_or_its_worst_reason_changes(void **sta
 					     .reasons = {rows[i].reason_after}};
 		compare(world);
 		assert_int_equal(world->n, rows[i].type != N_EVENT_TYPES);
-		if (world->n > 0)
-			assert_int_equal(world->changes[0].type, rows[i].type);
+		if (world->n == 0)
+			continue;
+		assert_int_equal(world->changes[0].type, rows[i].type);
+		assert_int_equal(world->changes[0].use, rows[i].use);
 	}
 }
 
@@ -203,6 +215,30 @@ static void a_recovery_is_normal_and_says_what_there_was(void **state)
 	assert_int_equal(world->n, 1);
 	expect(world, 0, EVENT_GPU_RECOVERED, false, "GPUAttribution",
 	       "it is healthy again; before there was XID79, XID48");
+	/* The same is remembered until it is known to be healthy. */
+	world->after = (struct said){.health = ATTRIBUTION_HEALTH_UNKNOWN,
+				     .reasons = {VIEW("NVMLUnavailable")}};
+	compare(world);
+	assert_int_equal(world->n, 1);
+	expect(world, 0, EVENT_GPU_RECOVERED, false, "GPUAttribution",
+	       "it is healthy again; before there was XID79, XID48");
+	assert_int_equal(world->changes[0].use, EVENT_AWAIT_RECOVERY);
+	assert_view(world->changes[0].regarding.uid, "u1");
+}
+
+/* While an agent is silent the last known state stays. */
+static void what_was_ill_when_its_agent_fell_silent_recovers(void **state)
+{
+	struct world *world = *state;
+
+	world->before = (struct said){.health = ATTRIBUTION_HEALTH_DEGRADED,
+				      .reasons = {VIEW("XID48")}};
+	world->before.conditions[1].status = CONDITION_UNKNOWN;
+	world->after = (struct said){.health = ATTRIBUTION_HEALTH_HEALTHY};
+	compare(world);
+	assert_int_equal(world->n, 1);
+	assert_int_equal(world->changes[0].type, EVENT_GPU_RECOVERED);
+	assert_int_equal(world->changes[0].use, EVENT_TELL);
 }
 
 /* XID errors */
@@ -273,6 +309,89 @@ static void errors_that_come_together_are_one_change_with_their_number(void **st
 	world->after.errors[0].xid = 79;
 	compare(world);
 	assert_true(world->changes[0].topic != topic);
+}
+
+/* A note that names others would be wrong of the repeats that are counted in its series. */
+static void the_same_error_of_others_is_something_else(void **state)
+{
+	static const struct attribution_event_tenant tenants[] = {
+		{VIEW_INIT("p1"), VIEW_INIT("team"), VIEW_INIT("a"), VIEW_INIT("main")},
+		{VIEW_INIT("p2"), VIEW_INIT("team"), VIEW_INIT("b"), VIEW_INIT("main")},
+		{VIEW_INIT("p1"), VIEW_INIT("team"), VIEW_INIT("a"), VIEW_INIT("main")},
+		{VIEW_INIT("p1"), VIEW_INIT("team"), VIEW_INIT("a"), VIEW_INIT("side")},
+	};
+	struct world *world = *state;
+	struct array *said = &world->after.errors[0].tenants;
+	uint64_t topic, pod_topic;
+
+	world->after.errors[0] = error_of(79, NOON);
+	world->after.n_errors = 1;
+	*said = array_of(tenants, 2);
+	compare(world);
+	topic = world->changes[0].topic;
+	pod_topic = world->changes[1].topic;
+	*said = array_of(tenants + 1, 2); /* the same in another order */
+	compare(world);
+	assert_true(world->changes[0].topic == topic);
+	assert_true(world->changes[2].topic == pod_topic);
+	*said = array_of(tenants, 1);
+	compare(world);
+	assert_true(world->changes[0].topic != topic);
+	assert_true(world->changes[1].topic == pod_topic);
+	topic = world->changes[0].topic;
+	*said = array_of(tenants + 1, 1);
+	compare(world);
+	assert_true(world->changes[0].topic != topic);
+	*said = array_of(tenants, 1);
+	world->after.errors[0].partition = VIEW("MIG-1");
+	compare(world);
+	assert_true(world->changes[1].topic != pod_topic);
+	world->after.errors[0].partition = VIEW("");
+	*said = array_of(tenants + 3, 1); /* another container */
+	compare(world);
+	assert_true(world->changes[1].topic != pod_topic);
+}
+
+static void the_same_error_of_a_pods_other_gpu_is_something_else(void **state)
+{
+	static const struct attribution_event_tenant tenant = {
+		VIEW_INIT("p1"), VIEW_INIT("team"), VIEW_INIT("a"), VIEW_INIT("main")};
+	const struct event_changes_node node = {0};
+	struct world *world = *state;
+	struct event_change change;
+	struct error err;
+
+	world->after.errors[0] = error_of(79, NOON);
+	world->after.errors[0].tenants = array_of(&tenant, 1);
+	world->after.n_errors = 1;
+	compare(world);
+	change = world->changes[1];
+	world->device.name = VIEW("gpu-another");
+	assert_int_equal(event_changes_of_device(&world->device, &node, &world->arena,
+						 &world->changes, &world->n, &err), 0);
+	assert_true(world->changes[1].topic != change.topic);
+	assert_true(world->changes[1].id != change.id);
+}
+
+static void an_error_is_as_grave_as_what_it_asks_for(void **state)
+{
+	static const int classes[] = {
+		ATTRIBUTION_EVENT_INFORMATIONAL, ATTRIBUTION_EVENT_APPLICATION,
+		ATTRIBUTION_EVENT_LOOK_CLOSER, ATTRIBUTION_EVENT_NEEDS_RESET,
+		ATTRIBUTION_EVENT_NEEDS_REBOOT};
+	struct world *world = *state;
+	int before = -1;
+
+	world->after.errors[0] = error_of(1, NOON);
+	world->after.errors[1] = error_of(43, NOON);
+	world->after.errors[1].class = ATTRIBUTION_EVENT_INFORMATIONAL;
+	world->after.n_errors = 2;
+	for (size_t i = 0; i < ARRAY_SIZE(classes); i++) {
+		world->after.errors[0].class = classes[i];
+		compare(world);
+		assert_true(world->changes[0].gravity > before);
+		before = world->changes[0].gravity;
+	}
 }
 
 static void informational_errors_alone_are_no_warning(void **state)
@@ -394,6 +513,18 @@ static void a_drift_that_cannot_be_told_now_or_is_hidden_is_not_resolved(void **
 	assert_int_equal(world->changes[1].type, EVENT_DRIFT_RESOLVED);
 }
 
+static void drifts_are_as_grave_as_the_worst_of_them(void **state)
+{
+	struct world *world = *state;
+
+	world->after.drifts[0] = drift_of("MIGLayout", ATTRIBUTION_SEVERITY_WARNING);
+	compare(world);
+	assert_int_equal(world->changes[0].gravity, ATTRIBUTION_SEVERITY_WARNING);
+	world->after.drifts[1] = drift_of("SharingMode", ATTRIBUTION_SEVERITY_CRITICAL);
+	compare(world);
+	assert_int_equal(world->changes[0].gravity, ATTRIBUTION_SEVERITY_CRITICAL);
+}
+
 static void a_drift_of_info_alone_is_no_warning(void **state)
 {
 	struct world *world = *state;
@@ -407,12 +538,19 @@ static void a_drift_of_info_alone_is_no_warning(void **state)
 static void use_without_a_slot_has_an_event_of_its_own(void **state)
 {
 	struct world *world = *state;
+	uint64_t topic;
 
 	world->after.drifts[0] = drift_of("UnallocatedUse", ATTRIBUTION_SEVERITY_CRITICAL);
 	compare(world);
 	assert_int_equal(world->n, 1);
 	expect(world, 0, EVENT_UNALLOCATED_USE, true, "GPUAttribution",
 	       "UnallocatedUse: intended: this; observed: that; to do: mend it");
+	topic = world->changes[0].topic;
+	compare(world);
+	assert_true(world->changes[0].topic == topic);
+	world->after.drifts[0].observed = VIEW("pod team/b uses it");
+	compare(world);
+	assert_true(world->changes[0].topic != topic);
 }
 
 static void a_word_of_a_later_release_is_not_told(void **state)
@@ -504,12 +642,17 @@ static void an_object_that_comes_from_another_node_brings_its_node_wide_drifts(v
 static void a_slot_held_twice_is_told_when_the_condition_begins_to_say_so(void **state)
 {
 	struct world *world = *state;
+	uint64_t topic;
 
 	world->after.conditions[0].reason = VIEW("SlotHeldTwice");
 	world->after.conditions[0].message = VIEW("slot 1: team/a and team/b");
 	compare(world);
 	assert_int_equal(world->n, 1);
 	expect(world, 0, EVENT_SLOT_HELD_TWICE, true, "GPUAttribution", "slot 1: team/a and team/b");
+	topic = world->changes[0].topic;
+	world->after.conditions[0].message = VIEW("slot 1: team/a and team/c");
+	compare(world);
+	assert_true(world->changes[0].topic != topic);
 	world->before = world->after;
 	compare(world);
 	assert_int_equal(world->n, 0);
@@ -561,20 +704,50 @@ static void nothing_is_told_of_what_is_kept_created_or_deleted(void **state)
 	}
 }
 
+/* Also if the condition stays False: it has a reason, then another, then the first one again. */
 static void the_same_change_has_the_same_id_and_another_one_another(void **state)
+{
+	static const struct {
+		struct view version, reason;
+	} rows[] = {
+		{VIEW_INIT("10"), VIEW_INIT("XID79")},
+		{VIEW_INIT("11"), VIEW_INIT("GPULost")},
+		{VIEW_INIT("12"), VIEW_INIT("XID79")},
+		{VIEW_INIT("10"), VIEW_INIT("XID48")},
+	};
+	struct world *world = *state;
+	uint64_t ids[ARRAY_SIZE(rows)] = {0};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		world->after = (struct said){.health = ATTRIBUTION_HEALTH_UNHEALTHY,
+					     .reasons = {rows[i].reason}};
+		for (int again = 0; again < 2; again++) {
+			const uint64_t before = ids[i];
+
+			prepare(world);
+			world->previous.resource_version = rows[i].version;
+			find(world);
+			assert_int_equal(world->n, 1);
+			ids[i] = world->changes[0].id;
+			assert_true(!again || ids[i] == before);
+		}
+		for (size_t j = 0; j < i; j++)
+			assert_true(ids[j] != ids[i]);
+	}
+}
+
+/* The same of a slot that was held twice before. */
+static void a_slot_that_is_held_twice_again_has_another_id(void **state)
 {
 	struct world *world = *state;
 	uint64_t id;
 
-	world->after = (struct said){.health = ATTRIBUTION_HEALTH_UNHEALTHY,
-				     .reasons = {VIEW("XID79")}};
-	world->after.conditions[1].last_transition_time = NOON;
+	world->after.conditions[0].reason = VIEW("SlotHeldTwice");
 	compare(world);
 	id = world->changes[0].id;
-	compare(world);
-	assert_true(world->changes[0].id == id);
-	world->after.conditions[1].last_transition_time = NOON + 1;
-	compare(world);
+	prepare(world);
+	world->previous.resource_version = VIEW("12");
+	find(world);
 	assert_true(world->changes[0].id != id);
 }
 
@@ -614,15 +787,20 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(health_is_told_when_its_state_or_its_worst_reason_changes),
 	cmocka_unit_test_set_up(an_illness_is_told_with_the_message_of_its_condition),
 	cmocka_unit_test_set_up(a_recovery_is_normal_and_says_what_there_was),
+	cmocka_unit_test_set_up(what_was_ill_when_its_agent_fell_silent_recovers),
 	cmocka_unit_test_set_up(an_error_is_told_on_the_object_and_on_each_pod_that_was_on_it),
 	cmocka_unit_test_set_up(an_error_that_was_published_is_not_told_again),
 	cmocka_unit_test_set_up(errors_that_come_together_are_one_change_with_their_number),
+	cmocka_unit_test_set_up(the_same_error_of_others_is_something_else),
+	cmocka_unit_test_set_up(the_same_error_of_a_pods_other_gpu_is_something_else),
+	cmocka_unit_test_set_up(an_error_is_as_grave_as_what_it_asks_for),
 	cmocka_unit_test_set_up(informational_errors_alone_are_no_warning),
 	cmocka_unit_test_set_up(no_more_pods_are_told_than_the_limit),
 	cmocka_unit_test_set_up(a_pod_whose_name_is_none_is_not_told),
 	cmocka_unit_test_set_up(drifts_are_told_on_what_they_are_about),
 	cmocka_unit_test_set_up(drifts_that_are_gone_are_resolved),
 	cmocka_unit_test_set_up(a_drift_that_cannot_be_told_now_or_is_hidden_is_not_resolved),
+	cmocka_unit_test_set_up(drifts_are_as_grave_as_the_worst_of_them),
 	cmocka_unit_test_set_up(a_drift_of_info_alone_is_no_warning),
 	cmocka_unit_test_set_up(use_without_a_slot_has_an_event_of_its_own),
 	cmocka_unit_test_set_up(a_word_of_a_later_release_is_not_told),
@@ -634,6 +812,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(idleness_is_told_with_who_holds_the_device),
 	cmocka_unit_test_set_up(nothing_is_told_of_what_is_kept_created_or_deleted),
 	cmocka_unit_test_set_up(the_same_change_has_the_same_id_and_another_one_another),
+	cmocka_unit_test_set_up(a_slot_that_is_held_twice_again_has_another_id),
 	cmocka_unit_test_set_up(without_memory_it_says_so),
 	cmocka_unit_test_set_up(each_reason_and_action_fits_the_api_servers_limit),
 };

@@ -126,6 +126,27 @@ static void idleness_that_is_published_late_is_told_soon_after_the_start(void **
 	assert_non_null(strstr(fake_requests[0].body, "\"reason\":\"GPUIdle\""));
 }
 
+/* A device that was ill, is not known, and is well. */
+static void a_recovery_is_told_though_the_state_was_not_known_in_between(void **state)
+{
+	struct world *world = *state;
+	struct event_change change = {
+		.type = EVENT_GPU_RECOVERED, .use = EVENT_AWAIT_RECOVERY, .count = 1, .id = 1,
+		.note = VIEW("before there was XID79"),
+		.regarding = {.kind = VIEW("GPUAttribution"), .name = VIEW("gpu-1"), .uid = VIEW("u1")}};
+
+	event_teller_tell(world->teller, VIEW("node-1"), &change, 1);
+	fake_loop_advance(world->loop, 2000);
+	assert_int_equal(n_fake_requests, 0);
+	change.use = EVENT_END_RECOVERY;
+	change.note = VIEW("");
+	change.id = 2;
+	event_teller_tell(world->teller, VIEW("node-1"), &change, 1);
+	fake_loop_advance(world->loop, 0);
+	assert_int_equal(n_fake_requests, 1);
+	assert_non_null(strstr(fake_requests[0].body, "before there was XID79"));
+}
+
 /* What is known may be old; it is told when it is not. */
 static void idleness_waits_until_what_is_known_is_current(void **state)
 {
@@ -150,6 +171,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(what_it_is_told_is_sent_by_the_host_it_runs_on),
 	cmocka_unit_test_set_up(a_gpu_that_stays_idle_is_told_without_a_change_of_its_status),
 	cmocka_unit_test_set_up(idleness_that_is_published_late_is_told_soon_after_the_start),
+	cmocka_unit_test_set_up(a_recovery_is_told_though_the_state_was_not_known_in_between),
 	cmocka_unit_test_set_up(idleness_waits_until_what_is_known_is_current),
 	cmocka_unit_test_set_up(nobody_has_counted_anything),
 };
