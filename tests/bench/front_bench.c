@@ -5,9 +5,10 @@
  * nodes over kept TLS connections. CPU time is that of this process: the front's thread, and a
  * thread that empties its queue as the loop would.
  *
- *	front_bench [SECONDS [CONNECTIONS]]
+ *	front_bench [SECONDS [CONNECTIONS [FIGURES]]]
  *
- * With 0 connections each report comes over a new one.
+ * With 0 connections each report comes over a new one. With FIGURES 1 each has another temperature of
+ * each device, as heartbeats have.
  */
 
 #include "lib/test_main.h"
@@ -57,7 +58,8 @@ static void write_report(struct sbuf *buf, int node, int64_t sequence)
 	for (int i = 0; i < N_DEVICES; i++)
 		sbuf_printf(buf, "%s{\"computeCapability\":\"9.0\",\"computeMode\":\"Default\","
 				 "\"index\":%d,\"memoryMiB\":81920,\"mig\":{\"current\":false,"
-				 "\"pending\":false},\"minor\":%d,\"model\":\"NVIDIA H100 80GB HBM3\","
+				 "\"pending\":false},\"figures\":{\"memoryUsedMiB\":4711,"
+				 "\"powerMilliwatts\":254321,\"temperatureCelsius\":10},\"minor\":%d,\"model\":\"NVIDIA H100 80GB HBM3\","
 				 "\"partitions\":[],\"pciBusID\":\"00000000:%02X:00.0\",\"processes\":[],"
 				 "\"serial\":\"16500230%05d\",\"uuid\":\"GPU-%08x-0000-4000-8000-%012x\"}",
 			    i ? "," : "", i, i, 16 + i, i, node, i);
@@ -88,7 +90,18 @@ static void write_request(struct sbuf *buf, struct view body, int node)
 	sbuf_append(buf, body);
 }
 
-static int play_agents(uint16_t port, int seconds, int n_connections, int result_fd)
+/* Two digits, of all devices. */
+static void set_temperature(struct sbuf *request, int64_t sequence)
+{
+	char *end = request->ptr + request->len;
+	for (char *at = request->ptr; (at = memmem(at, (size_t)(end - at), "Celsius\":", 9)); at += 9) {
+		at[9] = (char)('1' + sequence / 10 % 9);
+		at[10] = (char)('0' + sequence % 10);
+	}
+}
+
+static int play_agents(uint16_t port, int seconds, int n_connections, bool with_figures,
+		       int result_fd)
 {
 	static struct http_client *clients[MAX_CONNECTIONS];
 	static struct sbuf requests[N_NODES];
@@ -114,6 +127,8 @@ static int play_agents(uint16_t port, int seconds, int n_connections, int result
 			snprintf(digits, sizeof(digits), "%lld", (long long)sequence);
 			char *at = memmem(requests[node].ptr, requests[node].len, "\"sequence\":", 11);
 			memcpy(at + 11, digits, 13);
+			if (with_figures)
+				set_temperature(&requests[node], sequence);
 			if (!http_client_send(client, sbuf_view(&requests[node])) ||
 			    !http_client_read(client, false, &answer) || answer.status != 200) {
 				fprintf(stderr, "node %d: %d %s\n", node, answer.status, answer.body);
@@ -198,6 +213,7 @@ int main(int argc, char **argv)
 {
 	int seconds = argc > 1 ? atoi(argv[1]) : 5;
 	int n_connections = argc > 2 ? atoi(argv[2]) : 8;
+	bool with_figures = argc > 3 && atoi(argv[3]) != 0;
 	static unsigned long n_messages[FRONT_SCRAPE + 1];
 	struct error err;
 	uint64_t n = 0;
@@ -210,7 +226,8 @@ int main(int argc, char **argv)
 	pid_t child = fork();
 	if (child == 0) {
 		usleep(200000); /* until the thread below runs; a connection would wait anyway */
-		_exit(play_agents(front_report_port(front), seconds, n_connections, result[1]));
+		_exit(play_agents(front_report_port(front), seconds, n_connections, with_figures,
+				  result[1]));
 	}
 	if (front_start(front, &err) != 0 || pthread_create(&loop, NULL, run_loop, n_messages) != 0)
 		return 1;
@@ -222,9 +239,9 @@ int main(int argc, char **argv)
 	struct sbuf body;
 	sbuf_init(&body, 1 << 20);
 	write_report(&body, 0, FIRST_SEQUENCE);
-	printf("body_bytes %zu connections %d reports %llu per_second %.0f cpu_us_per_report %.2f "
+	printf("body_bytes %zu connections %d figures %d reports %llu per_second %.0f cpu_us_per_report %.2f "
 	       "reviews %lu whole %lu refreshes %lu rss_kib %ld grown_kib %ld\n",
-	       body.len, n_connections, (unsigned long long)n, (double)n / seconds,
+	       body.len, n_connections, with_figures, (unsigned long long)n, (double)n / seconds,
 	       spent / (double)n * 1e6, n_messages[FRONT_REVIEW], n_messages[FRONT_REPORT],
 	       n_messages[FRONT_REFRESH], resident_kib(), resident_kib() - before_kib);
 	return waitpid(child, &status, 0) == child ? status : 1;
