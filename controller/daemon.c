@@ -110,12 +110,17 @@ static void take_report(struct daemon *daemon, struct shared_report *report)
 	shared_report_unref(report);
 }
 
-static void take_refresh(struct daemon *daemon, struct view node_name, int64_t listed_at)
+static void take_refresh(struct daemon *daemon, struct front_message *message)
 {
-	if (!inventory_refresh_report(daemon->inventory, node_name, listed_at,
+	if (!inventory_refresh_report(daemon->inventory, message->text, message->listed_at,
 				      (uint64_t)daemon->settings->stale_ms,
-				      loop_now_ms(daemon->loop)))
-		on_forgotten(daemon, node_name);
+				      loop_now_ms(daemon->loop))) {
+		on_forgotten(daemon, message->text);
+		return;
+	}
+	if (message->figures)
+		inventory_put_figures(daemon->inventory, message->text, &message->report->report,
+				      TAKE(message->figures));
 }
 
 static void take_message(struct daemon *daemon, struct front_message *message)
@@ -131,7 +136,7 @@ static void take_message(struct daemon *daemon, struct front_message *message)
 		take_report(daemon, TAKE(message->report));
 		break;
 	case FRONT_REFRESH:
-		take_refresh(daemon, message->text, message->listed_at);
+		take_refresh(daemon, message);
 		break;
 	case FRONT_SCRAPE:
 		exposition_write(daemon->exposition);

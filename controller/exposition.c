@@ -165,26 +165,34 @@ static int write_node(struct exposition *exposition, const struct attribution_st
 	return 0;
 }
 
-static const struct report_device *find_reported(const struct report *report, struct view uuid)
-{
-	for (uint32_t i = 0; report && i < report->devices.count; i++) {
-		const struct report_device *device =
-			ARRAY_AT(report->devices, struct report_device, i);
+/* A device of a report, as its last heartbeat has it. */
+struct reported {
+	struct report_device device;
+	struct report_partition partitions[LIMIT_REPORT_PARTITIONS];
+};
 
-		if (view_equal(device->uuid, uuid))
-			return device;
-	}
-	return NULL;
+static bool find_reported(const struct place *place, struct view uuid, struct reported *ret)
+{
+	const struct array devices = place->report->devices;
+	uint32_t n = 0;
+
+	while (n < devices.count &&
+	       !view_equal(ARRAY_AT(devices, struct report_device, n)->uuid, uuid))
+		n++;
+	if (n == devices.count)
+		return false;
+	ret->device = *ARRAY_AT(devices, struct report_device, n);
+	if (place->figures)
+		figures_apply(place->figures, n, &ret->device, ret->partitions);
+	return true;
 }
 
-/*
- * A report that has other figures and no news only refreshes the one before, whose figures are then
- * older than the node's last sign of life.
- */
+/* Where NVML fails the report has the figures of before. */
 static bool has_young_figures(const struct exposition *exposition, const struct place *place)
 {
 	return place && place->report &&
-	       loop_now_ms(exposition->config.loop) - place->report_since <=
+	       place->report->sources.nvml.state != REPORT_SOURCE_ERROR &&
+	       loop_now_ms(exposition->config.loop) - place->report_at <=
 		       exposition->config.stale_ms;
 }
 
@@ -195,12 +203,14 @@ static int write_device(struct exposition *exposition, const struct attribution 
 	const struct place *place =
 		inventory_find_place(config->inventory, object->status.node_name);
 	struct exposition_device device = {.object = object, .now_wall_ms = clock_wall_ms()};
+	struct reported reported;
 	uint64_t age_ms = 0;
 	bool is_known = find_age(exposition, &object->status, place, &age_ms);
 
 	if (config->with_devices) {
-		if (has_young_figures(exposition, place))
-			device.reported = find_reported(place->report, object->uuid);
+		if (has_young_figures(exposition, place) &&
+		    find_reported(place, object->uuid, &reported))
+			device.reported = &reported.device;
 		device.xids = xid_counts_of(exposition->xids, object->name, &device.n_xids);
 		device.with_tenants =
 			exposition_text_samples(exposition->text, EXPOSITION_LINES_TENANT_INFO) <

@@ -28,6 +28,7 @@
 #include "io/loop.h"
 #include "io/server.h"
 #include "io/tls.h"
+#include "model/figures.h"
 #include "model/report.h"
 #include "schema/token_review_doc.h"
 
@@ -95,6 +96,7 @@ struct front_config front_config_default(void)
 		.max_connections = 4096,
 		.max_connections_per_address = 256,
 		.reports_per_second = 5,
+		.refresh_ms = 1000,
 		.max_nodes = 16384,
 		.metrics_address = "",
 		.max_silent_ms = 30000,
@@ -108,6 +110,7 @@ void front_message_free(struct front_message *message)
 	if (!message)
 		return;
 	shared_report_unref(message->report);
+	figures_free(message->figures);
 	free(message);
 }
 
@@ -151,12 +154,18 @@ static bool on_hand_over(void *owner, struct shared_report *take_report)
 	return false;
 }
 
-/* A refresh that is lost is made good by the next one. */
-static void on_refresh(void *owner, struct view node, int64_t listed_at)
+static bool on_refresh(void *owner, const struct receiver_refresh *refresh)
 {
-	(void)push_message(owner, &(struct front_message){.kind = FRONT_REFRESH,
-							  .text = node,
-							  .listed_at = listed_at});
+	struct shared_report *of = refresh->figures ? shared_report_ref(refresh->of) : NULL;
+
+	if (push_message(owner, &(struct front_message){.kind = FRONT_REFRESH,
+							.report = of,
+							.text = refresh->node,
+							.listed_at = refresh->listed_at,
+							.figures = refresh->figures}))
+		return true;
+	shared_report_unref(of);
+	return false;
 }
 
 static bool on_scrape(void *owner)
@@ -467,7 +476,7 @@ static int make_receiver(struct front *front, struct error *err)
 		},
 		.reports_per_second = config->reports_per_second,
 		.max_nodes = config->max_nodes,
-		.refresh_ms = 1000,
+		.refresh_ms = config->refresh_ms,
 		.metrics = config->metrics.registry,
 		.metric = config->metrics.reports,
 		.durations = config->metrics.durations,

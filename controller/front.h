@@ -27,6 +27,7 @@
 #include "controller/receiver.h"
 
 struct exposition_text;
+struct figures;
 struct report;
 struct shared_report;
 struct token_review;
@@ -62,6 +63,7 @@ struct front_config {
 	uint32_t max_connections;
 	uint32_t max_connections_per_address;
 	uint32_t reports_per_second;   /* of one node that say something new */
+	uint32_t refresh_ms;           /* the loop hears of one node no more often */
 	size_t max_nodes;
 	uint32_t max_silent_ms;        /* of the loop, for /livez */
 	struct front_metrics metrics;
@@ -99,7 +101,9 @@ struct front_message {
 	struct handoff_node node; /* the queue's */
 	enum front_kind kind;
 	uint64_t ticket;
-	struct shared_report *report;   /* a reference; TAKE() it, else it is given up with this */
+	struct shared_report *report;   /* a reference; TAKE() it, else it is given up with this. Of a */
+					/* refresh: whose evidence holds; NULL where there are no figures */
+	struct figures *figures;        /* of a refresh, or NULL: as before. TAKE() them likewise */
 	struct view text;               /* borrowed from this */
 	int64_t listed_at;              /* of a refresh: when its List was read, node's clock */
 };

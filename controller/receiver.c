@@ -3,13 +3,15 @@
 /*
  * Most reports repeat the one before, so there are two ways through. The short one
  * (controller/likeness.h) knows a body again by its digest and reads only the sequence number. The
- * long one decodes and compares; a report that differs only in its times of reading, or in counts of
- * corrected errors, is unchanged too. Either way the loop learns only that the node was heard of, and
- * not more often than it can tell apart.
+ * long one decodes and compares; a report that differs only in its times of reading, or in figures of
+ * the moment, is unchanged too. Either way the loop learns only that the node was heard of, and not
+ * more often than it can tell apart.
  *
- * So the times in the loop's copy of a report, and such counts, are those of its first arrival. What
- * depends on how long ago something was read must count from there by the controller's clock. Only
- * the time of the last List is sent with the refresh: it says which pods the names in it can mean.
+ * So the times in the loop's copy of a report are those of its first arrival. What depends on how long
+ * ago something was read must count from there by the controller's clock. Two things are sent with the
+ * refresh. The time of the last List says which pods the names in it can mean. The figures of the
+ * devices are for /metrics: they cause no join and no write. What a heartbeat costs is in
+ * controller/README.md.
  *
  * Between head and body of a request, its node's record is only a pointer in the request. The
  * record does not make room while a body of its node is being read (controller/senders.h).
@@ -265,15 +267,29 @@ static void answer_accepted(const struct receiver *receiver, struct server_reque
 						       .body = {body, (size_t)len}});
 }
 
+/* Says that the node was heard of. What finds no room is said with the next heartbeat. */
+static void refresh(struct receiver *receiver, struct sender *sender, uint64_t now_ms)
+{
+	const struct receiver_refresh told = {
+		.node = senders_name(sender),
+		.listed_at = sender->listed_at,
+		.of = sender->last,
+		.figures = sender->figures,
+	};
+
+	if (!receiver->config.refresh(receiver->config.owner, &told))
+		return;
+	sender->figures = NULL;
+	sender->refreshed_at_ms = now_ms;
+}
+
 static void accept_unchanged(struct receiver *receiver, struct server_request *request,
 			     struct sender *sender)
 {
 	uint64_t now_ms = loop_now_ms(receiver->loop);
-	if (now_ms - sender->refreshed_at_ms >= receiver->config.refresh_ms) {
-		sender->refreshed_at_ms = now_ms;
-		receiver->config.refresh(receiver->config.owner, senders_name(sender),
-					 sender->listed_at);
-	}
+
+	if (now_ms - sender->refreshed_at_ms >= receiver->config.refresh_ms)
+		refresh(receiver, sender, now_ms);
 	count(receiver, RECEIVER_UNCHANGED);
 	answer_accepted(receiver, request, sender);
 }
@@ -343,6 +359,7 @@ static void receive_decoded(struct receiver *receiver, struct server_request *re
 	const struct report *report = &received->report;
 	const struct report_order_mark mark = {report->boot_id, report->instance, report->sequence,
 					       report->observed_at};
+	struct error err;
 	if (!view_equal(report->node, senders_name(sender))) {
 		refuse_text(receiver, request, senders_name(sender), RECEIVER_FORBIDDEN, 403,
 			    "the token is bound to another node than the one in the report");
@@ -353,6 +370,10 @@ static void receive_decoded(struct receiver *receiver, struct server_request *re
 		return;
 	}
 	bool same = sender->last && report_doc_same_evidence(&sender->last->report, report);
+	if (same && senders_keep_figures(sender, report, &err) < 0) {
+		refuse_unavailable(receiver, request, senders_name(sender), err.text);
+		return;
+	}
 	if (!same && !hand_over(receiver, sender, received)) {
 		refuse_unavailable(receiver, request, senders_name(sender),
 				   "too many reports are waiting");

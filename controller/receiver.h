@@ -54,7 +54,16 @@ enum receiver_outcome {
 		      "outcome=\"media_type\"", "outcome=\"throttled\"",                        \
 		      "outcome=\"unavailable\"")
 
+struct figures;
 struct shared_report;
+
+/* A heartbeat: the last report that was handed over holds. */
+struct receiver_refresh {
+	struct view node;
+	int64_t listed_at;            /* see join/join.h */
+	struct shared_report *of;     /* that report; borrowed */
+	struct figures *figures;      /* of its devices; to be taken over. NULL: as last told */
+};
 
 struct receiver_config {
 	struct admission_config admission; /* decided and owner are the receiver's to set; review is
@@ -68,8 +77,8 @@ struct receiver_config {
 	size_t durations;      /* histogram: seconds from the head of a request to its 200 */
 	/* Passes a report on; false: no room, the report is still the caller's. */
 	bool (*hand_over)(void *owner, struct shared_report *take_report);
-	/* The node was heard of; listed_at as in join/join.h. */
-	void (*refresh)(void *owner, struct view node, int64_t listed_at);
+	/* The node was heard of. False: no room, the figures are still the caller's. */
+	bool (*refresh)(void *owner, const struct receiver_refresh *refresh);
 	void *owner;
 };
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "controller/shared_report.h"
+#include "model/figures.h"
 
 static const struct credit_rate request_rate = {SENDERS_REQUESTS_PER_SECOND, 1};
 
@@ -39,18 +40,37 @@ void senders_init(struct senders *senders, size_t cap, uint32_t changes_per_seco
 	list_init(&senders->by_use);
 }
 
+static void drop_figures(struct sender *sender)
+{
+	figures_free(sender->figures);
+	sender->figures = NULL;
+}
+
 void senders_keep_report(struct sender *sender, struct shared_report *report)
 {
 	struct shared_report *before = sender->last;
 
 	sender->last = shared_report_ref(report);
 	shared_report_unref(before);
+	drop_figures(sender);
+}
+
+int senders_keep_figures(struct sender *sender, const struct report *report, struct error *err)
+{
+	struct figures *figures;
+
+	if (figures_new(report, &figures, err) < 0)
+		return -1;
+	drop_figures(sender);
+	sender->figures = figures;
+	return 0;
 }
 
 void senders_forget_report(struct sender *sender)
 {
 	shared_report_unref(sender->last);
 	sender->last = NULL;
+	drop_figures(sender);
 	sender->likeness = (struct likeness){0};
 }
 

@@ -29,6 +29,8 @@
 /* Changes that may come together, in seconds' worth of them. */
 #define SENDERS_CHANGES_BURST_S 4u
 
+struct figures;
+struct report;
 struct shared_report;
 
 struct sender {
@@ -45,6 +47,7 @@ struct sender {
 	struct report_order order;
 	struct likeness likeness;  /* of the last accepted report */
 	struct shared_report *last; /* a reference to it; NULL: the next one goes whole */
+	struct figures *figures;   /* of a heartbeat after it, untold; NULL: there are none */
 	size_t name_len;
 	char name[];
 };
@@ -87,8 +90,14 @@ enum senders_verdict senders_admit(struct senders *senders, struct sender *sende
 void senders_release(struct senders *senders, struct sender *sender, size_t size);
 /* Counts a report that must be decoded. False: the node has sent too many lately. */
 bool senders_admit_change(const struct senders *senders, struct sender *sender, uint64_t now_ms);
-/* The next report is compared with this one: takes a reference, and gives up the last one. */
+/*
+ * The next report is compared with this one: takes a reference, and gives up the last one and the
+ * figures.
+ */
 void senders_keep_report(struct sender *sender, struct shared_report *report);
+/* Keeps the figures of a report with the evidence of the last. Fails with ERROR_NO_MEMORY. */
+MUST_USE int senders_keep_figures(struct sender *sender, const struct report *report,
+				  struct error *err);
 /* The next report is as if it were the first, but for its order. */
 void senders_forget_report(struct sender *sender);
 /* senders_forget_report() for all. */

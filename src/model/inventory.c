@@ -420,6 +420,19 @@ bool inventory_refresh_report(struct inventory *inventory, struct view node_name
 	return true;
 }
 
+void inventory_put_figures(struct inventory *inventory, struct view node_name,
+			   const struct report *of, struct figures *take_figures)
+{
+	struct place *place = place_find(&inventory->places, node_name);
+
+	if (!place || place->report != of) {
+		figures_free(take_figures);
+		return;
+	}
+	figures_free(place->figures);
+	place->figures = take_figures;
+}
+
 const struct place *inventory_find_place(const struct inventory *inventory, struct view node_name)
 {
 	return place_find(&inventory->places, node_name);

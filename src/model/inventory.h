@@ -165,6 +165,12 @@ MUST_USE int inventory_put_report(struct inventory *inventory, const struct repo
  */
 bool inventory_refresh_report(struct inventory *inventory, struct view node_name, int64_t listed_at,
 			      uint64_t stale_ms, uint64_t now_ms);
+/*
+ * A heartbeat had these figures, and the same evidence as the report `of`. Takes them over in any
+ * case: they are dropped unless that is the node's report. Touches nobody.
+ */
+void inventory_put_figures(struct inventory *inventory, struct view node_name,
+			   const struct report *of, struct figures *take_figures);
 /* What is known of the node of that name, or NULL; borrowed until the next change. */
 const struct place *inventory_find_place(const struct inventory *inventory, struct view node_name);
 /* Releases the report of a node that is gone, and all that it claimed. Touches nobody. */

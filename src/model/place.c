@@ -180,6 +180,8 @@ void place_release_report(struct place *place)
 	if (place->report)
 		place->release(place->release_owner);
 	place->report = NULL;
+	figures_free(place->figures);
+	place->figures = NULL;
 }
 
 /* What the node has told until now it told before it was booted, if it was. */

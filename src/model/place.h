@@ -12,6 +12,7 @@
 
 #include "base/list.h"
 #include "base/table.h"
+#include "model/figures.h"
 #include "model/recall.h"
 #include "model/report.h"
 
@@ -47,6 +48,7 @@ struct place {
 	const struct report *report;  /* the last accepted one, or NULL */
 	place_release_fn release;     /* frees it */
 	void *release_owner;
+	struct figures *figures; /* of the last heartbeat; NULL: those of the report hold */
 	uint64_t asked_at;     /* when a join first asked for what is known of the node, ms */
 	uint64_t report_at;    /* when the node was last heard of, ms */
 	uint64_t report_since; /* when the report's content arrived, ms */
@@ -131,7 +133,7 @@ void place_take_report(struct place *place, const struct report *report, place_r
 		       void *owner, uint64_t now_ms);
 /* Notes when the List was read last, by the node's clock: the time of the last good one. */
 void place_note_listed(struct place *place, int64_t listed_at, uint64_t now_ms);
-/* Gives the report back to its owner. */
+/* Gives the report back to its owner, and forgets the figures. */
 void place_release_report(struct place *place);
 
 /*

@@ -382,19 +382,77 @@ static void fill_everything(struct world *world)
 	report(world);
 }
 
-/* Its heartbeats have other figures, which nobody keeps. */
-static void figures_of_a_report_without_news_for_long_are_not_shown(void **state)
+static void hear(struct world *world, const struct report *heartbeat)
+{
+	struct figures *figures;
+	struct error err;
+
+	assert_int_equal(figures_new(heartbeat, &figures, &err), 0);
+	assert_true(inventory_refresh_report(world->inventory, world->report.node, 1, STALE_MS,
+					     fake_now_ms));
+	inventory_put_figures(world->inventory, world->report.node, &world->report, figures);
+}
+
+static void figures_are_those_of_the_last_heartbeat(void **state)
+{
+	struct world *world = *state;
+	struct report_device device;
+	struct report_partition partition = {.uuid = VIEW("MIG-1"), .activity = {.present = true}};
+	struct report heartbeat;
+
+	world->reported_partitions[0] = partition;
+	world->reported[0].partitions.count = 1;
+	fill_everything(world);
+	device = world->reported[0];
+	heartbeat = world->report;
+	heartbeat.devices.items = &device;
+	device.partitions.items = &partition;
+	for (int i = 0; i < 60; i++) {
+		fake_loop_advance(world->loop, 60000);
+		device.activity.utilization = 10 + i;
+		device.figures = (struct report_figures){true, 1 + i, 30 + i, 1000 * i};
+		device.condition.ecc_volatile.corrected = i;
+		partition.activity.utilization = 100 - i;
+		hear(world, &heartbeat);
+	}
+	ASSERT_SHOWS(world,
+		     "gpuattribution_device_utilization_ratio{uuid=\"GPU-1\"} 0.690",
+		     "gpuattribution_device_utilization_ratio{uuid=\"GPU-1\",partition=\"MIG-1\"} 0.410",
+		     "gpuattribution_device_memory_used_bytes{uuid=\"GPU-1\"} 62914560",
+		     "gpuattribution_device_temperature_celsius{uuid=\"GPU-1\"} 89",
+		     "gpuattribution_device_power_watts{uuid=\"GPU-1\"} 59.000",
+		     "gpuattribution_device_ecc_errors{uuid=\"GPU-1\",kind=\"corrected_volatile\"} 59",
+		     "gpuattribution_device_ecc_errors{uuid=\"GPU-1\",kind=\"uncorrected_volatile\"} 0");
+	/* A report with news has its own. */
+	device.activity.utilization = 3;
+	world->reported[0].activity.utilization = 2;
+	report(world);
+	ASSERT_SHOWS(world, "gpuattribution_device_utilization_ratio{uuid=\"GPU-1\"} 0.020");
+}
+
+static void figures_of_a_node_that_is_silent_for_long_are_not_shown(void **state)
 {
 	struct world *world = *state;
 
 	fill_everything(world);
-	show(world);
 	fake_loop_advance(world->loop, STALE_MS);
+	assert_non_null(strstr(show(world), "\ngpuattribution_device_temperature_celsius{"));
+	/* A heartbeat without figures says that they are as before. */
 	assert_true(inventory_refresh_report(world->inventory, world->report.node, 1, STALE_MS,
 					     fake_now_ms));
+	fake_loop_advance(world->loop, STALE_MS);
 	assert_non_null(strstr(show(world), "\ngpuattribution_device_temperature_celsius{"));
 	fake_loop_advance(world->loop, 1);
-	show(world);
+	assert_lacks(world, "\ngpuattribution_device_temperature_celsius{");
+	assert_lacks(world, "\ngpuattribution_device_utilization_ratio{");
+}
+
+static void figures_of_before_are_not_shown_while_nvml_fails(void **state)
+{
+	struct world *world = *state;
+
+	world->report.sources.nvml.state = REPORT_SOURCE_ERROR;
+	fill_everything(world);
 	assert_lacks(world, "\ngpuattribution_device_temperature_celsius{");
 	assert_lacks(world, "\ngpuattribution_device_utilization_ratio{");
 }
@@ -648,7 +706,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(live_figures_are_those_of_the_last_report),
 	cmocka_unit_test_set_up(partitions_have_figures_of_their_own_each_once),
 	cmocka_unit_test_set_up(a_node_has_the_age_of_its_report),
-	cmocka_unit_test_set_up(figures_of_a_report_without_news_for_long_are_not_shown),
+	cmocka_unit_test_set_up(figures_are_those_of_the_last_heartbeat),
+	cmocka_unit_test_set_up(figures_of_a_node_that_is_silent_for_long_are_not_shown),
+	cmocka_unit_test_set_up(figures_of_before_are_not_shown_while_nvml_fails),
 	cmocka_unit_test_set_up(a_node_that_is_silent_since_a_restart_has_at_least_that_age),
 	cmocka_unit_test_set_up(workloads_are_shown_as_tenants),
 	cmocka_unit_test_set_up(each_family_has_a_sample),

@@ -24,6 +24,7 @@
 #include "controller/shared_report.h"
 #include "lib/failing_malloc.h"
 #include "lib/http_client.h"
+#include "model/figures.h"
 #include "schema/token_review_doc.h"
 
 enum {
@@ -48,6 +49,7 @@ struct fixture {
 	atomic_bool exposes; /* metrics are written when they are asked for */
 	_Atomic(int64_t) last_sequence;
 	_Atomic(int64_t) last_listed_at; /* of a refresh */
+	_Atomic(int64_t) last_celsius;   /* of the first device, by a refresh */
 	atomic_bool silent;      /* reviews are not answered */
 	atomic_bool unreachable; /* nothing can be found out of a token */
 	uint16_t port, probe_port, metrics_port;
@@ -139,6 +141,15 @@ static void expose(struct fixture *f)
 		abort();
 }
 
+static void take_figures(struct fixture *f, const struct front_message *message)
+{
+	struct report_device device =
+		*ARRAY_AT(message->report->report.devices, struct report_device, 0);
+	struct report_partition room[LIMIT_REPORT_PARTITIONS];
+	figures_apply(message->figures, 0, &device, room);
+	atomic_store(&f->last_celsius, device.figures.temperature_celsius);
+}
+
 static void take(struct fixture *f, struct front_message *message)
 {
 	switch (message->kind) {
@@ -156,6 +167,8 @@ static void take(struct fixture *f, struct front_message *message)
 		break;
 	case FRONT_REFRESH:
 		atomic_store(&f->last_listed_at, message->listed_at);
+		if (message->figures)
+			take_figures(f, message);
 		atomic_fetch_add(&f->n_refreshes, 1);
 		break;
 	case FRONT_SCRAPE:
@@ -460,26 +473,28 @@ static void events_are_acknowledged_up_to_the_last_one_to_the_process_that_sent_
 }
 
 /* The loop is told at most once a second: until then it is only said again. */
-static void a_refresh_says_when_the_list_was_read(void **state)
+static void a_refresh_says_when_the_list_was_read_and_how_warm_devices_are(void **state)
 {
 	(void)state;
 	static const char form[] =
 		"{\"version\":1,\"node\":\"n\",\"bootID\":\"b\",\"instance\":1,\"sequence\":%d,"
 		"\"observedAt\":\"2026-01-02T03:04:06Z\",\"sources\":{\"podResources\":"
-		"{\"state\":\"ok\",\"observedAt\":\"2026-01-02T03:04:05Z\"}}}";
+		"{\"state\":\"ok\",\"observedAt\":\"2026-01-02T03:04:05Z\"}},\"devices\":[{\"uuid\":"
+		"\"GPU-11ba558d-3437-2335-2fd8-a78c8502f87f\",\"figures\":{\"temperatureCelsius\":%d}}]}";
 	struct fixture f;
 	struct http_answer answer;
 	char buf[512];
 	start_ready(&f);
 	struct http_client *client = http_client_connect_tls(f.port, 0);
 	for (int i = 1; i < 30000 && atomic_load(&f.n_refreshes) == 0; i++) {
-		int len = snprintf(buf, sizeof(buf), form, i);
+		int len = snprintf(buf, sizeof(buf), form, i, i == 1 ? 30 : 61);
 		struct view body = {buf, (size_t)len};
 		assert_int_equal(post_as(client, "aud.agent.n", body, &answer), 200);
 		poll(NULL, 0, 5);
 	}
 	await(&f.n_refreshes, 1);
 	assert_true(f.last_listed_at == INT64_C(1767323045000));
+	assert_true(f.last_celsius == 61);
 	http_client_free(client);
 	stop(&f);
 }
@@ -1061,7 +1076,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(what_is_told_of_orders_is_copied),
 	cmocka_unit_test(a_node_that_is_forgotten_is_heard_whole_again),
 	cmocka_unit_test(events_are_acknowledged_up_to_the_last_one_to_the_process_that_sent_them),
-	cmocka_unit_test(a_refresh_says_when_the_list_was_read),
+	cmocka_unit_test(a_refresh_says_when_the_list_was_read_and_how_warm_devices_are),
 	cmocka_unit_test(a_token_of_which_nothing_can_be_found_out_is_not_refused_for_good),
 	cmocka_unit_test(a_loop_that_is_silent_for_too_long_is_not_alive),
 	cmocka_unit_test(each_end_of_a_connection_is_counted_by_its_cause),

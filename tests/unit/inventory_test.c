@@ -517,6 +517,59 @@ static void an_unchanged_report_only_starts_its_age_anew(void **state)
 	assert_int_equal(gather(world, "gpu-a", 3500).report_held_ms, 2500);
 }
 
+/* Whom nobody touches is not joined, and without a join nothing is written. */
+static void an_hour_of_changing_figures_touches_nobody(void **state)
+{
+	struct world *world = *state;
+	struct report_device device = {.uuid = VIEW("GPU-1")};
+	struct report report = report_of("gpu-a", true, NULL);
+	struct report heartbeat = report;
+	struct figures *figures;
+	struct error err;
+
+	report.devices = (struct array){&device, 1, true};
+	put_report(world, &report, 1000);
+	const struct place *place = inventory_find_place(world->inventory, VIEW("gpu-a"));
+	world->touched[0] = '\0';
+	heartbeat.devices = report.devices;
+	for (int i = 1; i <= 60; i++) {
+		const uint64_t now_ms = 1000 + 60000 * (uint64_t)i;
+
+		device.figures = (struct report_figures){true, i, i, i};
+		assert_int_equal(figures_new(&heartbeat, &figures, &err), 0);
+		assert_true(inventory_refresh_report(world->inventory, VIEW("gpu-a"), 0, 180000,
+						     now_ms));
+		inventory_put_figures(world->inventory, VIEW("gpu-a"), place->report, figures);
+	}
+	assert_touched(world, "");
+	device.figures = (struct report_figures){0};
+	figures_apply(place->figures, 0, &device, NULL);
+	assert_int_equal(device.figures.temperature_celsius, 60);
+}
+
+static void figures_of_another_report_are_dropped(void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-a", true, NULL);
+	struct report next = report_of("gpu-a", true, NULL);
+	struct figures *figures;
+	struct error err;
+
+	put_report(world, &report, 1000);
+	const struct place *place = inventory_find_place(world->inventory, VIEW("gpu-a"));
+	const struct report *first = place->report;
+	assert_int_equal(figures_new(&report, &figures, &err), 0);
+	inventory_put_figures(world->inventory, VIEW("gpu-b"), first, figures);
+	assert_int_equal(figures_new(&report, &figures, &err), 0);
+	inventory_put_figures(world->inventory, VIEW("gpu-a"), first, figures);
+	assert_non_null(place->figures);
+	put_report(world, &next, 2000);
+	assert_null(place->figures);
+	assert_int_equal(figures_new(&report, &figures, &err), 0);
+	inventory_put_figures(world->inventory, VIEW("gpu-a"), &report, figures);
+	assert_null(place->figures);
+}
+
 static void a_join_knows_when_the_list_was_read_last(void **state)
 {
 	struct world *world = *state;
@@ -2016,6 +2069,9 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(an_unchanged_report_only_starts_its_age_anew, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(an_hour_of_changing_figures_touches_nobody, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(figures_of_another_report_are_dropped, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_join_knows_when_the_list_was_read_last, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_join_knows_whose_start_was_told_after_the_list, set_up,

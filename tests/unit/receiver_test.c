@@ -10,6 +10,7 @@
 #include "controller/shared_report.h"
 #include "lib/failing_malloc.h"
 #include "lib/fake_server.inc"
+#include "model/figures.h"
 
 #define MAX 64
 
@@ -21,6 +22,8 @@ struct fixture {
 	struct shared_report *reports[MAX];
 	char refreshed[MAX][16];
 	int64_t listed_at[MAX]; /* with each refresh */
+	struct report_device figures; /* of the last refresh that had some */
+	unsigned n_figures;
 	bool full;
 };
 
@@ -49,11 +52,23 @@ static bool on_hand_over(void *owner, struct shared_report *take_report)
 	return true;
 }
 
-static void on_refresh(void *owner, struct view node, int64_t listed_at)
+static bool on_refresh(void *owner, const struct receiver_refresh *refresh)
 {
 	struct fixture *f = owner;
-	f->listed_at[f->n_refreshes] = listed_at;
-	snprintf(f->refreshed[f->n_refreshes++], sizeof(f->refreshed[0]), "%.*s", VIEW_ARG(node));
+	if (f->full)
+		return false;
+	f->listed_at[f->n_refreshes] = refresh->listed_at;
+	snprintf(f->refreshed[f->n_refreshes++], sizeof(f->refreshed[0]), "%.*s",
+		 VIEW_ARG(refresh->node));
+	if (refresh->figures) {
+		struct report_partition room[LIMIT_REPORT_PARTITIONS];
+		assert_ptr_equal(refresh->of, f->reports[f->n_reports - 1]);
+		f->figures = *ARRAY_AT(refresh->of->report.devices, struct report_device, 0);
+		figures_apply(refresh->figures, 0, &f->figures, room);
+		figures_free(refresh->figures);
+		f->n_figures++;
+	}
+	return true;
 }
 
 static void start(struct fixture *f)
@@ -279,6 +294,48 @@ static void a_refresh_says_when_the_list_was_read_last(void **state)
 	fake_pass(1000);
 	post(&f, REPORT(.sequence = 9, .memory = 9));
 	assert_int_equal(f.listed_at[5], first);
+	stop(&f);
+}
+
+static void a_heartbeat_brings_its_figures_along(void **state)
+{
+	(void)state;
+	struct fixture f;
+	start(&f);
+	post(&f, REPORT(.sequence = 1, .corrected = 7));
+	for (int64_t i = 2; i < 10; i++) {
+		fake_pass(60000);
+		post(&f, REPORT(.sequence = i, .corrected = 100 * i));
+		assert_int_equal(f.figures.condition.ecc_volatile.corrected, 100 * i);
+	}
+	assert_int_equal(f.n_reports, 1);
+	assert_int_equal(f.n_figures, 8);
+	/* What is the same but for the number says nothing of them: they hold. */
+	fake_pass(60000);
+	post(&f, REPORT(.sequence = 10, .corrected = 900));
+	assert_int_equal(f.n_refreshes, 9);
+	assert_int_equal(f.n_figures, 8);
+	stop(&f);
+}
+
+static void figures_that_could_not_be_told_are_told_with_the_next_heartbeat(void **state)
+{
+	(void)state;
+	struct fixture f;
+	start(&f);
+	post(&f, REPORT(.sequence = 1));
+	/* Too soon, then no room. */
+	fake_pass(500);
+	post(&f, REPORT(.sequence = 2, .corrected = 8));
+	fake_pass(500);
+	f.full = true;
+	post(&f, REPORT(.sequence = 3, .corrected = 8));
+	f.full = false;
+	assert_int_equal(f.n_figures, 0);
+	post(&f, REPORT(.sequence = 4, .corrected = 8));
+	assert_int_equal(f.n_figures, 1);
+	assert_int_equal(f.figures.condition.ecc_volatile.corrected, 8);
+	assert_int_equal(f.n_reports, 1);
 	stop(&f);
 }
 
@@ -697,6 +754,30 @@ static void without_memory_a_report_is_refused_and_changes_nothing(void **state)
 	stop(&f);
 }
 
+static void without_memory_for_its_figures_a_heartbeat_is_refused(void **state)
+{
+	(void)state;
+	struct fixture f;
+	start(&f);
+	post(&f, REPORT(.sequence = 1));
+	unsigned n_refused = 0;
+	bool failed = true;
+	for (unsigned k = 1; failed; k++) {
+		struct view body = view_from(REPORT(.sequence = 2, .corrected = 3));
+		const struct server_head head = head_of(body);
+		fake_pass(1000);
+		failing_malloc_at(k);
+		int status = send(&f, &head, body)->status;
+		failed = failing_malloc_off();
+		n_refused += status == 503;
+	}
+	/* Those of decoding, and one for the figures. */
+	assert_true(n_refused >= 2);
+	assert_int_equal(f.n_figures, 1);
+	assert_int_equal(f.figures.condition.ecc_volatile.corrected, 3);
+	stop(&f);
+}
+
 static int be_quiet(void **state)
 {
 	(void)state;
@@ -709,6 +790,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(what_an_agent_counts_is_shown_though_its_report_is_unchanged),
 	cmocka_unit_test(an_unchanged_report_only_refreshes),
 	cmocka_unit_test(a_refresh_says_when_the_list_was_read_last),
+	cmocka_unit_test(a_heartbeat_brings_its_figures_along),
+	cmocka_unit_test(figures_that_could_not_be_told_are_told_with_the_next_heartbeat),
 	cmocka_unit_test(the_loop_hears_of_a_node_no_more_often_than_it_can_tell),
 	cmocka_unit_test(what_is_not_newer_is_refused),
 	cmocka_unit_test(a_node_can_speak_only_for_itself),
@@ -729,5 +812,6 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(events_are_acknowledged_for_the_process_that_sent_them),
 	cmocka_unit_test(a_report_outlives_its_replacement_while_the_loop_holds_it),
 	cmocka_unit_test(without_memory_a_report_is_refused_and_changes_nothing),
+	cmocka_unit_test(without_memory_for_its_figures_a_heartbeat_is_refused),
 };
 TEST_MAIN_WITH(tests, be_quiet, NULL)

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Reports with the same evidence have the same devices and partitions in the same order. So places
+ * tell whose figures they are, and no UUID is kept.
+ */
+
+#include "model/figures.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/limits.h"
+
+struct device_figures {
+	struct report_figures now;
+	int64_t utilization;
+	int64_t corrected_volatile, corrected_aggregate;
+	uint32_t partitions_at, n_partitions; /* among the utilizations of all partitions */
+};
+
+struct figures {
+	uint32_t n_devices;
+	int64_t *partitions; /* utilization of each; behind the devices */
+	struct device_figures devices[];
+};
+
+static size_t count_partitions(const struct report *report)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < report->devices.count; i++)
+		n += ARRAY_AT(report->devices, struct report_device, i)->partitions.count;
+	return n;
+}
+
+static void copy_device(struct figures *figures, uint32_t n, uint32_t partitions_at,
+			const struct report_device *device)
+{
+	const struct report_partition *partitions = device->partitions.items;
+
+	figures->devices[n] = (struct device_figures){
+		.now = device->figures,
+		.utilization = device->activity.utilization,
+		.corrected_volatile = device->condition.ecc_volatile.corrected,
+		.corrected_aggregate = device->condition.ecc_aggregate.corrected,
+		.partitions_at = partitions_at,
+		.n_partitions = device->partitions.count,
+	};
+	for (uint32_t i = 0; i < device->partitions.count; i++)
+		figures->partitions[partitions_at + i] = partitions[i].activity.utilization;
+}
+
+int figures_new(const struct report *report, struct figures **ret_figures, struct error *err)
+{
+	const uint32_t n = report->devices.count;
+	struct figures *figures =
+		malloc(sizeof(*figures) + n * sizeof(figures->devices[0]) +
+		       count_partitions(report) * sizeof(figures->partitions[0]));
+	uint32_t partitions_at = 0;
+
+	if (!figures)
+		return error_no_memory(err);
+	figures->n_devices = n;
+	figures->partitions = (int64_t *)(figures->devices + n);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct report_device *device =
+			ARRAY_AT(report->devices, struct report_device, i);
+
+		copy_device(figures, i, partitions_at, device);
+		partitions_at += device->partitions.count;
+	}
+	*ret_figures = figures;
+	return 0;
+}
+
+void figures_free(struct figures *figures)
+{
+	free(figures);
+}
+
+void figures_apply(const struct figures *figures, uint32_t n, struct report_device *device,
+		   struct report_partition *room)
+{
+	const struct device_figures *own = &figures->devices[n];
+
+	assert(n < figures->n_devices && own->n_partitions == device->partitions.count);
+	assert(own->n_partitions <= LIMIT_REPORT_PARTITIONS);
+	device->figures = own->now;
+	device->activity.utilization = own->utilization;
+	device->condition.ecc_volatile.corrected = own->corrected_volatile;
+	device->condition.ecc_aggregate.corrected = own->corrected_aggregate;
+	for (uint32_t i = 0; i < own->n_partitions; i++) {
+		room[i] = *ARRAY_AT(device->partitions, struct report_partition, i);
+		room[i].activity.utilization = figures->partitions[own->partitions_at + i];
+	}
+	device->partitions.items = room;
+}

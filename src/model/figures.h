@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * figures - what heartbeats say anew while a report has no news: how busy its devices are, how warm,
+ * how much memory and power they use, how many errors were corrected. 96 bytes a device, 8 a
+ * partition: a node with eight devices has less than 1 KiB.
+ *
+ * Threads: any; a set of figures never changes.
+ */
+
+#include "base/error.h"
+#include "model/report.h"
+
+struct figures;
+
+/* Those of the devices of the report and of their partitions; copied. Fails with ERROR_NO_MEMORY. */
+MUST_USE int figures_new(const struct report *report, struct figures **ret_figures,
+			 struct error *err);
+/* Accepts NULL. */
+void figures_free(struct figures *figures);
+/*
+ * Writes the figures of the n-th device over those of a copy of it. The device is that of a report
+ * with the same evidence (schema/report_doc.h). Its partitions are copied to `room`, which holds
+ * LIMIT_REPORT_PARTITIONS of them.
+ */
+void figures_apply(const struct figures *figures, uint32_t n, struct report_device *device,
+		   struct report_partition *room);
