@@ -184,12 +184,12 @@ static void on_events_published(void *owner, const struct reconciler_events *eve
 			 LOG_TEXT("node", events->node_name), LOG_ERROR_FIELD(&error));
 }
 
-static void on_exposition(void *owner, struct exposition_text *take_text)
+static void on_exposition(void *owner, struct exposition_text *take_text, enum error_kind failure)
 {
 	struct daemon *daemon = owner;
 	struct error error = {0};
 
-	if (front_expose(daemon->front, take_text, &error) < 0)
+	if (front_expose(daemon->front, take_text, failure, &error) < 0)
 		LOG_WARN("Metrics not passed to the front thread", LOG_ERROR_FIELD(&error));
 }
 

@@ -127,7 +127,7 @@ static void fail(struct exposition *exposition, const struct error *error)
 	LOG_WARN("Metrics of devices could not be written", LOG_ERROR_FIELD(error));
 	end(exposition);
 	exposition_text_unref(TAKE(exposition->text));
-	exposition->config.done(exposition->config.owner, NULL);
+	exposition->config.done(exposition->config.owner, NULL, error->kind);
 }
 
 /* Of a node that was heard of by an earlier controller only: it has been silent for as long at least. */
@@ -282,7 +282,7 @@ static int finish(struct exposition *exposition, struct error *err)
 	if (exposition_text_seal(exposition->text, err) < 0)
 		return -1;
 	end(exposition);
-	exposition->config.done(exposition->config.owner, TAKE(exposition->text));
+	exposition->config.done(exposition->config.owner, TAKE(exposition->text), ERROR_NONE);
 	return 0;
 }
 
@@ -342,7 +342,7 @@ void exposition_write(struct exposition *exposition)
 		return;
 	if (begin(exposition, &error) < 0) {
 		LOG_WARN("Metrics of devices could not be begun", LOG_ERROR_FIELD(&error));
-		exposition->config.done(exposition->config.owner, NULL);
+		exposition->config.done(exposition->config.owner, NULL, error.kind);
 		return;
 	}
 	exposition->stage = STAGE_NAMES;

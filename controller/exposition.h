@@ -9,7 +9,7 @@
  * GPU time and XID errors are counted here as statuses are published, whether anybody asks or not.
  *
  * Threads: the loop's.
- * Limits:  max_series samples: tenants beyond are left out. LIMIT_EXPOSITION_BYTES.
+ * Limits:  max_series samples: tenants beyond are left out. controller/exposition_budget.h.
  */
 
 #include "base/error.h"
@@ -25,8 +25,8 @@ struct exposition_config {
 	bool with_devices; /* false: of nodes and namespaces only */
 	size_t max_series;
 	uint64_t stale_ms; /* live figures of older reports are left out */
-	/* A text that was asked for, with one reference; NULL: it could not be made. */
-	void (*done)(void *owner, struct exposition_text *take_text);
+	/* A text that was asked for, with one reference; NULL: it could not be made, for that reason. */
+	void (*done)(void *owner, struct exposition_text *take_text, enum error_kind failure);
 	void *owner;
 };
 

@@ -13,11 +13,13 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "controller/exposition_budget.h"
 
 #define BLOCK_SIZE (16u * LIMIT_KIB)
 
 struct block {
 	struct block *next;
+	size_t size; /* with this */
 	size_t len;
 	size_t n_samples;
 	char bytes[];
@@ -31,15 +33,12 @@ struct family {
 struct exposition_text {
 	atomic_uint references;
 	enum error_kind failure;
-	size_t size;
 	size_t n_blocks;
 	struct view *parts; /* of a sealed text */
 	size_t n_parts;
 	size_t n_families;
 	struct family families[];
 };
-
-static atomic_size_t n_alive;
 
 int exposition_text_new(size_t n_families, struct exposition_text **ret_text, struct error *err)
 {
@@ -50,7 +49,6 @@ int exposition_text_new(size_t n_families, struct exposition_text **ret_text, st
 		return error_no_memory(err);
 	atomic_init(&text->references, 1);
 	text->n_families = n_families;
-	atomic_fetch_add(&n_alive, 1);
 	*ret_text = text;
 	return 0;
 }
@@ -66,6 +64,7 @@ static void free_blocks(struct block *block)
 	while (block) {
 		struct block *next = block->next;
 
+		exposition_budget_give(block->size);
 		free(block);
 		block = next;
 	}
@@ -81,27 +80,26 @@ void exposition_text_unref(void *owner)
 		free_blocks(text->families[i].first);
 	free(text->parts);
 	free(text);
-	atomic_fetch_sub(&n_alive, 1);
-}
-
-size_t exposition_text_alive(void)
-{
-	return atomic_load(&n_alive);
 }
 
 /* A line that is longer than a block gets one of its size. */
 static struct block *add_block(struct exposition_text *text, struct family *family, size_t len)
 {
-	const size_t room = len > BLOCK_SIZE - sizeof(struct block)
-				    ? len
-				    : BLOCK_SIZE - sizeof(struct block);
-	struct block *block = malloc(sizeof(*block) + room);
+	const size_t size = len > BLOCK_SIZE - sizeof(struct block) ? sizeof(struct block) + len
+								    : BLOCK_SIZE;
+	struct block *block;
 
+	if (!exposition_budget_take(size)) {
+		text->failure = ERROR_LIMIT;
+		return NULL;
+	}
+	block = malloc(size);
 	if (!block) {
+		exposition_budget_give(size);
 		text->failure = ERROR_NO_MEMORY;
 		return NULL;
 	}
-	*block = (struct block){0};
+	*block = (struct block){.size = size};
 	if (family->last)
 		family->last->next = block;
 	else
@@ -117,8 +115,6 @@ void exposition_text_add(struct exposition_text *text, size_t n, struct view lin
 	struct block *block = family->last;
 
 	assert(n < text->n_families && !text->parts);
-	if (text->failure == ERROR_NONE && text->size + line.len + 1 > LIMIT_EXPOSITION_BYTES)
-		text->failure = ERROR_LIMIT;
 	if (text->failure != ERROR_NONE)
 		return;
 	if (!block || block->len + line.len + 1 > BLOCK_SIZE - sizeof(*block))
@@ -130,7 +126,6 @@ void exposition_text_add(struct exposition_text *text, size_t n, struct view lin
 	block->bytes[block->len++] = '\n';
 	block->n_samples += is_sample;
 	family->n_samples += is_sample;
-	text->size += line.len + 1;
 }
 
 void exposition_text_fail(struct exposition_text *text, enum error_kind failure)

@@ -7,7 +7,7 @@
  * changes, and whoever reads it holds a reference.
  *
  * Threads: its maker while it is written; any, for references, once it is sealed.
- * Limits:  LIMIT_EXPOSITION_BYTES.
+ * Limits:  all texts together: controller/exposition_budget.h.
  */
 
 #include "base/error.h"
@@ -39,5 +39,3 @@ MUST_USE int exposition_text_seal(struct exposition_text *text, struct error *er
 
 /* The parts of a sealed text, in order; borrowed with it. */
 const struct view *exposition_text_parts(const struct exposition_text *text, size_t *ret_n);
-/* How many texts there are in this process, that are not yet freed. Any thread. */
-size_t exposition_text_alive(void);

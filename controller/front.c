@@ -23,7 +23,6 @@
 #include "base/log.h"
 #include "base/prng.h"
 #include "controller/exposition_text.h"
-#include "controller/scrapes.h"
 #include "controller/shared_report.h"
 #include "io/loop.h"
 #include "io/server.h"
@@ -64,6 +63,7 @@ struct command {
 	struct receiver_order *orders;
 	size_t n_orders;
 	struct exposition_text *text;
+	enum error_kind failure; /* why there is none */
 	struct view node_name;
 };
 
@@ -343,7 +343,8 @@ int front_set_orders(struct front *front, const struct receiver_order *orders, s
 	return push_command(front, command, err);
 }
 
-int front_expose(struct front *front, struct exposition_text *take_text, struct error *err)
+int front_expose(struct front *front, struct exposition_text *take_text, enum error_kind failure,
+		 struct error *err)
 {
 	struct command *command = command_new(COMMAND_EXPOSITION, err);
 	if (!command) {
@@ -351,6 +352,7 @@ int front_expose(struct front *front, struct exposition_text *take_text, struct 
 		return -1;
 	}
 	command->text = take_text;
+	command->failure = failure;
 	return push_command(front, command, err);
 }
 
@@ -389,7 +391,7 @@ static void apply(struct front *front, struct command *command)
 			receiver_set_order(front->receiver, &command->orders[i]);
 		break;
 	case COMMAND_EXPOSITION:
-		scrapes_take(front->scrapes, TAKE(command->text));
+		scrapes_take(front->scrapes, TAKE(command->text), command->failure);
 		break;
 	}
 }
@@ -426,6 +428,7 @@ static void collect(void *owner)
 	struct front *front = owner;
 	const struct front_metrics *metrics = &front->config.metrics;
 	const struct server_counters counters = server_counters(front->report_server);
+	const struct scrapes_counts scrapes = scrapes_counts(front->scrapes);
 	/* In the order of FRONT_CONNECTION_LABELS. */
 	const uint64_t events[N_CONNECTION_EVENTS] = {
 		counters.accepted,  counters.refused_limit, counters.evicted,
@@ -441,8 +444,9 @@ static void collect(void *owner)
 	metric_set(metrics->registry, metrics->nodes, 0, (double)receiver_nodes(front->receiver));
 	metric_set(metrics->registry, metrics->tokens, 0,
 		   (double)(receiver_tokens(front->receiver) + metrics_gate_tokens(front->gate)));
-	metric_set_total(metrics->registry, metrics->incomplete, 0,
-			 scrapes_incomplete(front->scrapes));
+	for (size_t i = 0; i < SCRAPES_N_LACKS; i++)
+		metric_set_total(metrics->registry, metrics->incomplete, i, scrapes.incomplete[i]);
+	metric_set_total(metrics->registry, metrics->refused, 0, scrapes.refused);
 }
 
 static void append_agents(void *owner, struct sbuf *text)

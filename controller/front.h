@@ -25,6 +25,7 @@
 #include "controller/metrics_gate.h"
 #include "controller/probes.h"
 #include "controller/receiver.h"
+#include "controller/scrapes.h"
 
 struct exposition_text;
 struct figures;
@@ -41,7 +42,8 @@ struct front_metrics {
 	size_t open_connections;          /* gauge */
 	size_t nodes;                     /* gauge: nodes that reported */
 	size_t tokens;                    /* gauge: verdicts remembered */
-	size_t incomplete;                /* counter: answers of /metrics that lack devices */
+	size_t incomplete;                /* counter with SCRAPES_LABELS */
+	size_t refused;                   /* counter: requests for /metrics beyond limits */
 	size_t requests;                  /* counter with METRICS_GATE_LABELS */
 	size_t durations;                 /* histogram: seconds that reports took */
 };
@@ -145,9 +147,12 @@ MUST_USE int front_forget(struct front *front, struct view node, struct error *e
 /* What is known of the order of some nodes' reports: see receiver_set_order(). */
 MUST_USE int front_set_orders(struct front *front, const struct receiver_order *orders, size_t n,
 			      struct error *err);
-/* What FRONT_SCRAPE asks for; NULL: it could not be made. Takes the reference over in any case. */
+/*
+ * What FRONT_SCRAPE asks for; NULL: it could not be made, for that reason. Takes the reference over in
+ * any case.
+ */
 MUST_USE int front_expose(struct front *front, struct exposition_text *take_text,
-			  struct error *err);
+			  enum error_kind failure, struct error *err);
 /* The events of this report are safe and need not be sent again. */
 MUST_USE int front_acknowledge(struct front *front, const struct report *report,
 			       struct error *err);

@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A page holds the loop's text and the own metrics of one moment. A page without devices is for those
+ * who have waited for it and is not kept: the next one may have them.
+ *
+ * How large a page will be is not known before it is written, so room for one like the last is asked
+ * for. If it grows beyond, its writer finds no room, and it lacks devices.
+ */
+
 #include "controller/scrapes.h"
 
 #include <stdlib.h>
@@ -6,6 +15,7 @@
 #include "base/limits.h"
 #include "base/list.h"
 #include "base/sbuf.h"
+#include "controller/exposition_budget.h"
 
 #define METRICS_CAP (16u * LIMIT_MIB)
 
@@ -15,49 +25,44 @@ struct waiting {
 	struct server_request *request;
 };
 
+/* What is sent, to as many as ask for it. */
+struct page {
+	unsigned references;
+	struct exposition_text *text; /* NULL: it has the own metrics alone */
+	struct sbuf own;
+	size_t own_size;    /* taken from the budget */
+	struct view *parts; /* of the text, then the own ones */
+	size_t n_parts;
+};
+
 struct scrapes {
 	struct scrapes_config config;
 	struct loop *loop;
-	struct loop_timer *timer; /* while a text is awaited: give up. Else: it is too old */
+	struct loop_timer *timer; /* while a text is awaited: give up. Else: the page is too old */
 	struct list waiting;      /* struct waiting */
 	bool is_asked;
-	struct exposition_text *text; /* the last one, as long as it is kept */
-	uint64_t taken_at;
-	uint64_t incomplete;
+	struct page *page; /* the last one with devices, as long as it is kept */
+	size_t last_size;  /* of it, or of the one before */
+	struct scrapes_counts counts;
 };
 
-static void answer_trouble(struct server_request *request, struct view trouble)
+/* Pages */
+
+static void page_unref(void *owner)
 {
-	server_answer(request, &(struct server_answer){
-		.status = 503,
-		.content_type = "text/plain; charset=utf-8",
-		.body = trouble,
-		.retry_after_s = 1,
-	});
+	struct page *page = owner;
+
+	if (!page || --page->references > 0)
+		return;
+	exposition_budget_give(page->own_size);
+	exposition_text_unref(page->text);
+	sbuf_deinit(&page->own);
+	free(page->parts);
+	free(page);
 }
 
-/* With the text there is, if any. */
-static void answer(struct scrapes *scrapes, struct server_request *request, struct view own)
-{
-	struct server_answer answer = {
-		.status = 200,
-		.content_type = METRIC_CONTENT_TYPE,
-		.body = own,
-	};
-
-	if (scrapes->text) {
-		answer.shared.parts =
-			exposition_text_parts(scrapes->text, &answer.shared.n_parts);
-		answer.shared.release = exposition_text_unref;
-		answer.shared.owner = exposition_text_ref(scrapes->text);
-	} else if (scrapes->config.ask) {
-		scrapes->incomplete++;
-	}
-	server_answer(request, &answer);
-}
-
-/* What the process counts of itself, rendered once for all who wait. */
-static bool render(struct scrapes *scrapes, struct sbuf *own)
+/* What the process counts of itself. */
+static bool render(const struct scrapes *scrapes, struct sbuf *own)
 {
 	sbuf_init(own, METRICS_CAP);
 	if (scrapes->config.collect)
@@ -68,103 +73,191 @@ static bool render(struct scrapes *scrapes, struct sbuf *own)
 	return own->failure == ERROR_NONE;
 }
 
-static void answer_one(struct scrapes *scrapes, struct server_request *request)
+static bool list_parts(struct page *page)
 {
-	CLEANUP(sbuf_deinit) struct sbuf own;
+	size_t n = 0;
+	const struct view *parts =
+		page->text ? exposition_text_parts(page->text, &n) : NULL;
 
-	if (render(scrapes, &own))
-		answer(scrapes, request, sbuf_view(&own));
-	else
-		answer_trouble(request, VIEW("metrics do not fit into memory\n"));
+	page->parts = calloc(n + 1, sizeof(*page->parts));
+	if (!page->parts)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		page->parts[i] = parts[i];
+	page->parts[n] = sbuf_view(&page->own);
+	page->n_parts = n + 1;
+	return true;
 }
 
-static void answer_all(struct scrapes *scrapes)
+/* Takes the text over, which may be NULL. NULL: there is no memory, or no room. */
+static struct page *make_page(const struct scrapes *scrapes, struct exposition_text *take_text)
 {
-	CLEANUP(sbuf_deinit) struct sbuf own;
-	const bool is_rendered = render(scrapes, &own);
+	struct page *page = calloc(1, sizeof(*page));
+
+	if (!page) {
+		exposition_text_unref(take_text);
+		return NULL;
+	}
+	page->references = 1;
+	page->text = take_text;
+	if (render(scrapes, &page->own) && exposition_budget_take(page->own.allocated)) {
+		page->own_size = page->own.allocated;
+		if (list_parts(page))
+			return page;
+	}
+	page_unref(page);
+	return NULL;
+}
+
+static size_t size_of(const struct page *page)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < page->n_parts; i++)
+		size += page->parts[i].len;
+	return size;
+}
+
+/* Answers */
+
+static void refuse(struct scrapes *scrapes, struct server_request *request)
+{
+	scrapes->counts.refused++;
+	server_answer(request, &(struct server_answer){
+		.status = 503,
+		.content_type = "text/plain; charset=utf-8",
+		.body = VIEW("no memory for metrics: look for clients that do not read\n"),
+		.retry_after_s = SCRAPES_RETRY_S,
+	});
+}
+
+/* Without a page it is refused. */
+static void answer(struct scrapes *scrapes, struct server_request *request, struct page *page)
+{
+	if (!page) {
+		refuse(scrapes, request);
+		return;
+	}
+	page->references++;
+	server_answer(request, &(struct server_answer){
+		.status = 200,
+		.content_type = METRIC_CONTENT_TYPE,
+		.shared = {page->parts, page->n_parts, page_unref, page},
+	});
+}
+
+static void answer_all(struct scrapes *scrapes, struct page *page)
+{
 	struct list *link;
 
 	while ((link = list_first(&scrapes->waiting))) {
 		struct waiting *waiting = CONTAINER_OF(link, struct waiting, link);
 
 		list_remove(link);
-		if (is_rendered)
-			answer(scrapes, waiting->request, sbuf_view(&own));
-		else
-			answer_trouble(waiting->request, VIEW("metrics do not fit into memory\n"));
+		answer(scrapes, waiting->request, page);
 		free(waiting);
 	}
 }
 
-static void drop_text(struct scrapes *scrapes)
+static void answer_without_devices(struct scrapes *scrapes, struct server_request *request,
+				   enum scrapes_lack lack)
 {
-	exposition_text_unref(scrapes->text);
-	scrapes->text = NULL;
+	scrapes->counts.incomplete[lack]++;
+	struct page *page = make_page(scrapes, NULL);
+
+	answer(scrapes, request, page);
+	page_unref(page);
 }
 
-/* While clients hold many texts, no further one is made, and the last one serves on. */
-static bool is_crowded(const struct scrapes *scrapes)
+static void answer_all_without_devices(struct scrapes *scrapes, enum scrapes_lack lack)
 {
-	return exposition_text_alive() >= LIMIT_EXPOSITION_TEXTS + (scrapes->text != NULL);
+	const struct list *head = &scrapes->waiting;
+
+	for (const struct list *link = head->next; link != head; link = link->next)
+		scrapes->counts.incomplete[lack]++;
+	struct page *page = make_page(scrapes, NULL);
+
+	answer_all(scrapes, page);
+	page_unref(page);
+}
+
+static void drop_page(struct scrapes *scrapes)
+{
+	page_unref(scrapes->page);
+	scrapes->page = NULL;
 }
 
 static void on_timer(void *owner)
 {
 	struct scrapes *scrapes = owner;
 
-	if (!scrapes->is_asked && is_crowded(scrapes)) {
-		loop_timer_set(scrapes->timer, SCRAPES_KEEP_MS);
-		return;
-	}
-	/* Of a loop that hangs the last text says what is no longer so. */
-	drop_text(scrapes);
+	drop_page(scrapes);
 	if (scrapes->is_asked)
-		answer_all(scrapes);
+		answer_all_without_devices(scrapes, SCRAPES_NO_ANSWER);
 	scrapes->is_asked = false;
 }
 
-static bool is_current(const struct scrapes *scrapes)
+static bool begin_to_wait(struct scrapes *scrapes, struct server_request *request)
 {
-	return scrapes->text &&
-	       (is_crowded(scrapes) ||
-		loop_now_ms(scrapes->loop) - scrapes->taken_at < SCRAPES_KEEP_MS);
-}
+	struct waiting *waiting = calloc(1, sizeof(*waiting));
 
-static bool wait_for_text(struct scrapes *scrapes, struct server_request *request)
-{
-	struct waiting *waiting;
-
-	if (!scrapes->is_asked &&
-	    (!scrapes->config.ask || is_crowded(scrapes) ||
-	     !scrapes->config.ask(scrapes->config.owner)))
-		return false;
-	waiting = calloc(1, sizeof(*waiting));
 	if (!waiting)
 		return false;
-	if (!scrapes->is_asked)
-		loop_timer_set(scrapes->timer, SCRAPES_TIMEOUT_MS);
-	scrapes->is_asked = true;
 	waiting->request = request;
 	list_init(&waiting->link);
 	list_append(&scrapes->waiting, &waiting->link);
 	return true;
 }
 
-void scrapes_answer(struct scrapes *scrapes, struct server_request *request)
+static bool ask(struct scrapes *scrapes)
 {
-	if (is_current(scrapes) && !scrapes->is_asked)
-		answer_one(scrapes, request);
-	else if (!wait_for_text(scrapes, request))
-		answer_one(scrapes, request);
+	if (!scrapes->is_asked) {
+		if (!scrapes->config.ask(scrapes->config.owner))
+			return false;
+		loop_timer_set(scrapes->timer, SCRAPES_TIMEOUT_MS);
+		scrapes->is_asked = true;
+	}
+	return true;
 }
 
-void scrapes_take(struct scrapes *scrapes, struct exposition_text *take_text)
+/* Of a process that says nothing of devices the page is whole without them. */
+static void answer_own(struct scrapes *scrapes, struct server_request *request)
 {
-	drop_text(scrapes);
-	scrapes->text = take_text;
-	scrapes->taken_at = loop_now_ms(scrapes->loop);
+	struct page *page = make_page(scrapes, NULL);
+
+	answer(scrapes, request, page);
+	page_unref(page);
+}
+
+void scrapes_answer(struct scrapes *scrapes, struct server_request *request)
+{
+	if (!scrapes->config.ask)
+		answer_own(scrapes, request);
+	else if (scrapes->page)
+		answer(scrapes, request, scrapes->page);
+	else if (!scrapes->is_asked && !exposition_budget_has(scrapes->last_size))
+		refuse(scrapes, request);
+	else if (!ask(scrapes))
+		answer_without_devices(scrapes, request, SCRAPES_QUEUE_FULL);
+	else if (!begin_to_wait(scrapes, request))
+		answer_without_devices(scrapes, request, SCRAPES_NO_MEMORY);
+}
+
+void scrapes_take(struct scrapes *scrapes, struct exposition_text *take_text,
+		  enum error_kind failure)
+{
+	drop_page(scrapes);
 	scrapes->is_asked = false;
-	answer_all(scrapes);
+	loop_timer_clear(scrapes->timer);
+	if (!take_text) {
+		answer_all_without_devices(scrapes, failure == ERROR_LIMIT ? SCRAPES_TOO_LARGE
+									   : SCRAPES_NO_MEMORY);
+		return;
+	}
+	scrapes->page = make_page(scrapes, take_text);
+	if (scrapes->page)
+		scrapes->last_size = size_of(scrapes->page);
+	answer_all(scrapes, scrapes->page);
 	loop_timer_set(scrapes->timer, SCRAPES_KEEP_MS);
 }
 
@@ -199,12 +292,12 @@ void scrapes_free(struct scrapes *scrapes)
 		list_remove(link);
 		free(CONTAINER_OF(link, struct waiting, link));
 	}
-	drop_text(scrapes);
+	drop_page(scrapes);
 	loop_timer_free(scrapes->timer);
 	free(scrapes);
 }
 
-uint64_t scrapes_incomplete(const struct scrapes *scrapes)
+struct scrapes_counts scrapes_counts(const struct scrapes *scrapes)
 {
-	return scrapes->incomplete;
+	return scrapes->counts;
 }

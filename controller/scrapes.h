@@ -6,11 +6,14 @@
  * what the loop's thread wrote of devices (controller/exposition.h), then this process's own metrics.
  *
  * The loop is asked at most once a second, and never while it writes. All who ask meanwhile share one
- * text, which is sent without being copied. If none comes within SCRAPES_TIMEOUT_MS the answer has the
- * own metrics alone, and is counted as incomplete. So it has while clients that do not read hold
- * LIMIT_EXPOSITION_TEXTS older texts, but for the last text, which then serves on.
+ * page, which is sent without being copied. If no text comes, or none within SCRAPES_TIMEOUT_MS, the
+ * page has the own metrics alone, and a counter in it says why.
+ *
+ * Clients that do not read hold older pages. If a further one would not fit beside them, a request is
+ * refused with 503, and counted.
  *
  * Threads: the front's.
+ * Limits:  all pages together: controller/exposition_budget.h.
  */
 
 #include <stdbool.h>
@@ -24,6 +27,21 @@
 
 #define SCRAPES_KEEP_MS 1000u
 #define SCRAPES_TIMEOUT_MS 5000u
+#define SCRAPES_RETRY_S 5u
+
+/* Why a page lacks what is said of devices; the order of SCRAPES_LABELS. */
+enum scrapes_lack {
+	SCRAPES_NO_MEMORY,
+	SCRAPES_TOO_LARGE,  /* for exposition_budget.h */
+	SCRAPES_NO_ANSWER,  /* the loop did not write it in time */
+	SCRAPES_QUEUE_FULL, /* the loop could not be asked */
+	SCRAPES_N_LACKS,
+};
+
+/* Label sets in that order, for a row of a metrics table. */
+#define SCRAPES_LABELS                                                                        \
+	METRIC_LABELS("reason=\"no_memory\"", "reason=\"too_large\"", "reason=\"no_answer\"",     \
+		      "reason=\"queue_full\"")
 
 struct scrapes;
 
@@ -37,6 +55,12 @@ struct scrapes_config {
 	void *owner;
 };
 
+/* What became of requests. */
+struct scrapes_counts {
+	uint64_t incomplete[SCRAPES_N_LACKS]; /* answers without devices; counts itself already */
+	uint64_t refused;                     /* by 503, for want of room */
+};
+
 /* loop and what config points to are borrowed. Fails with ERROR_NO_MEMORY. */
 MUST_USE int scrapes_new(struct loop *loop, const struct scrapes_config *config,
 			 struct scrapes **ret_scrapes, struct error *err);
@@ -44,7 +68,8 @@ MUST_USE int scrapes_new(struct loop *loop, const struct scrapes_config *config,
 void scrapes_free(struct scrapes *scrapes);
 /* Answers the request, now or later. */
 void scrapes_answer(struct scrapes *scrapes, struct server_request *request);
-/* The text that was asked for, with one reference; NULL: it could not be made. */
-void scrapes_take(struct scrapes *scrapes, struct exposition_text *take_text);
-/* How many answers lacked what is said of devices. */
-uint64_t scrapes_incomplete(const struct scrapes *scrapes);
+/* The text that was asked for, with one reference; NULL: it could not be made, for that reason. */
+void scrapes_take(struct scrapes *scrapes, struct exposition_text *take_text,
+		  enum error_kind failure);
+/* Since scrapes_new(). */
+struct scrapes_counts scrapes_counts(const struct scrapes *scrapes);

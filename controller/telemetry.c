@@ -92,6 +92,7 @@ struct front_metrics telemetry_front_metrics(const struct telemetry *telemetry)
 		.requests = METRICS_REQUESTS,
 		.durations = METRICS_REPORT_DURATION,
 		.incomplete = METRICS_INCOMPLETE,
+		.refused = METRICS_SCRAPES_REFUSED,
 	};
 }
 

@@ -6,7 +6,9 @@
  * measured by a timer that fires in every one: first with nobody scraping, then while it is done. It
  * is this thread's CPU time, so that what else the machine does has no part in it.
  *
- *	exposition_bench [DEVICES [TENANTS [MAX_SERIES]]]
+ *	exposition_bench [DEVICES [TENANTS [MAX_SERIES [DEAF]]]]
+ *
+ * Before that so many clients ask, more than a second apart, and do not read what they are sent.
  *
  * The bars: with 1000 devices and 4000 tenants 100 ms and 8 MiB; with any number 5 ms more a turn.
  */
@@ -91,12 +93,12 @@ static void on_turn(void *owner)
 	loop_timer_set(every_turn, 0);
 }
 
-static void on_done(void *owner, struct exposition_text *take_text)
+static void on_done(void *owner, struct exposition_text *take_text, enum error_kind failure)
 {
 	struct error err;
 
 	(void)owner;
-	if (front_expose(front, take_text, &err) < 0)
+	if (front_expose(front, take_text, failure, &err) < 0)
 		exit(2);
 }
 
@@ -207,7 +209,8 @@ static void put_report(int node)
 /* The scraper */
 
 struct scraped {
-	double longest_ms, bytes;
+	double longest_ms, bytes; /* of one */
+	int n_refused;            /* with 503 */
 };
 
 static void scrape(uint16_t port, struct scraped *ret)
@@ -220,21 +223,31 @@ static void scrape(uint16_t port, struct scraped *ret)
 	if (!http_client_send(client, VIEW("GET /metrics HTTP/1.1\r\nHost: a\r\n"
 					   "Connection: close\r\n\r\n")))
 		_exit(1);
-	for (ret->bytes = 0; (n = recv(http_client_fd(client), part, sizeof(part), 0)) > 0;)
+	for (ret->bytes = 0; (n = recv(http_client_fd(client), part, sizeof(part), 0)) > 0;) {
+		if (ret->bytes == 0 && n > 12 && memcmp(part + 9, "503", 3) == 0)
+			ret->n_refused++;
 		ret->bytes += (double)n;
+	}
 	if (now_ms() - began > ret->longest_ms)
 		ret->longest_ms = now_ms() - began;
 	http_client_free(client);
 }
 
 /* Longer apart than a text is kept. */
-static void play_scraper(uint16_t port)
+static void play_scraper(uint16_t port, int n_deaf)
 {
 	struct scraped scraped = {0};
 	char go;
 
 	if (read(result[1], &go, 1) != 1)
 		_exit(1);
+	for (int i = 0; i < n_deaf; i++) {
+		struct http_client *deaf = http_client_connect(port);
+
+		if (!http_client_send(deaf, VIEW("GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n")))
+			_exit(1);
+		usleep(1200000);
+	}
 	for (int i = 0; i < N_SCRAPES; i++) {
 		scrape(port, &scraped);
 		usleep(1200000);
@@ -275,6 +288,7 @@ static void open_front(struct metric_registry *registry)
 	config.metrics.connections = 1;
 	config.metrics.open_connections = config.metrics.nodes = config.metrics.tokens = 2;
 	config.metrics.incomplete = 3;
+	config.metrics.refused = 4;
 	config.with_exposition = true;
 	if (front_new(&config, &front, &err) < 0 ||
 	    loop_watch_new(loop, front_fd(front), LOOP_READ, on_messages, NULL, &watch, &err) < 0) {
@@ -287,7 +301,8 @@ static const struct metric_row rows[] = {
 	{"reports", METRIC_COUNTER, "", "Reports.", RECEIVER_LABELS},
 	{"connections", METRIC_COUNTER, "", "Connections.", FRONT_CONNECTION_LABELS},
 	{"gauge", METRIC_GAUGE, "", "Gauge.", NULL},
-	{"incomplete", METRIC_COUNTER, "", "Incomplete.", NULL},
+	{"incomplete", METRIC_COUNTER, "", "Incomplete.", SCRAPES_LABELS},
+	{"refused", METRIC_COUNTER, "", "Refused.", NULL},
 };
 
 static void open_world(size_t max_series)
@@ -318,6 +333,7 @@ int main(int argc, char **argv)
 	const int n_devices = argc > 1 ? atoi(argv[1]) : 1000;
 	const int n_tenants = argc > 2 ? atoi(argv[2]) : 4 * n_devices;
 	const long max_series = argc > 3 ? atol(argv[3]) : 200000;
+	const int n_deaf = argc > 4 ? atoi(argv[4]) : 0;
 	struct scraped scraped;
 	struct error err;
 
@@ -330,7 +346,7 @@ int main(int argc, char **argv)
 	child = fork();
 	if (child == 0) {
 		close(result[0]);
-		play_scraper(port);
+		play_scraper(port, n_deaf);
 	}
 	close(result[1]);
 	for (int i = 0; i < n_devices; i++)
@@ -349,9 +365,9 @@ int main(int argc, char **argv)
 		return 1;
 	const long grown_kib = memory("VmHWM:") - before_kib;
 	const double turn_ms = longest_turn - longest_idle_turn;
-	printf("devices %d tenants %d max_series %ld bytes %.0f longest_scrape_ms %.1f rss_kib %ld "
+	printf("devices %d tenants %d max_series %ld deaf %d refused %d bytes %.0f longest_scrape_ms %.1f rss_kib %ld "
 	       "peak_grown_kib %ld grown_kib %ld longest_turn_ms %.2f without_scrapes_ms %.2f\n",
-	       n_devices, n_tenants, max_series, scraped.bytes, scraped.longest_ms, before_kib,
+	       n_devices, n_tenants, max_series, n_deaf, scraped.n_refused, scraped.bytes, scraped.longest_ms, before_kib,
 	       grown_kib, memory("VmRSS:") - before_kib, longest_turn, longest_idle_turn);
 	const bool is_small = n_devices <= 1000 && n_tenants <= 4000;
 	return turn_ms > MAX_TURN_MS ||

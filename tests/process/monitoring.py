@@ -26,7 +26,7 @@ from prometheus import FOLDER, SOURCES, TOP, Folder, Stack, groups, is_there, re
 TESTS = os.path.join(TOP, "tests", "monitoring")
 RUNBOOKS = os.path.join(FOLDER, "README.md")
 # They look back.
-NOT_LIVE = {"GPUHeldIdle", "GPUHeldIdleForADay"}
+NOT_LIVE = {"GPUHeldIdle", "GPUHeldIdleForADay", "GPUAttributionDevicesLeftOut"}
 
 promises = []
 

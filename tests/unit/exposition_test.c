@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/sbuf.h"
 #include "controller/exposition.h"
+#include "controller/exposition_budget.h"
 #include "lib/failing_malloc.h"
 
 #include "lib/fake_loop.inc"
@@ -31,16 +32,18 @@ struct world {
 	struct report_partition reported_partitions[3];
 	uint64_t version;
 	struct exposition_text *text; /* the last one */
+	enum error_kind failure;
 	unsigned n_done;
 	struct sbuf shown;
 };
 
-static void on_done(void *owner, struct exposition_text *take_text)
+static void on_done(void *owner, struct exposition_text *take_text, enum error_kind failure)
 {
 	struct world *world = owner;
 
 	exposition_text_unref(world->text);
 	world->text = take_text;
+	world->failure = failure;
 	world->n_done++;
 }
 
@@ -111,7 +114,7 @@ static int tear_down(void **state)
 	inventory_free(world->inventory);
 	loop_free(world->loop);
 	sbuf_deinit(&world->shown);
-	assert_int_equal(exposition_text_alive(), 0);
+	assert_int_equal(exposition_budget_used(), 0);
 	return 0;
 }
 
@@ -678,6 +681,21 @@ static void one_that_is_written_when_all_ends_is_freed(void **state)
 	exposition_write(world->exposition);
 }
 
+static void beside_texts_that_others_hold_there_is_no_room(void **state)
+{
+	struct world *world = *state;
+
+	put(world);
+	assert_true(exposition_budget_take(LIMIT_EXPOSITION_BYTES));
+	exposition_write(world->exposition);
+	fake_loop_advance(world->loop, 0);
+	exposition_budget_give(LIMIT_EXPOSITION_BYTES);
+	assert_int_equal(world->n_done, 1);
+	assert_null(world->text);
+	assert_int_equal(world->failure, ERROR_LIMIT);
+	ASSERT_SHOWS(world, "gpuattribution_device_activity_state{uuid=\"GPU-1\",state=\"Active\"} 1");
+}
+
 static void without_memory_there_is_no_text(void **state)
 {
 	struct world *world = *state;
@@ -693,6 +711,7 @@ static void without_memory_there_is_no_text(void **state)
 		failed = failing_malloc_off();
 		assert_int_equal(world->n_done, k);
 		assert_int_equal(world->text == NULL, failed);
+		assert_int_equal(world->failure, failed ? ERROR_NO_MEMORY : ERROR_NONE);
 	}
 }
 
@@ -721,6 +740,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(promtool_finds_nothing_wrong),
 	cmocka_unit_test_set_up(who_asks_while_a_text_is_written_gets_that_one),
 	cmocka_unit_test_set_up(one_that_is_written_when_all_ends_is_freed),
+	cmocka_unit_test_set_up(beside_texts_that_others_hold_there_is_no_room),
 	cmocka_unit_test_set_up(without_memory_there_is_no_text),
 };
 TEST_MAIN(tests)

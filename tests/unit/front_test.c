@@ -19,6 +19,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/sbuf.h"
+#include "controller/exposition_budget.h"
 #include "controller/exposition_text.h"
 #include "controller/front.h"
 #include "controller/shared_report.h"
@@ -34,6 +35,7 @@ enum {
 	METRICS_NODES,
 	METRICS_TOKENS,
 	METRICS_INCOMPLETE,
+	METRICS_REFUSED,
 	METRICS_REQUESTS,
 	METRICS_DURATION,
 	N_METRICS,
@@ -66,6 +68,7 @@ static void make_rows(void)
 	static const char *const connection_labels[] = {"e=\"0\"", "e=\"1\"", "e=\"2\"", "e=\"3\"",
 							"e=\"4\"", "e=\"5\"", "e=\"6\"", "e=\"7\"",
 							NULL};
+	static const char *const lack_labels[] = {"l=\"0\"", "l=\"1\"", "l=\"2\"", "l=\"3\"", NULL};
 	static const char *const request_labels[] = {
 		"outcome=\"accepted\"",  "outcome=\"unauthenticated\"", "outcome=\"forbidden\"",
 		"outcome=\"not_found\"", "outcome=\"unavailable\"",     NULL};
@@ -81,7 +84,9 @@ static void make_rows(void)
 	rows[METRICS_REQUESTS] = (struct metric_row){"requests", METRIC_COUNTER, "", "Requests.",
 						     request_labels};
 	rows[METRICS_INCOMPLETE] = (struct metric_row){"incomplete", METRIC_COUNTER, "",
-						       "Incomplete.", NULL};
+						       "Incomplete.", lack_labels};
+	rows[METRICS_REFUSED] = (struct metric_row){"refused", METRIC_COUNTER, "", "Refused.",
+						    NULL};
 }
 
 /* What an API server would say of a token of this test. */
@@ -137,7 +142,7 @@ static void expose(struct fixture *f)
 		abort();
 	for (int i = 0; i < EXPOSED_LINES; i++)
 		exposition_text_add(text, 0, VIEW(EXPOSED_LINE), true);
-	if (exposition_text_seal(text, &err) != 0 || front_expose(f->front, text, &err) != 0)
+	if (exposition_text_seal(text, &err) != 0 || front_expose(f->front, text, ERROR_NONE, &err) != 0)
 		abort();
 }
 
@@ -233,8 +238,8 @@ static void open_front_with(struct fixture *f, uint32_t max_silent_ms, uint32_t 
 					       view_from(account)};
 	config.metrics = (struct front_metrics){f->registry, METRICS_REPORTS, METRICS_CONNECTIONS,
 						METRICS_OPEN, METRICS_NODES, METRICS_TOKENS,
-						METRICS_INCOMPLETE, METRICS_REQUESTS,
-						METRICS_DURATION};
+						METRICS_INCOMPLETE, METRICS_REFUSED,
+						METRICS_REQUESTS, METRICS_DURATION};
 	if (front_new(&config, &f->front, &err) != 0)
 		fail_msg("%s", err.text);
 	/* It has copies of its own. */
@@ -644,13 +649,13 @@ static void a_hundred_scrapers_at_once_share_one_text(void **state)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(clients); i++) {
 		assert_true(read_all(clients[i]) > EXPOSED_LINES * sizeof(EXPOSED_LINE));
-		assert_true(exposition_text_alive() <= LIMIT_EXPOSITION_TEXTS + 1);
+		assert_true(exposition_budget_used() <= LIMIT_EXPOSITION_BYTES);
 		http_client_free(clients[i]);
 	}
 	/* More than one only if the machine was too slow for all of them within a second. */
 	assert_in_range(f.n_scrapes, 1, 20);
 	stop(&f);
-	assert_int_equal(exposition_text_alive(), 0);
+	assert_int_equal(exposition_budget_used(), 0);
 }
 
 static void scrapers_that_never_read_keep_nobody_else_waiting(void **state)
@@ -666,12 +671,12 @@ static void scrapers_that_never_read_keep_nobody_else_waiting(void **state)
 	struct http_client *client = http_client_connect(f.metrics_port);
 	assert_true(http_client_send(client, SCRAPE));
 	assert_true(read_all(client) > EXPOSED_LINES * sizeof(EXPOSED_LINE));
-	assert_true(exposition_text_alive() <= LIMIT_EXPOSITION_TEXTS + 1);
+	assert_true(exposition_budget_used() <= LIMIT_EXPOSITION_BYTES);
 	http_client_free(client);
 	stop(&f);
 	for (size_t i = 0; i < ARRAY_SIZE(deaf); i++)
 		http_client_free(deaf[i]);
-	assert_int_equal(exposition_text_alive(), 0);
+	assert_int_equal(exposition_budget_used(), 0);
 }
 
 static void refusals_have_their_codes(void **state)
