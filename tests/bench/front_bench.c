@@ -59,7 +59,8 @@ static void write_report(struct sbuf *buf, int node, int64_t sequence)
 		sbuf_printf(buf, "%s{\"computeCapability\":\"9.0\",\"computeMode\":\"Default\","
 				 "\"index\":%d,\"memoryMiB\":81920,\"mig\":{\"current\":false,"
 				 "\"pending\":false},\"figures\":{\"memoryUsedMiB\":4711,"
-				 "\"powerMilliwatts\":254321,\"temperatureCelsius\":10},\"minor\":%d,\"model\":\"NVIDIA H100 80GB HBM3\","
+				 "\"powerMilliwatts\":254321,\"temperatureCelsius\":10},"
+				 "\"minor\":%d,\"model\":\"NVIDIA H100 80GB HBM3\","
 				 "\"partitions\":[],\"pciBusID\":\"00000000:%02X:00.0\",\"processes\":[],"
 				 "\"serial\":\"16500230%05d\",\"uuid\":\"GPU-%08x-0000-4000-8000-%012x\"}",
 			    i ? "," : "", i, i, 16 + i, i, node, i);
