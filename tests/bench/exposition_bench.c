@@ -365,10 +365,12 @@ int main(int argc, char **argv)
 		return 1;
 	const long grown_kib = memory("VmHWM:") - before_kib;
 	const double turn_ms = longest_turn - longest_idle_turn;
-	printf("devices %d tenants %d max_series %ld deaf %d refused %d bytes %.0f "
-	       "longest_scrape_ms %.1f rss_kib %ld peak_grown_kib %ld grown_kib %ld longest_turn_ms %.2f without_scrapes_ms %.2f\n",
-	       n_devices, n_tenants, max_series, n_deaf, scraped.n_refused, scraped.bytes,
-	       scraped.longest_ms, before_kib, grown_kib, memory("VmRSS:") - before_kib, longest_turn, longest_idle_turn);
+	printf("devices %d tenants %d max_series %ld deaf %d refused %d bytes %.0f ", n_devices,
+	       n_tenants, max_series, n_deaf, scraped.n_refused, scraped.bytes);
+	printf("longest_scrape_ms %.1f rss_kib %ld peak_grown_kib %ld grown_kib %ld "
+	       "longest_turn_ms %.2f without_scrapes_ms %.2f\n",
+	       scraped.longest_ms, before_kib, grown_kib, memory("VmRSS:") - before_kib,
+	       longest_turn, longest_idle_turn);
 	const bool is_small = n_devices <= 1000 && n_tenants <= 4000;
 	return turn_ms > MAX_TURN_MS ||
 	       (is_small && (scraped.longest_ms > MAX_SCRAPE_MS || grown_kib > MAX_GROWN_KIB));
