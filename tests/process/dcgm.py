@@ -17,17 +17,13 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "lib"))
+from promises import promise, try_promises
+
 TESTS = os.path.realpath(os.path.join(os.path.dirname(__file__), ".."))
 EXPORTER = os.path.join(TESTS, "fake", "dcgm-exporter")
 DEVICES = os.path.join(TESTS, "fake", "devices")
 PODS = "mps-tenant-a,mps-tenant-b,mps-tenant-c,mps-tenant-d"
-
-promises = []
-
-
-def promise(function):
-    promises.append(function)
-    return function
 
 
 @contextlib.contextmanager
@@ -118,24 +114,6 @@ def nobody_there_is_an_error():
     assert said["state"] == "error" and "refused" in said["message"], said
 
 
-def main():
-    only = " ".join(sys.argv[3:])
-    chosen = [f for f in promises if only in f.__name__.replace("_", " ")]
-    failed = 0
-    print(f"1..{len(chosen)}")
-    for number, function in enumerate(chosen, 1):
-        sentence = function.__name__.replace("_", " ")
-        try:
-            function()
-            print(f"ok {number} - {sentence}")
-        except Exception as error:  # whatever it was: the promise is broken, the next is tried
-            failed += 1
-            print(f"not ok {number} - {sentence}")
-            for line in f"{type(error).__name__}: {error}".splitlines():
-                print(f"# {line}")
-    return 1 if failed or not chosen else 0
-
-
 AGENT, DRIVER = (os.path.realpath(argument) for argument in sys.argv[1:3])
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(try_promises(sys.argv[3:]))

@@ -17,6 +17,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "lib"))
+from promises import promise, try_promises
+
 TESTS = os.path.realpath(os.path.join(os.path.dirname(__file__), ".."))
 FAKE = os.path.join(TESTS, "fake", "kubectl")
 WORLD = os.path.join(TESTS, "fake", "world")
@@ -30,13 +33,6 @@ SLICED = "GPU-3f1a0000-3437-2335-2fd8-a78c8502f87f"
 TRAIN = "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
 SHORT = TRAIN[:12]
 FOUND, NOT_FOUND, USAGE, FAILED = 0, 1, 2, 3
-
-promises = []
-
-
-def promise(function):
-    promises.append(function)
-    return function
 
 
 class Run:
@@ -695,26 +691,6 @@ def ten_thousand_devices_need_little_memory():
     return f"{size:.0f} MiB of JSON; peak {one:.1f} MiB for one node, {every:.1f} MiB for all"
 
 
-def main():
-    only = " ".join(sys.argv[2:])
-    chosen = [f for f in promises if only in f.__name__.replace("_", " ")]
-    failed = 0
-    print(f"1..{len(chosen)}")
-    for number, function in enumerate(chosen, 1):
-        sentence = function.__name__.replace("_", " ")
-        try:
-            note = function()
-            print(f"ok {number} - {sentence}")
-            if note:
-                print(f"# {note}")
-        except Exception as error:  # whatever it was: the promise is broken, the next is tried
-            failed += 1
-            print(f"not ok {number} - {sentence}")
-            for line in f"{type(error).__name__}: {error}".splitlines():
-                print(f"# {line}")
-    return 1 if failed or not chosen else 0
-
-
 PROGRAM = os.path.realpath(sys.argv[1])
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(try_promises(sys.argv[2:]))

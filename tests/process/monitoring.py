@@ -22,18 +22,12 @@ import yaml
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "lib"))
 from prometheus import FOLDER, SOURCES, TOP, Folder, Stack, groups, is_there, read, run
+from promises import promise, refuse, try_promises
 
 TESTS = os.path.join(TOP, "tests", "monitoring")
 RUNBOOKS = os.path.join(FOLDER, "README.md")
 # They look back.
 NOT_LIVE = {"GPUHeldIdle", "GPUHeldIdleForADay", "GPUAttributionDevicesLeftOut"}
-
-promises = []
-
-
-def promise(function):
-    promises.append(function)
-    return function
 
 
 def alerts():
@@ -220,25 +214,8 @@ def every_alert_reaches_alertmanager_and_ends_there():
 
 def main():
     if not is_there():
-        print("1..1\nnot ok 1 - Prometheus is there\n# run: hack/deps build")
-        return 1
-    only = " ".join(sys.argv[1:])
-    chosen = [f for f in promises if only in f.__name__.replace("_", " ")]
-    failed = 0
-    print(f"1..{len(chosen)}")
-    for number, function in enumerate(chosen, 1):
-        sentence = function.__name__.replace("_", " ")
-        try:
-            note = function()
-            print(f"ok {number} - {sentence}")
-            if note:
-                print(f"# {note}")
-        except Exception as error:  # whatever it was: the promise is broken, the next is tried
-            failed += 1
-            print(f"not ok {number} - {sentence}")
-            for line in f"{type(error).__name__}: {error}".splitlines():
-                print(f"# {line}")
-    return 1 if failed or not chosen else 0
+        return refuse("Prometheus is there", "run: hack/deps build")
+    return try_promises(sys.argv[1:])
 
 
 if __name__ == "__main__":

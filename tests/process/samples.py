@@ -21,18 +21,14 @@ import time
 
 import yaml
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "lib"))
+from promises import promise, refuse, try_promises
+
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 SAMPLES = TOP / "manifests" / "samples"
 GOLDEN = TOP / "tests" / "golden" / "attribution.json"
 ONE, TWO, CUT = (f"GPU-{n}1ba558d-3437-2335-2fd8-a78c8502f87f" for n in (1, 2, 3))
 LIMIT_S = 60
-
-promises = []
-
-
-def promise(function):
-    promises.append(function)
-    return function
 
 
 # Argo CD
@@ -308,25 +304,8 @@ def what_cannot_be_read_ends_no_rule():
 
 def main():
     if not (PROGRAMS / "lua5.1").exists():
-        print("1..1\nnot ok 1 - Lua is there\n# run: hack/deps build")
-        return 1
-    only = " ".join(sys.argv[1:])
-    chosen = [f for f in promises if only in f.__name__.replace("_", " ")]
-    failed = 0
-    print(f"1..{len(chosen)}")
-    for number, function in enumerate(chosen, 1):
-        sentence = function.__name__.replace("_", " ")
-        try:
-            note = function()
-            print(f"ok {number} - {sentence}")
-            if note:
-                print(f"# {note}")
-        except Exception as error:  # whatever it was: the promise is broken, the next is tried
-            failed += 1
-            print(f"not ok {number} - {sentence}")
-            for line in f"{type(error).__name__}: {error}".splitlines():
-                print(f"# {line}")
-    return 1 if failed or not chosen else 0
+        return refuse("Lua is there", "run: hack/deps build")
+    return try_promises(sys.argv[1:])
 
 
 PROGRAMS = pathlib.Path(subprocess.run([TOP / "hack/debs", "--where"], capture_output=True, text=True,
