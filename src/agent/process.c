@@ -19,17 +19,12 @@
 #include <unistd.h>
 
 #include "base/utf8.h"
+#include "io/filecall.h"
 
 enum {
 	FILE_SIZE = 4096,
 	START_FIELD = 22 - 2, /* "starttime" in proc(5), counted from behind the name */
 };
-
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-}
 
 static int fail(const char *name, int os_errno, struct error *err)
 {
@@ -57,7 +52,7 @@ static int read_file(int folder, const char *name, char text[static FILE_SIZE], 
 		     struct error *err)
 {
 	size_t len = 0;
-	CLEANUP(close_fd) int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	CLEANUP(filecall_close) int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return fail(name, errno, err);
 	while (len < FILE_SIZE) {

@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "agent/process.h"
+#include "io/filecall.h"
 
 /* The kernel's PROC_PID_INIT_INO: the first PID namespace has always had this number. */
 #define FIRST_NAMESPACE "pid:[4026531836]"
@@ -49,12 +50,6 @@ struct filling {
 	bool is_short;        /* there were more processes than are looked up */
 	struct error trouble; /* why some process could not be looked at; ERROR_NONE: none */
 };
-
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-}
 
 bool processes_parse_mode(struct view text, enum processes_mode *ret_mode)
 {
@@ -96,7 +91,7 @@ static bool are_visible(const struct processes *processes, int proc)
 static int check_not_hidden(int proc, struct error *err)
 {
 	uint64_t started;
-	CLEANUP(close_fd) int folder = -1;
+	CLEANUP(filecall_close) int folder = -1;
 	if (process_open(proc, 1, &folder, err) == 0 &&
 	    process_read_start(folder, &started, err) == 0)
 		return 0;
@@ -173,7 +168,7 @@ static int look_up(const struct filling *filling, uint32_t pid, struct known_pro
 		   struct error *err)
 {
 	struct known_process found = {.pid = pid, .read_at = filling->now};
-	CLEANUP(close_fd) int folder = -1;
+	CLEANUP(filecall_close) int folder = -1;
 	if (process_open(filling->proc, pid, &folder, err) < 0 ||
 	    process_read_start(folder, &found.started_ms, err) < 0)
 		return -1;
@@ -264,7 +259,7 @@ bool processes_fill(struct processes *processes, struct processes_time now, stru
 	struct filling filling = {.known = &known, .now = now.boot};
 	struct error err;
 	char text[LIMIT_REPORT_MESSAGE];
-	CLEANUP(close_fd) int proc = -1;
+	CLEANUP(filecall_close) int proc = -1;
 	processes->known = (struct array){0};
 	if (processes->mode == PROCESSES_OFF)
 		return source_state_vanish(&processes->source,

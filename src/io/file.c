@@ -15,30 +15,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/filecall.h"
+
 enum { CHUNK = 4096 };
-
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-}
-
-static int fail(const char *path, const char *verb, int os_errno, struct error *err)
-{
-	enum error_kind kind = ERROR_RETRY;
-	if (os_errno == ENOENT || os_errno == ENOTDIR)
-		kind = ERROR_NOT_FOUND;
-	else if (os_errno == EACCES || os_errno == EPERM)
-		kind = ERROR_DENIED;
-	return error_set(err, kind, os_errno, "%s %s", verb, path);
-}
 
 /* The size that the kernel states for a regular file. */
 static int find_size(int fd, const char *path, size_t *ret_size, struct error *err)
 {
 	struct stat facts;
 	if (fstat(fd, &facts) < 0)
-		return fail(path, "stat", errno, err);
+		return filecall_fail(path, "stat", errno, err);
 	if (!S_ISREG(facts.st_mode))
 		return error_set(err, ERROR_REJECTED, 0, "%s is not a regular file", path);
 	*ret_size = facts.st_size > 0 ? (size_t)facts.st_size : 0;
@@ -65,7 +51,7 @@ static int expect_end(int fd, const char *path, size_t cap, struct error *err)
 	if (n == 0)
 		return 0;
 	if (n < 0)
-		return fail(path, "read", errno, err);
+		return filecall_fail(path, "read", errno, err);
 	return error_set(err, ERROR_LIMIT, 0, "%s holds more than %zu bytes", path, cap);
 }
 
@@ -85,7 +71,7 @@ static int read_to_end(int fd, const char *path, size_t size, struct sbuf *buf, 
 		if (n > 0)
 			sbuf_commit(buf, (size_t)n);
 		else if (errno != EINTR)
-			return fail(path, "read", errno, err);
+			return filecall_fail(path, "read", errno, err);
 	}
 }
 
@@ -95,9 +81,9 @@ int file_read(const char *path, struct sbuf *buf, struct error *err)
 	size_t before = buf->len;
 	if (sbuf_check(buf, path, err) < 0)
 		return -1;
-	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	CLEANUP(filecall_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
-		return fail(path, "open", errno, err);
+		return filecall_fail(path, "open", errno, err);
 	if (find_size(fd, path, &size, err) < 0)
 		return -1;
 	if (read_to_end(fd, path, size, buf, err) < 0) {

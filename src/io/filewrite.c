@@ -7,28 +7,14 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-}
-
-static int fail(const char *path, const char *verb, int os_errno, struct error *err)
-{
-	enum error_kind kind = ERROR_RETRY;
-	if (os_errno == ENOENT || os_errno == ENOTDIR)
-		kind = ERROR_NOT_FOUND;
-	else if (os_errno == EACCES || os_errno == EPERM)
-		kind = ERROR_DENIED;
-	return error_set(err, kind, os_errno, "%s %s", verb, path);
-}
+#include "io/filecall.h"
 
 static int write_all(int fd, const char *path, struct view bytes, struct error *err)
 {
 	while (bytes.len > 0) {
 		ssize_t n = write(fd, bytes.ptr, bytes.len);
 		if (n < 0 && errno != EINTR)
-			return fail(path, "write", errno, err);
+			return filecall_fail(path, "write", errno, err);
 		if (n > 0)
 			bytes = view_from_offset(bytes, (size_t)n);
 	}
@@ -37,9 +23,9 @@ static int write_all(int fd, const char *path, struct view bytes, struct error *
 
 static int write_new(const char *path, struct view bytes, struct error *err)
 {
-	CLEANUP(close_fd) int fd =
+	CLEANUP(filecall_close) int fd =
 		open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0644);
-	return fd < 0 ? fail(path, "create", errno, err) : write_all(fd, path, bytes, err);
+	return fd < 0 ? filecall_fail(path, "create", errno, err) : write_all(fd, path, bytes, err);
 }
 
 int filewrite_replace(const char *path, struct view bytes, struct error *err)
@@ -49,7 +35,7 @@ int filewrite_replace(const char *path, struct view bytes, struct error *err)
 	if (len < 0 || (size_t)len >= sizeof(draft))
 		return error_set(err, ERROR_LIMIT, 0, "the path %.64s... is too long", path);
 	if (write_new(draft, bytes, err) == 0 &&
-	    (rename(draft, path) == 0 || fail(path, "replace", errno, err) == 0))
+	    (rename(draft, path) == 0 || filecall_fail(path, "replace", errno, err) == 0))
 		return 0;
 	/* What it was about is told already. */
 	(void)unlink(draft);
@@ -60,5 +46,5 @@ int filewrite_remove(const char *path, struct error *err)
 {
 	if (unlink(path) == 0 || errno == ENOENT || errno == ENOTDIR)
 		return 0;
-	return fail(path, "remove", errno, err);
+	return filecall_fail(path, "remove", errno, err);
 }

@@ -1,31 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#include "lib/own_folder.h"
 #include "lib/test_main.h"
 
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "io/file.h"
 
-static char folder[] = "/tmp/file_test.XXXXXX";
-static char path[64];
-
-static int make_folder(void **state)
-{
-	(void)state;
-	if (!mkdtemp(folder))
-		return -1;
-	snprintf(path, sizeof(path), "%s/subject", folder);
-	return 0;
-}
-
-static int remove_folder(void **state)
-{
-	(void)state;
-	unlink(path);
-	return rmdir(folder);
-}
+static const char path[] = "subject"; /* in the program's own folder */
+static const char folder[] = ".";
 
 static void write_bytes(size_t n)
 {
@@ -140,4 +124,4 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_fifo_does_not_block_the_reader),
 	cmocka_unit_test(what_may_not_be_read_is_denied),
 };
-TEST_MAIN_WITH(tests, make_folder, remove_folder)
+TEST_MAIN_WITH(tests, own_folder_enter, own_folder_leave)
