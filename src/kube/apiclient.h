@@ -3,7 +3,7 @@
 
 /*
  * apiclient - the API server over the network: addresses, credentials, TLS and the wiring of
- * reflectors and single requests to io/fetch. It and runner do the I/O of kube/.
+ * reflectors and single requests to io/fetch. It, its parts and runner do the I/O of kube/.
  *
  * Credentials are read again from time to time, and after a 401. Each watch has a connection of its
  * own; single requests use kept connections, so that none waits for another.
