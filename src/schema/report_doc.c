@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A table decodes and encodes; what a table cannot say is checked afterwards: that identifiers are
- * what they claim to be, that none comes twice, that events ascend.
+ * A table decodes and encodes; what a table cannot say is checked afterwards (schema/report_check.h).
  *
  * Some members of a report change though nothing happened. They are the sequence number, the times of
  * reading, and counts of corrected errors and of links. So are figures of activity, and what the agent
@@ -14,7 +13,7 @@
 #include <assert.h>
 
 #include "base/limits.h"
-#include "model/device_id.h"
+#include "schema/report_check.h"
 #include "wire/jmap.h"
 #include "wire/jmap_decode.h"
 #include "wire/jmap_encode.h"
@@ -379,13 +378,6 @@ static const struct jmap_row version_rows[] = {
 	{0},
 };
 
-static int refuse_version(int64_t version, struct error *err)
-{
-	return error_set(err, ERROR_REJECTED, 0,
-			 "version: this is version %lld of the report, understood is version %d",
-			 (long long)version, REPORT_VERSION);
-}
-
 /*
  * A report of another version may fail anywhere: its version is what its sender must be told.
  * Whatever this second look finds beside the version does not matter.
@@ -398,7 +390,7 @@ static int explain_failure(struct view json, struct arena *arena, struct error *
 	    jmap_decode(json, LIMIT_REPORT_DEPTH, version_rows, arena, &head, sizeof(head),
 			&ignored) == 0 &&
 	    head.version != REPORT_VERSION)
-		return refuse_version(head.version, err);
+		return report_check_refuse_version(head.version, err);
 	return -1;
 }
 
@@ -434,86 +426,6 @@ static void clean_texts(const struct jmap_row *rows, const char *object)
 	}
 }
 
-static int check_partitions(const struct report_device *device, uint32_t d, struct error *err)
-{
-	const struct array *parts = &device->partitions;
-	for (uint32_t i = 0; i < parts->count; i++) {
-		struct view uuid = ARRAY_AT(*parts, struct report_partition, i)->uuid;
-		if (!device_id_is_mig_uuid(uuid))
-			return error_set(err, ERROR_REJECTED, 0,
-					 "devices[%u].partitions[%u].uuid: not a MIG UUID", d, i);
-		for (uint32_t j = 0; j < i; j++) {
-			if (view_equal(uuid, ARRAY_AT(*parts, struct report_partition, j)->uuid))
-				return error_set(err, ERROR_REJECTED, 0,
-						 "devices[%u].partitions[%u].uuid: as in [%u]", d,
-						 i, j);
-		}
-	}
-	return 0;
-}
-
-static int check_processes(const struct report_device *device, uint32_t d, struct error *err)
-{
-	for (uint32_t i = 0; i < device->processes.count; i++) {
-		struct view uuid = ARRAY_AT(device->processes, struct report_process, i)->partition;
-		if (uuid.len > 0 && !device_id_is_mig_uuid(uuid))
-			return error_set(err, ERROR_REJECTED, 0,
-					 "devices[%u].processes[%u].partition: not a MIG UUID", d,
-					 i);
-	}
-	return 0;
-}
-
-static int check_devices(const struct report *report, struct error *err)
-{
-	for (uint32_t i = 0; i < report->devices.count; i++) {
-		const struct report_device *device = ARRAY_AT(report->devices, struct report_device,
-							      i);
-		if (!device_id_is_gpu_uuid(device->uuid))
-			return error_set(err, ERROR_REJECTED, 0, "devices[%u].uuid: not a GPU UUID",
-					 i);
-		for (uint32_t j = 0; j < i; j++) {
-			if (view_equal_ignoring_case(
-				    device->uuid,
-				    ARRAY_AT(report->devices, struct report_device, j)->uuid))
-				return error_set(err, ERROR_REJECTED, 0,
-						 "devices[%u].uuid: as in devices[%u]", i, j);
-		}
-		if (check_partitions(device, i, err) != 0 || check_processes(device, i, err) != 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int check_events(const struct report *report, struct error *err)
-{
-	int64_t before = -1;
-	for (uint32_t i = 0; i < report->events.count; i++) {
-		const struct report_event *event = ARRAY_AT(report->events, struct report_event, i);
-		if (event->sequence <= before)
-			return error_set(err, ERROR_REJECTED, 0,
-					 "events[%u].sequence: not ascending", i);
-		if (event->uuid.len > 0 && !device_id_is_gpu_uuid(event->uuid) &&
-		    !device_id_is_mig_uuid(event->uuid))
-			return error_set(err, ERROR_REJECTED, 0, "events[%u].uuid: not a UUID", i);
-		before = event->sequence;
-	}
-	return 0;
-}
-
-static int check_report(const struct report *report, struct error *err)
-{
-	if (report->version != REPORT_VERSION)
-		return refuse_version(report->version, err);
-	if (report->node.len == 0)
-		return error_set(err, ERROR_REJECTED, 0, "node: empty");
-	if (report->boot_id.len == 0)
-		return error_set(err, ERROR_REJECTED, 0, "bootID: empty");
-	if (check_devices(report, err) != 0)
-		return -1;
-	return check_events(report, err);
-}
-
 int report_doc_decode(struct view json, struct arena *arena, struct report *ret_report,
 		      struct error *err)
 {
@@ -525,7 +437,7 @@ int report_doc_decode(struct view json, struct arena *arena, struct report *ret_
 			err) != 0)
 		return explain_failure(json, arena, err);
 	clean_texts(report_rows, (const char *)&report);
-	if (check_report(&report, err) != 0)
+	if (report_check(&report, err) != 0)
 		return -1;
 	*ret_report = report;
 	return 0;
@@ -542,7 +454,7 @@ int report_doc_decode_reading(struct view json, struct arena *arena, struct repo
 			err) != 0)
 		return -1;
 	clean_texts(reading_rows, (const char *)&reading);
-	if (check_devices(&reading, err) != 0 || check_events(&reading, err) != 0)
+	if (report_check_reading(&reading, err) != 0)
 		return -1;
 	*ret_reading = reading;
 	return 0;

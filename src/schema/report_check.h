@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * report_check - holds a report that was decoded to what no table of its rows can say. Used by
+ * report_doc only.
+ *
+ * All fail with ERROR_REJECTED. The text begins with the path of the member that is at fault.
+ *
+ * Threads: any.
+ */
+
+#include "base/error.h"
+#include "model/report.h"
+
+/* Fails because the report is of another version than REPORT_VERSION. Returns -1. */
+int report_check_refuse_version(int64_t version, struct error *err);
+/*
+ * UUIDs are what they claim to be, no device and no partition comes twice, and the events' sequence
+ * numbers ascend.
+ */
+MUST_USE int report_check_reading(const struct report *reading, struct error *err);
+/* The version is understood, the node and its boot have names, and all that a reading must be. */
+MUST_USE int report_check(const struct report *report, struct error *err);
