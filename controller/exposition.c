@@ -196,6 +196,12 @@ static bool has_young_figures(const struct exposition *exposition, const struct 
 		       exposition->config.stale_ms;
 }
 
+/* SIZE_MAX: of all families. */
+static size_t count_samples(const struct exposition *exposition, size_t family)
+{
+	return exposition_text_samples(exposition->text, family);
+}
+
 static int write_device(struct exposition *exposition, const struct attribution *object,
 			struct error *err)
 {
@@ -213,7 +219,8 @@ static int write_device(struct exposition *exposition, const struct attribution 
 			device.reported = &reported.device;
 		device.xids = xid_counts_of(exposition->xids, object->name, &device.n_xids);
 		device.with_tenants =
-			exposition_text_samples(exposition->text, EXPOSITION_LINES_TENANT_INFO) <
+			count_samples(exposition, EXPOSITION_LINES_TENANT_INFO) +
+				count_samples(exposition, EXPOSITION_LINES_TENANT_PARTITION) <
 			config->max_series;
 		exposition->n_tenants += exposition_device_write(&exposition->lines, &device);
 	}
@@ -254,21 +261,31 @@ static void write_number(struct exposition *exposition, enum exposition_lines_fa
 	exposition_lines_end_u64(&exposition->lines, number);
 }
 
-/* Tenants have the room that everything else leaves. */
-static void cut_tenants(struct exposition *exposition)
+/* Cuts a family to that room, and returns what then is left of it. */
+static size_t cut(struct exposition *exposition, enum exposition_lines_family family, size_t room)
 {
-	const size_t n_all = exposition_text_samples(exposition->text, SIZE_MAX);
-	const size_t n_written =
-		exposition_text_samples(exposition->text, EXPOSITION_LINES_TENANT_INFO);
-	const size_t n_others = n_all - n_written;
-	const size_t room = exposition->config.max_series > n_others
-				    ? exposition->config.max_series - n_others
-				    : 0;
+	const size_t n_written = count_samples(exposition, family);
 	const size_t n_kept = n_written < room ? n_written : room;
 
-	exposition_text_cut(exposition->text, EXPOSITION_LINES_TENANT_INFO, n_kept);
+	exposition_text_cut(exposition->text, family, n_kept);
+	return room - n_kept;
+}
+
+/* Tenants have the room that everything else leaves, and their partitions come before them. */
+static void cut_tenants(struct exposition *exposition)
+{
+	const size_t n_others = count_samples(exposition, SIZE_MAX) -
+				count_samples(exposition, EXPOSITION_LINES_TENANT_INFO) -
+				count_samples(exposition, EXPOSITION_LINES_TENANT_PARTITION);
+	size_t room = exposition->config.max_series > n_others
+			      ? exposition->config.max_series - n_others
+			      : 0;
+
+	room = cut(exposition, EXPOSITION_LINES_TENANT_PARTITION, room);
+	(void)cut(exposition, EXPOSITION_LINES_TENANT_INFO, room);
 	write_number(exposition, EXPOSITION_LINES_TENANTS_LEFT_OUT,
-		     exposition->n_tenants - n_kept);
+		     exposition->n_tenants -
+			     count_samples(exposition, EXPOSITION_LINES_TENANT_INFO));
 }
 
 static int finish(struct exposition *exposition, struct error *err)

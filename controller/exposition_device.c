@@ -116,6 +116,21 @@ static void write_drifts(struct writer *writer)
 	}
 }
 
+/* What is wrong with other slots hides it, and so does what is not known. */
+static void write_conflicts(struct writer *writer)
+{
+	const struct condition *attributed =
+		attribution_find_condition(writer->status, VIEW("Attributed"));
+	const struct view kind = VIEW("SlotHeldTwice");
+	const bool is_so = attributed && view_equal(attributed->reason, kind);
+
+	if (!is_so && !(attributed && attributed->status == CONDITION_TRUE))
+		return;
+	begin(writer, EXPOSITION_LINES_CONFLICTS);
+	exposition_lines_label(writer->lines, VIEW("kind"), kind);
+	exposition_lines_end(writer->lines, is_so ? VIEW("1") : VIEW("0"));
+}
+
 static void write_xids(struct writer *writer)
 {
 	for (size_t i = 0; i < writer->device->n_xids; i++) {
@@ -212,6 +227,56 @@ static void write_live(struct writer *writer)
 
 /* Tenants */
 
+static void label_container(struct writer *writer, const struct attribution_tenant *tenant)
+{
+	exposition_lines_label(writer->lines, VIEW("namespace"), tenant->pod_namespace);
+	exposition_lines_label(writer->lines, VIEW("pod"), tenant->pod_name);
+	exposition_lines_label(writer->lines, VIEW("pod_uid"), tenant->pod_uid);
+	exposition_lines_label(writer->lines, VIEW("container"), tenant->container);
+}
+
+/* -1: not known. */
+static int64_t find_gpu_instance(const struct attribution_status *status, struct view partition)
+{
+	const struct attribution_partition *known = status->partitions.items;
+
+	for (uint32_t i = 0; i < status->partitions.count; i++)
+		if (view_equal(known[i].uuid, partition))
+			return known[i].gpu_instance_id;
+	return -1;
+}
+
+static void write_partition(struct writer *writer, const struct attribution_tenant *tenant,
+			    struct view partition)
+{
+	const int64_t instance = find_gpu_instance(writer->status, partition);
+	char number[32] = "";
+
+	if (instance >= 0)
+		snprintf(number, sizeof(number), "%" PRId64, instance);
+	begin(writer, EXPOSITION_LINES_TENANT_PARTITION);
+	if (number[0])
+		exposition_lines_label(writer->lines, VIEW("gpu_instance"), view_from(number));
+	exposition_lines_label(writer->lines, VIEW("partition"), partition);
+	label_container(writer, tenant);
+	exposition_lines_end(writer->lines, VIEW("1"));
+}
+
+/* Whoever may write statuses may have repeated one. */
+static void write_partitions(struct writer *writer, const struct attribution_tenant *tenant)
+{
+	const struct view *partition = tenant->partitions.items;
+
+	for (uint32_t i = 0; i < tenant->partitions.count && i < LIMIT_PARTITIONS; i++) {
+		uint32_t before = 0;
+
+		while (before < i && !view_equal(partition[before], partition[i]))
+			before++;
+		if (before == i)
+			write_partition(writer, tenant, partition[i]);
+	}
+}
+
 static void write_tenant(struct writer *writer, const struct attribution_tenant *tenant)
 {
 	char slots[32];
@@ -219,10 +284,7 @@ static void write_tenant(struct writer *writer, const struct attribution_tenant 
 	snprintf(slots, sizeof(slots), "%" PRId64, tenant->slots);
 	begin(writer, EXPOSITION_LINES_TENANT_INFO);
 	exposition_lines_label(writer->lines, VIEW("node"), writer->status->node_name);
-	exposition_lines_label(writer->lines, VIEW("namespace"), tenant->pod_namespace);
-	exposition_lines_label(writer->lines, VIEW("pod"), tenant->pod_name);
-	exposition_lines_label(writer->lines, VIEW("pod_uid"), tenant->pod_uid);
-	exposition_lines_label(writer->lines, VIEW("container"), tenant->container);
+	label_container(writer, tenant);
 	exposition_lines_label(writer->lines, VIEW("confidence"),
 			       word(ATTRIBUTION_DOC_CONFIDENCES, tenant->confidence));
 	exposition_lines_label(writer->lines, VIEW("slots"), view_from(slots));
@@ -241,8 +303,10 @@ static size_t write_tenants(struct writer *writer)
 		if (!attribution_is_counted(tenant))
 			continue;
 		n++;
-		if (writer->device->with_tenants)
-			write_tenant(writer, tenant);
+		if (!writer->device->with_tenants)
+			continue;
+		write_tenant(writer, tenant);
+		write_partitions(writer, tenant);
 	}
 	return n;
 }
@@ -270,6 +334,7 @@ size_t exposition_device_write(struct exposition_lines *lines,
 		     status->activity.state);
 	write_idle_seconds(&writer);
 	write_drifts(&writer);
+	write_conflicts(&writer);
 	write_xids(&writer);
 	write_live(&writer);
 	n_tenants = write_tenants(&writer);

@@ -68,7 +68,7 @@ usage() {
 }
 
 cd "$copy"
-for check in comments contracts docs layers messages words; do
+for check in comments contracts docs layers messages metrics words; do
 	line="usage: hack/check-$check.py .*"
 	expect pass "check-$check.py tells its usage" usage 0 "$line" "$hack/check-$check.py" --help
 	expect pass "check-$check.py knows its options" usage 2 "$line" "$hack/check-$check.py" --wrote
@@ -148,6 +148,27 @@ caught "a line is far too long" src/kube/lease.c "$(printf 'x%.0s' {1..121})" "$
 fresh_tree
 sed -i 1d src/kube/lease.c
 expect fail "the licence is missing" "$hack/fmt.sh" "$copy"
+
+# metrics FILE EXPRESSION: check-metrics.py on copies of what it reads, one file of them edited by sed.
+metrics() {
+	rm -rf "${copy:?}"/*
+	mkdir -p "$copy"/{controller,manifests,tests}
+	cp "$hack"/../controller/{*.def,*.h,agent_series.c,README.md} "$copy/controller"
+	cp -r "$hack"/../manifests/{monitoring,samples} "$copy/manifests"
+	cp -r "$hack/../tests/monitoring" "$copy/tests"
+	sed -i "$2" "$copy/$1"
+	"$hack/check-metrics.py" "$copy"
+}
+
+expect pass "each metric that is asked for is published" metrics manifests/monitoring/rules.yaml ''
+expect fail "the controller no longer publishes a metric" metrics controller/exposition.def \
+	's/gpuattribution_device_conflicts/gpuattribution_device_contradictions/'
+expect fail "a rule asks for a counter by the name of its family" metrics manifests/monitoring/rules.yaml \
+	's/_idle_slot_seconds_total/_idle_slot_seconds/'
+expect fail "a panel matches a label that a metric does not have" metrics manifests/monitoring/dashboard.json \
+	's/gpuattribution_report_age_seconds/&{uuid=\\"a\\"}/'
+expect fail "a document asks for what nobody publishes" metrics manifests/monitoring/README.md \
+	'$agpuattribution_gpu_hours_total'
 
 # A file of src/join with a test that looks ($1 is what it expects), and with a line for survivors.
 mutable_tree() {

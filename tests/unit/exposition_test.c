@@ -27,6 +27,7 @@ struct world {
 	struct attribution_drift drifts[4];
 	struct attribution_health_event events[4];
 	struct attribution_partition partitions[2];
+	struct condition attributed;
 	struct report report;
 	struct report_device reported[2];
 	struct report_partition reported_partitions[3];
@@ -86,8 +87,11 @@ static int set_up(void **state)
 				   .events = {world.events, 0, true}},
 			.intent = {.state = ATTRIBUTION_INTENT_UNMANAGED,
 				   .drifts = {world.drifts, 0, true}},
+			.conditions = {&world.attributed, 1, true},
 		},
 	};
+	world.attributed = (struct condition){VIEW_INIT("Attributed"), CONDITION_TRUE,
+					      .reason = VIEW_INIT("AllResolved")};
 	world.report = (struct report){
 		.node = VIEW_INIT("node-1"),
 		.devices = {world.reported, 1, true},
@@ -285,6 +289,28 @@ static void each_difference_is_shown_once(void **state)
 		     "severity=\"Warning\"} 1");
 }
 
+static void a_slot_that_is_held_twice_is_shown_while_it_is_known(void **state)
+{
+	struct world *world = *state;
+
+	put(world);
+	ASSERT_SHOWS(world, "gpuattribution_device_conflicts{uuid=\"GPU-1\",kind=\"SlotHeldTwice\"} 0");
+	world->attributed.status = CONDITION_FALSE;
+	world->attributed.reason = VIEW("SlotHeldTwice");
+	put(world);
+	ASSERT_SHOWS(world, "gpuattribution_device_conflicts{uuid=\"GPU-1\",kind=\"SlotHeldTwice\"} 1");
+	world->attributed.reason = VIEW("Pending");
+	put(world);
+	assert_lacks(world, "\ngpuattribution_device_conflicts{");
+	world->attributed.status = CONDITION_UNKNOWN;
+	world->attributed.reason = VIEW("PodsStale");
+	put(world);
+	assert_lacks(world, "\ngpuattribution_device_conflicts{");
+	world->object.status.conditions.count = 0;
+	put(world);
+	assert_lacks(world, "\ngpuattribution_device_conflicts{");
+}
+
 static void errors_count_when_they_are_published_after_the_start(void **state)
 {
 	struct world *world = *state;
@@ -369,6 +395,18 @@ static void a_node_has_the_age_of_its_report(void **state)
 	ASSERT_SHOWS(world, "gpuattribution_report_age_seconds{node=\"node-1\"} 4.250");
 }
 
+static void hold_partitions(struct world *world, struct attribution_tenant *tenant)
+{
+	static const struct view held[] = {VIEW_INIT("MIG-7"), VIEW_INIT("MIG-8"), VIEW_INIT("MIG-7")};
+
+	world->object.status.partitions.count = 2;
+	world->partitions[0] = (struct attribution_partition){.uuid = VIEW("MIG-7"),
+							      .gpu_instance_id = 7};
+	world->partitions[1] = (struct attribution_partition){.uuid = VIEW("MIG-8"),
+							      .gpu_instance_id = -1};
+	tenant->partitions = (struct array){(void *)held, 3, true};
+}
+
 static void fill_everything(struct world *world)
 {
 	put(world);
@@ -377,7 +415,7 @@ static void fill_everything(struct world *world)
 	world->object.status.intent.drifts.count = 1;
 	world->events[0] = (struct attribution_health_event){.xid = 48, .event_time = 1000};
 	world->object.status.health.events.count = 1;
-	add_tenant(world, "uid-\"a\\\n");
+	hold_partitions(world, add_tenant(world, "uid-\"a\\\n"));
 	put(world);
 	world->reported[0].activity = (struct report_activity){.present = true, .utilization = 7};
 	world->reported[0].figures = (struct report_figures){true, 2, 61, 254321};
@@ -484,6 +522,39 @@ static void workloads_are_shown_as_tenants(void **state)
 		     "slots=\"1\"} 1",
 		     "gpuattribution_metrics_tenants_left_out 0");
 	assert_lacks(world, "uid-b");
+}
+
+static void a_tenant_has_its_partitions_each_once(void **state)
+{
+	struct world *world = *state;
+
+	hold_partitions(world, add_tenant(world, "uid-a"));
+	put(world);
+	ASSERT_SHOWS(world,
+		     "gpuattribution_tenant_partition_info{uuid=\"GPU-1\",gpu_instance=\"7\","
+		     "partition=\"MIG-7\",namespace=\"ml\",pod=\"train-0\",pod_uid=\"uid-a\","
+		     "container=\"main\"} 1",
+		     "gpuattribution_tenant_partition_info{uuid=\"GPU-1\",partition=\"MIG-8\","
+		     "namespace=\"ml\",pod=\"train-0\",pod_uid=\"uid-a\",container=\"main\"} 1");
+}
+
+static void partitions_of_tenants_are_within_the_limit(void **state)
+{
+	struct world *world = *state;
+	static char uids[40][16];
+	const unsigned n = 40;
+
+	for (unsigned i = 0; i < n; i++) {
+		snprintf(uids[i], sizeof(uids[i]), "uid-%u", i);
+		hold_partitions(world, add_tenant(world, uids[i]));
+	}
+	put(world);
+	const char *shown = show(world);
+	char line[80];
+	assert_int_equal(count(shown, "\ngpuattribution_"), MAX_SERIES + 1);
+	snprintf(line, sizeof(line), "\ngpuattribution_metrics_tenants_left_out %u\n",
+		 n - count(shown, "\ngpuattribution_tenant_info{"));
+	assert_non_null(strstr(shown, line));
 }
 
 /* A sample of each family. */
@@ -720,6 +791,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(what_is_not_known_is_absent_and_never_0),
 	cmocka_unit_test_set_up(idleness_is_shown_in_seconds_as_of_now),
 	cmocka_unit_test_set_up(each_difference_is_shown_once),
+	cmocka_unit_test_set_up(a_slot_that_is_held_twice_is_shown_while_it_is_known),
 	cmocka_unit_test_set_up(errors_count_when_they_are_published_after_the_start),
 	cmocka_unit_test_set_up(the_first_error_of_a_device_counts),
 	cmocka_unit_test_set_up(live_figures_are_those_of_the_last_report),
@@ -730,6 +802,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(figures_of_before_are_not_shown_while_nvml_fails),
 	cmocka_unit_test_set_up(a_node_that_is_silent_since_a_restart_has_at_least_that_age),
 	cmocka_unit_test_set_up(workloads_are_shown_as_tenants),
+	cmocka_unit_test_set_up(a_tenant_has_its_partitions_each_once),
+	cmocka_unit_test_set_up(partitions_of_tenants_are_within_the_limit),
 	cmocka_unit_test_set_up(each_family_has_a_sample),
 	cmocka_unit_test_set_up(a_name_cannot_forge_a_label_or_a_line),
 	cmocka_unit_test_set_up(tenants_beyond_the_limit_are_left_out_and_counted),
