@@ -77,6 +77,17 @@ def the_joined_series_have_every_pod_of_a_shared_device():
 
 
 @promise
+def gpu_hours_of_a_month_are_those_that_were_held():
+    test_rules("hours_test.yaml")
+    blocks = [block for text in (read(RUNBOOKS), read(TOP, "controller", "README.md"))
+              for block in text.split("```")[1::2] if not block.startswith("python")]
+    documents = [" ".join(block.removeprefix("promql").split()) for block in blocks if "[30d]" in block]
+    tested = [case["expr"] for test in yaml.safe_load(read(TESTS, "hours_test.yaml"))["tests"]
+              for case in test["promql_expr_test"]]
+    assert sorted(documents) == sorted(tested), (documents, tested)
+
+
+@promise
 def each_alert_has_a_test_in_which_it_fires_and_is_silent_after_it():
     for alert in alerts():
         seen = [case for test in yaml.safe_load(read(TESTS, "alerts_test.yaml"))["tests"]
