@@ -158,8 +158,10 @@ class World:
 
 
 def gpu(uuid, node, action="None", state="Healthy", report="Current", reasons=(), tenants=()):
+    is_healthy = {"Healthy": "True", "Unknown": "Unknown"}.get(state, "False")
     return {"metadata": {"name": uuid.lower()}, "spec": {"uuid": uuid},
             "status": {"nodeName": node, "reportState": report,
+                       "conditions": [{"type": "Healthy", "status": is_healthy}],
                        "health": {"state": state, "recoveryAction": action, "reasons": list(reasons)},
                        "tenants": [{"podNamespace": n, "podName": p} for n, p in tenants]}}
 
@@ -265,19 +267,67 @@ def an_unhealthy_gpu_gets_a_rule_without_effect_that_names_who_is_on_it():
     return said.splitlines()[-1]
 
 
-@promise
-def the_rule_goes_when_the_gpu_is_well():
+def after_illness(change):
+    """What the script writes and says when the world has changed after it made two rules."""
     world = World(resourceslices=slices(), gpuattributions=[
         gpu(CUT, "gpu-2", state="Unhealthy", reasons=["GPULost"])])
     assert len(world.run(TAINT)[0]) == 2
     state = world.state()
-    state["gpuattributions"][0]["status"]["health"]["state"] = "Healthy"
-    state["devicetaintrules"].append({"metadata": {"name": "another"}, "spec": {}})
+    change(state)
     world.keep(state)
-    writes, _ = world.run(TAINT)
-    assert sorted(writes) == [f'devicetaintrule.resource.k8s.io "{CUT.lower()}.gpu-0-mig-{n}" deleted'
-                              for n in (1, 2)], writes
+    return world, *world.run(TAINT)
+
+
+def told(**edits):
+    """A change: the GPU is as gpu() makes it of the edits."""
+    return lambda state: state.update(gpuattributions=[gpu(CUT, "gpu-2", **edits)])
+
+
+DELETED = [f'devicetaintrule.resource.k8s.io "{CUT.lower()}.gpu-0-mig-{n}" deleted' for n in (1, 2)]
+
+
+@promise
+def the_rule_goes_when_the_gpu_is_well():
+    def recover(state):
+        told()(state)
+        state["devicetaintrules"].append({"metadata": {"name": "another"}, "spec": {}})
+    world, writes, _ = after_illness(recover)
+    assert sorted(writes) == DELETED, writes
     assert [rule["metadata"]["name"] for rule in world.state()["devicetaintrules"]] == ["another"]
+
+
+@promise
+def the_rule_stays_until_the_gpu_is_known_to_be_healthy():
+    def without_condition(state):
+        told()(state)
+        del state["gpuattributions"][0]["status"]["conditions"]
+    cases = {
+        "silent agent": told(state="Unknown", report="Stale"),
+        "unread health": told(state="Unknown", reasons=["HealthUnread"]),
+        "missing device": lambda state: state.update(gpuattributions=[], resourceslices=[]),
+        "degraded": told(state="Degraded", reasons=["UncorrectableECC"]),
+        "healthy by an old report": told(report="Stale"),
+        "no condition": without_condition,
+        "no longer offered": lambda state: state.update(resourceslices=[]),
+    }
+    for case, change in cases.items():
+        world, writes, said = after_illness(change)
+        assert not writes and len(world.state()["devicetaintrules"]) == 2, (case, writes)
+        assert case == "no longer offered" or "is not known to be healthy" in said, (case, said)
+    world, *_ = after_illness(cases["silent agent"])
+    assert all("configured" in line for line in world.run(TAINT, EFFECT="NoSchedule")[0])
+    told()(state := world.state())
+    world.keep(state)
+    assert sorted(world.run(TAINT)[0]) == DELETED
+
+
+@promise
+def the_rule_goes_when_another_gpu_has_the_devices_name():
+    def replace(state):
+        state.update(gpuattributions=[])
+        for device in state["resourceslices"][1]["spec"]["devices"]:
+            device["attributes"]["parentUUID"] = {"string": TWO}
+    assert sorted(after_illness(replace)[1]) == DELETED
 
 
 @promise
