@@ -532,8 +532,7 @@ static int make_gate(struct front *front, struct error *err)
 				.accepted_ms = config->token_ttl_ms,
 				.refused_ms = 10000,
 			},
-			/* More than one client can begin before the first one is given up. */
-			.max_reviews = 32,
+			.max_reviews = METRICS_GATE_MAX_REVIEWS,
 			.max_waiting = MAX_METRICS_CONNECTIONS,
 			.timeout_ms = 10000,
 			.review = on_reader,

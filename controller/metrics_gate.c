@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Each client has a credit of reviews. Clients are told apart by a few bits of a hash of their
- * address, so that what is kept of them is bounded: two that fall together share a credit. The hash
- * has a secret, or a stranger could choose to fall together with the scraper.
+ * Whoever was allowed lately (controller/known_readers.h) shares no credit with strangers, and half of
+ * the reviews under way are kept for them. So strangers, however many there are, cannot keep out the
+ * scraper whose verdict has just ended. One that comes for the first time is a stranger.
+ *
+ * Each stranger has a credit of reviews. They are told apart by a few bits of a hash of their address,
+ * so that what is kept of them is bounded: two that fall together share a credit. The hash has a
+ * secret, or one could choose to fall together with another.
  *
  * While requests of one token wait for its review, no further review begins (controller/admission.h).
  */
 
 #include "controller/metrics_gate.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/credit.h"
 #include "base/log.h"
+#include "controller/known_readers.h"
 
 #define N_CLIENTS 256u
 #define RETRY_AFTER_S 5u
@@ -23,14 +30,25 @@
 static const struct credit_rate all_rate = {METRICS_GATE_REVIEWS_PER_SECOND, 4};
 static const struct credit_rate client_rate = {METRICS_GATE_CLIENT_REVIEWS_PER_SECOND, 4};
 
+/* A review under way; what took too long has ended. */
+struct review {
+	uint64_t ticket; /* 0: none */
+	uint64_t deadline_ms;
+	bool is_strangers;
+	unsigned char digest[TLS_DIGEST_SIZE];
+	char peer[64];
+};
+
 struct metrics_gate {
 	struct loop *loop;
 	struct metrics_gate_config config;
 	struct admission *admission;
 	struct loop_timer *review_timer;
-	struct credit *asking; /* of the client whose request is being looked at */
-	struct credit all;
+	struct view asking; /* the address of the client whose request is being looked at */
+	struct credit all;  /* of strangers */
 	struct credit clients[N_CLIENTS];
+	struct known_readers known;
+	struct review reviews[METRICS_GATE_MAX_REVIEWS];
 };
 
 /* How a request is refused. */
@@ -115,14 +133,83 @@ static void admit(const struct metrics_gate *gate, struct server_request *reques
 	}
 }
 
+/* FNV-1a, from a secret start. */
+static struct credit *credit_of(struct metrics_gate *gate, struct view peer)
+{
+	uint64_t hash = 0xcbf29ce484222325u ^ gate->config.seed;
+	for (size_t i = 0; i < peer.len; i++)
+		hash = (hash ^ (unsigned char)peer.ptr[i]) * 0x100000001b3u;
+	return &gate->clients[(hash ^ (hash >> 32)) % N_CLIENTS];
+}
+
+/* Reviews under way */
+
+static bool is_under_way(const struct review *review, uint64_t now_ms)
+{
+	return review->ticket > 0 && now_ms < review->deadline_ms;
+}
+
+/* Room for one more; NULL: there is none. */
+static struct review *find_room(struct metrics_gate *gate, uint64_t now_ms)
+{
+	for (unsigned i = 0; i < gate->config.admission.max_reviews; i++)
+		if (!is_under_way(&gate->reviews[i], now_ms))
+			return &gate->reviews[i];
+	return NULL;
+}
+
+static unsigned count_strangers(const struct metrics_gate *gate, uint64_t now_ms)
+{
+	unsigned n = 0;
+	for (unsigned i = 0; i < gate->config.admission.max_reviews; i++)
+		n += is_under_way(&gate->reviews[i], now_ms) && gate->reviews[i].is_strangers;
+	return n;
+}
+
+static bool may_stranger_begin(struct metrics_gate *gate, uint64_t now_ms)
+{
+	return count_strangers(gate, now_ms) < gate->config.admission.max_reviews / 2 &&
+	       credit_draw(credit_of(gate, gate->asking), client_rate, 1, now_ms) &&
+	       credit_draw(&gate->all, all_rate, 1, now_ms);
+}
+
 /* Called while on_head() asks. */
 static bool on_review(void *owner, uint64_t ticket, struct view token)
 {
 	struct metrics_gate *gate = owner;
 	uint64_t now_ms = loop_now_ms(gate->loop);
-	return credit_draw(gate->asking, client_rate, 1, now_ms) &&
-	       credit_draw(&gate->all, all_rate, 1, now_ms) &&
-	       gate->config.admission.review(gate->config.owner, ticket, token);
+	struct review *review = find_room(gate, now_ms);
+	struct review begun = {.ticket = ticket,
+			       .deadline_ms = now_ms + gate->config.admission.timeout_ms};
+	bool may_begin = false;
+	tls_digest(token, begun.digest);
+	if (gate->asking.len < sizeof(begun.peer))
+		view_copy(gate->asking, begun.peer);
+	begun.is_strangers =
+		!known_readers_draw(&gate->known, begun.digest, gate->asking, now_ms, &may_begin);
+	if (!review || !(begun.is_strangers ? may_stranger_begin(gate, now_ms) : may_begin) ||
+	    !gate->config.admission.review(gate->config.owner, ticket, token))
+		return false;
+	*review = begun;
+	return true;
+}
+
+/* Who was allowed is known from now on, and who no longer is, is not. */
+static void end_review(struct metrics_gate *gate, uint64_t ticket, const struct identity *identity)
+{
+	uint64_t now_ms = loop_now_ms(gate->loop);
+	for (unsigned i = 0; i < gate->config.admission.max_reviews; i++) {
+		struct review *review = &gate->reviews[i];
+		if (review->ticket != ticket)
+			continue;
+		if (identity && identity->outcome == IDENTITY_ACCEPTED)
+			known_readers_add(&gate->known, review->digest, view_from(review->peer),
+					  now_ms);
+		else if (identity)
+			known_readers_remove(&gate->known, review->digest);
+		review->ticket = 0;
+		return;
+	}
 }
 
 /* A request need wait no longer for the review of its token. */
@@ -146,20 +233,11 @@ static void on_review_timer(void *owner)
 		loop_timer_set(gate->review_timer, next_ms > now_ms ? next_ms - now_ms : 0);
 }
 
-/* FNV-1a, from a secret start. */
-static struct credit *credit_of(struct metrics_gate *gate, struct view peer)
-{
-	uint64_t hash = 0xcbf29ce484222325u ^ gate->config.seed;
-	for (size_t i = 0; i < peer.len; i++)
-		hash = (hash ^ (unsigned char)peer.ptr[i]) * 0x100000001b3u;
-	return &gate->clients[(hash ^ (hash >> 32)) % N_CLIENTS];
-}
-
 static void ask(struct metrics_gate *gate, struct server_request *request, struct view token,
 		struct view peer)
 {
 	const struct identity *identity;
-	gate->asking = credit_of(gate, peer);
+	gate->asking = peer;
 	switch (admission_ask(gate->admission, token, request, loop_now_ms(gate->loop), &identity)) {
 	case ADMISSION_KNOWN:
 		admit(gate, request, identity);
@@ -205,6 +283,7 @@ static void gate_freep(struct metrics_gate **gate)
 int metrics_gate_new(struct loop *loop, const struct metrics_gate_config *config,
 		     struct metrics_gate **ret_gate, struct error *err)
 {
+	assert(config->admission.max_reviews <= METRICS_GATE_MAX_REVIEWS);
 	CLEANUP(gate_freep) struct metrics_gate *gate = calloc(1, sizeof(*gate));
 	if (!gate)
 		return error_no_memory(err);
@@ -242,6 +321,7 @@ struct server_handler metrics_gate_handler(struct metrics_gate *gate)
 void metrics_gate_answer_review(struct metrics_gate *gate, uint64_t ticket,
 				const struct identity *identity)
 {
+	end_review(gate, ticket, identity);
 	admission_answer(gate->admission, ticket, identity, loop_now_ms(gate->loop), clock_wall_ms());
 }
 

@@ -8,9 +8,11 @@
  * the right, 503 while it cannot be found out. How a page is written is the answerer's business.
  *
  * Threads: the front's.
- * Limits:  verdicts, reviews under way and requests that wait as configured. Reviews that begin:
- *          METRICS_GATE_REVIEWS_PER_SECOND, and of one client METRICS_GATE_CLIENT_REVIEWS_PER_SECOND.
- *          So a stranger with bad tokens can neither flood the API server nor keep others out.
+ * Limits:  verdicts and requests that wait as configured, reviews under way too, at most
+ *          METRICS_GATE_MAX_REVIEWS. Strangers, of whom none was allowed in the last hour, have half of
+ *          these. Their reviews that begin: METRICS_GATE_REVIEWS_PER_SECOND, and of one address
+ *          METRICS_GATE_CLIENT_REVIEWS_PER_SECOND. So strangers with bad tokens can neither flood the
+ *          API server nor keep a reader out who was allowed before (controller/known_readers.h).
  */
 
 #include "base/metric.h"
@@ -18,7 +20,8 @@
 #include "io/loop.h"
 #include "io/server.h"
 
-/* Reviews that may begin in a second; four times as many at once. */
+#define METRICS_GATE_MAX_REVIEWS 32u
+/* Reviews of strangers that may begin in a second; four times as many at once. */
 #define METRICS_GATE_REVIEWS_PER_SECOND 20u
 #define METRICS_GATE_CLIENT_REVIEWS_PER_SECOND 2u
 

@@ -6,6 +6,7 @@
 #include "lib/fake_server.inc"
 
 #define MAX_REQUESTS 64
+#define MAX_REVIEWS 32
 
 static struct metrics_gate *gate;
 static unsigned n_reviews, n_answers;
@@ -33,7 +34,7 @@ static void open_gate(bool insecure)
 		.admission = {
 			.cache = {.max_accepted = 4, .max_refused = 4, .accepted_ms = 120000,
 				  .refused_ms = 10000},
-			.max_reviews = 32,
+			.max_reviews = MAX_REVIEWS,
 			.max_waiting = MAX_REQUESTS,
 			.timeout_ms = 10000,
 			.review = review,
@@ -77,7 +78,7 @@ static struct server_request *ask_as(const struct asked *asked)
 {
 	static struct server_request requests[MAX_REQUESTS];
 	static unsigned n_requests;
-	struct server_request *request = &requests[n_requests++ % MAX_REQUESTS];
+	struct server_request *request = &requests[n_requests % MAX_REQUESTS];
 	const struct server_handler handler = metrics_gate_handler(gate);
 	char authorization[128] = "";
 	if (asked->token)
@@ -90,6 +91,7 @@ static struct server_request *ask_as(const struct asked *asked)
 	*request = (struct server_request){0};
 	handler.head(handler.owner, request, &head);
 	finish(request);
+	n_requests += request->status == 0; /* one that waits keeps its place */
 	return request;
 }
 
@@ -220,6 +222,86 @@ static void however_many_strangers_there_are_reviews_stay_few(void **state)
 	assert_in_range(metrics_gate_tokens(gate), 1, 4);
 }
 
+/* Asks from that many addresses, with three tokens each, of which nothing is ever found out. */
+static void flood_without_verdicts(unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		char peer[32], token[32];
+		snprintf(peer, sizeof(peer), "198.51.%u.%u", i / 250, i % 250);
+		for (unsigned k = 0; k < 3; k++) {
+			snprintf(token, sizeof(token), "slow%u.%u", i, k);
+			ask_as(&(struct asked){"GET", "/metrics", token, peer});
+		}
+	}
+}
+
+/* The scraper's verdict has ended. */
+static void know_scraper(void)
+{
+	ask("good");
+	decide(IDENTITY_ACCEPTED);
+	fake_pass(120000);
+	n_reviews = 0;
+}
+
+static void no_number_of_strangers_keeps_out_who_was_allowed_before(void **state)
+{
+	(void)state;
+	know_scraper();
+	flood_without_verdicts(1000);
+	assert_int_equal(n_reviews, MAX_REVIEWS / 2);
+	struct server_request *request = ask("good");
+	assert_int_equal(n_reviews, MAX_REVIEWS / 2 + 1);
+	decide(IDENTITY_ACCEPTED);
+	finish(request);
+	assert_int_equal(request->status, 200);
+	/* Its token was replaced meanwhile. */
+	request = ask("good2");
+	assert_int_equal(n_reviews, MAX_REVIEWS / 2 + 2);
+	decide(IDENTITY_ACCEPTED);
+	finish(request);
+	assert_int_equal(request->status, 200);
+	assert_int_equal(ask_as(&(struct asked){"GET", "/metrics", "late", "192.0.2.9"})->status, 503);
+}
+
+static void credit_that_strangers_have_used_up_is_not_the_scrapers(void **state)
+{
+	(void)state;
+	know_scraper();
+	flood("192.0.2.1", 100); /* from where it comes, too */
+	for (unsigned i = 0; i < 1000; i++) {
+		char peer[32];
+		snprintf(peer, sizeof(peer), "192.0.%u.%u", 100 + i / 250, i % 250);
+		flood(peer, 3);
+	}
+	n_reviews = 0;
+	ask("good");
+	assert_int_equal(n_reviews, 1);
+}
+
+static void who_is_no_longer_allowed_is_a_stranger_again(void **state)
+{
+	(void)state;
+	know_scraper();
+	ask("good");
+	decide(IDENTITY_FORBIDDEN);
+	fake_pass(20000);
+	flood_without_verdicts(1000);
+	n_reviews = 0;
+	assert_int_equal(ask("good")->status, 503);
+	assert_int_equal(n_reviews, 0);
+}
+
+static void reviews_that_took_too_long_leave_room_for_others(void **state)
+{
+	(void)state;
+	flood_without_verdicts(1000);
+	assert_int_equal(n_reviews, MAX_REVIEWS / 2);
+	fake_pass(10000);
+	ask("good");
+	assert_int_equal(n_reviews, MAX_REVIEWS / 2 + 1);
+}
+
 static void other_paths_and_methods_are_refused_before_a_token_is_looked_at(void **state)
 {
 	(void)state;
@@ -262,6 +344,14 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(a_stranger_begins_few_reviews_and_keeps_nobody_out, setup,
 					teardown),
 	cmocka_unit_test_setup_teardown(however_many_strangers_there_are_reviews_stay_few, setup,
+					teardown),
+	cmocka_unit_test_setup_teardown(no_number_of_strangers_keeps_out_who_was_allowed_before, setup,
+					teardown),
+	cmocka_unit_test_setup_teardown(credit_that_strangers_have_used_up_is_not_the_scrapers, setup,
+					teardown),
+	cmocka_unit_test_setup_teardown(who_is_no_longer_allowed_is_a_stranger_again, setup,
+					teardown),
+	cmocka_unit_test_setup_teardown(reviews_that_took_too_long_leave_room_for_others, setup,
 					teardown),
 	cmocka_unit_test_setup_teardown(other_paths_and_methods_are_refused_before_a_token_is_looked_at, setup,
 					teardown),

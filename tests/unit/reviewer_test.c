@@ -88,6 +88,7 @@ static void an_agents_token_is_reviewed_for_our_audience_and_that_is_all(void **
 		      "{\"apiVersion\":\"authentication.k8s.io/v1\",\"kind\":\"TokenReview\",\"spec\":"
 		      "{\"token\":\"abc\",\"audiences\":[\"gpuattribution.dev\"]}}");
 	fake_apiclient_answer(0, "{\"status\":{\"authenticated\":true,\"user\":{\"username\":\"u\"}}}");
+	assert_false(fake_requests[0].is_aside);
 	assert_told(5, false, true);
 	assert_string_equal(told.username, "u");
 	assert_int_equal(n_fake_requests, 1);
@@ -115,6 +116,14 @@ static void a_readers_user_is_asked_about_with_all_that_is_known_of_them(void **
 		      "\"spec\":{\"user\":\"prom\",\"uid\":\"u-1\",\"groups\":[\"g1\",\"g2\"],"
 		      "\"extra\":{\"example.com/scopes\":[\"a\",\"b\"]},\"nonResourceAttributes\":{"
 		      "\"path\":\"/metrics\",\"verb\":\"get\"}}}");
+}
+
+static void how_a_review_of_a_reader_ends_tells_nothing_of_the_api_server(void **state)
+{
+	(void)state;
+	know_reader();
+	assert_true(fake_requests[0].is_aside);
+	assert_true(fake_requests[1].is_aside);
 }
 
 static void only_who_is_allowed_may_read(void **state)
@@ -206,6 +215,7 @@ static const struct CMUnitTest tests[] = {
 					setup, teardown),
 	cmocka_unit_test_setup_teardown(a_readers_user_is_asked_about_with_all_that_is_known_of_them,
 					setup, teardown),
+	cmocka_unit_test_setup_teardown(how_a_review_of_a_reader_ends_tells_nothing_of_the_api_server, setup, teardown),
 	cmocka_unit_test_setup_teardown(only_who_is_allowed_may_read, setup, teardown),
 	cmocka_unit_test_setup_teardown(a_token_that_nobody_knows_is_not_asked_about_further, setup,
 					teardown),
