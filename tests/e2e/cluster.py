@@ -143,18 +143,18 @@ class Direct:
         except (OSError, IndexError) as error:
             raise Failed(f"{component} has no process: {error}") from error
 
-    def connect(self, port, timeout):
-        """A connection to a port of the control plane. The thread that makes it enters the
-        cluster's network, and a socket stays in the network in which it was made."""
+    def connect(self, port, timeout, address="127.0.0.1", node=None):
+        """A connection to a port of the control plane, or to what a node reaches at that address. The
+        thread that makes it enters that network, and a socket stays where it was made."""
         made = []
-        path = f"/proc/{self.cluster_pid()}/ns/net"
+        path = f"/proc/{self.recorded_pid(node) if node else self.cluster_pid()}/ns/net"
 
         def make():
             try:
                 with open(path, encoding="utf-8") as network:
                     if self.libc.setns(network.fileno(), 0):
                         raise OSError(ctypes.get_errno(), "setns")
-                made.append(socket.create_connection(("127.0.0.1", port), timeout))
+                made.append(socket.create_connection((address, port), timeout))
             except OSError as error:
                 made.append(error)
         thread = threading.Thread(target=make)

@@ -200,13 +200,9 @@ REFUSAL = ("Allocate failed due to requested number of devices unavailable for n
            "Requested: 1, Available: 0, which is unexpected")
 
 
-@cause("bare", "SlotsLeaked", 60, SECOND, 1)
-def a_kubelet_refuses_a_pod_though_its_books_have_a_slot(cluster, node):
-    """Kubelets of today do not do it on demand. So the pod is bound with what such a kubelet writes
-    of it in its status: it leaves a pod that has failed as it is."""
-    # A pod that was made right after a slot became free is no sign; nor is one of before the health of
-    # its device changed, which it does when the driver of this node is replaced.
-    policy.pause(30)
+def refuse_pod(cluster, node):
+    """A pod "refused" for want of slots. Kubelets of today do not do it on demand. So it is bound with
+    what such a kubelet writes of it in its status: it leaves a pod that has failed as it is."""
     pod = cluster.pod_manifest("refused", node)
     pod["spec"]["schedulerName"] = "nobody"
     cluster.create(pod)
@@ -216,6 +212,14 @@ def a_kubelet_refuses_a_pod_though_its_books_have_a_slot(cluster, node):
                "target": {"apiVersion": "v1", "kind": "Node", "name": node}}
     cluster.kubectl("create", "--raw", "/api/v1/namespaces/default/pods/refused/binding", "-f", "-",
                     stdin=json.dumps(binding))
+
+
+@cause("bare", "SlotsLeaked", 60, SECOND, 1)
+def a_kubelet_refuses_a_pod_though_its_books_have_a_slot(cluster, node):
+    # A pod that was made right after a slot became free is no sign; nor is one of before the health of
+    # its device changed, which it does when the driver of this node is replaced.
+    policy.pause(30)
+    refuse_pod(cluster, node)
     yield
     cluster.kubectl("delete", "pod", "refused", "--force", "--grace-period=0")
     yield

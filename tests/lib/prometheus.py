@@ -110,13 +110,16 @@ def free_port():
 
 
 class Stack:
-    """Prometheus and Alertmanager, which scrape and judge every second."""
+    """Prometheus and Alertmanager, which scrape and judge every second. scrapes: Prometheus' settings of
+    what else is scraped, which may name files. Without expose nothing of Site is."""
 
-    def __init__(self, expose, edit=hurry):
+    def __init__(self, expose=None, edit=hurry, scrapes=(), files=()):
         self.site = Site(expose)
         self.folder = Folder(edit)
         self.port, manager = free_port(), free_port()
         address = f"127.0.0.1:{self.site.server_port}"
+        for name, text in dict(files).items():
+            self.folder.write(name, text)
         self.folder.write("alertmanager.yml", json.dumps({
             "route": {"receiver": "site", "group_wait": "0s", "group_interval": "1s",
                       "group_by": ["..."]},
@@ -125,8 +128,9 @@ class Stack:
             "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
             "rule_files": ["rules.yml"],
             "alerting": {"alertmanagers": [{"static_configs": [{"targets": [f"127.0.0.1:{manager}"]}]}]},
-            "scrape_configs": [{"job_name": source, "metrics_path": f"/{source}", "honor_labels": True,
-                                "static_configs": [{"targets": [address]}]} for source in SOURCES]}))
+            "scrape_configs": [*scrapes, *(
+                {"job_name": source, "metrics_path": f"/{source}", "honor_labels": True,
+                 "static_configs": [{"targets": [address]}]} for source in SOURCES if expose)]}))
         os.symlink(os.path.join(PROGRAMS, "..", "share", "prometheus", "alertmanager"),
                    self.folder.path("alertmanager-assets"))
         self.processes = {
