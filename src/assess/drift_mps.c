@@ -111,7 +111,7 @@ struct drift_finding drift_mps_not_running(const struct drift_node *node,
 	if (!is_intended(device, config) || (device->is_listing_good && !device->reported))
 		return DRIFT_ANSWER(DRIFT_NO);
 	if (fault.len == 0)
-		return DRIFT_ANSWER(pods ? DRIFT_NO : DRIFT_CANNOT_TELL);
+		return DRIFT_ANSWER(pods && device->is_listing_good ? DRIFT_NO : DRIFT_CANNOT_TELL);
 	return (struct drift_finding){
 		.answer = DRIFT_FOUND,
 		.intended = drift_text(text, "MPS (%)",

@@ -296,7 +296,7 @@ TEST(mps_runs_where_the_configuration_asks_for_it)
 		 .intended = "MPS (ConfigMap gpu-operator/plugin-config, key shared)",
 		 .observed = "compute mode Default (NVML)"},
 		{drift_mps_not_running, run_in_unknown_mode, DRIFT_NO},
-		{drift_mps_not_running, run_in_default_mode_unseen, DRIFT_NO},
+		{drift_mps_not_running, run_in_default_mode_unseen, DRIFT_CANNOT_TELL},
 		{drift_mps_not_running, run_without_daemon, DRIFT_FOUND,
 		 .observed = "app=nvidia-device-plugin-mps-control-daemon"},
 		{drift_mps_not_running, run_without_offer, DRIFT_FOUND},
