@@ -113,12 +113,27 @@ static bool is_seen_since_boot(const struct subject *subject)
 	return was_missing(&published->intent) || health_was_listed(&published->health);
 }
 
-static int64_t here_since(const struct attribution_status *published)
+/* Since when it has had as many slots as now, as far as is known. */
+static int64_t offered_since(const struct subject *subject, const struct attribution_status *status)
 {
+	const struct join_input *input = subject->facts->input;
+
+	return subject->published->slots.total == status->slots.total ? input->offered_since
+								       : input->now_wall_ms;
+}
+
+static int64_t here_since(const struct subject *subject, const struct attribution_status *status)
+{
+	const struct attribution_status *published = subject->published;
 	const struct condition *healthy =
 		published ? attribution_find_condition(published, VIEW("Healthy")) : NULL;
+	int64_t since;
 
-	return healthy && !health_was_missing(&published->health) ? healthy->last_transition_time : 0;
+	if (!healthy || health_was_missing(&published->health))
+		return 0;
+	since = offered_since(subject, status);
+	return since > healthy->last_transition_time || since == 0 ? since
+								    : healthy->last_transition_time;
 }
 
 int compare_intent(const struct subject *subject, const struct drift_node *node,
@@ -131,7 +146,7 @@ int compare_intent(const struct subject *subject, const struct drift_node *node,
 		.reported = subject->device->reported,
 		.is_listing_good = subject->facts->devices->nvml == DEVICES_NVML_OK,
 		.is_seen_since_boot = is_seen_since_boot(subject),
-		.here_since = here_since(subject->published),
+		.here_since = here_since(subject, status),
 		.offers = offers,
 		.n_offers = list_offers(subject, offers),
 		.status = status,

@@ -367,6 +367,7 @@ static int gather_place(struct gatherer *g)
 	input->former_heard_at = place->former_heard_at;
 	input->is_of_former_boot = is_of_former_boot(place);
 	input->settled_restart = place->settled_restart;
+	input->offered_since = place->offered_since;
 	input->ended_for_ms = ended_for(g);
 	return 0;
 }

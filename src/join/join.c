@@ -322,6 +322,20 @@ static int read_input(struct joiner *joiner, struct error *err)
 	return joiner->result->devices ? 0 : error_no_memory(err);
 }
 
+/* Before the first join since the start the slots may have been others. */
+static int64_t find_offered_since(const struct joiner *joiner)
+{
+	const struct join_input *input = joiner->input;
+
+	for (size_t i = 0; i < joiner->result->n_devices; i++) {
+		const struct join_device *device = &joiner->result->devices[i];
+		if (device->previous &&
+		    device->previous->status.slots.total != device->status.slots.total)
+			return input->now_wall_ms;
+	}
+	return input->offered_since != 0 ? input->offered_since : input->now_wall_ms;
+}
+
 /* While what is known of pods is old nothing is looked at: what was seen before keeps its age. */
 static void set_debounced(struct joiner *joiner)
 {
@@ -368,6 +382,7 @@ int join_node(const struct join_input *input, struct arena *arena, struct join_r
 	else if (join_devices(&joiner, err) < 0)
 		return -1;
 	result.events_until = find_events_until(&joiner);
+	result.recall.offered_since = find_offered_since(&joiner);
 	set_debounced(&joiner);
 	*ret_result = result;
 	return 0;

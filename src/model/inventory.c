@@ -466,6 +466,7 @@ int inventory_keep_recall(struct inventory *inventory, struct view node_name,
 	if (place_set_doubts(place, recall->doubts, recall->n_doubts, now_ms, err) < 0)
 		return -1;
 	place->settled_restart = recall->settled_restart;
+	place->offered_since = recall->offered_since;
 	for (size_t i = 0; i < recall->n_ended; i++)
 		if (place_remember_ended(place, recall->ended[i], 0, now_ms, err) < 0)
 			return -1;

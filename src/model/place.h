@@ -64,7 +64,8 @@ struct place {
 	size_t n_doubts;
 	uint64_t doubts_at; /* and when, ms: their ages are of then */
 	bool awaits_hearing; /* that join waits for a heartbeat */
-	int64_t settled_restart; /* see join/join.h; as the last join said */
+	int64_t settled_restart; /* see model/recall.h; as the last join said */
+	int64_t offered_since;   /* the same */
 };
 
 /* The UID of a pod that the API server had on this node and no longer has. */

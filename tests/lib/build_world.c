@@ -524,6 +524,7 @@ void build_world_restart(struct build_world *world)
 	world->input.report_held_ms = 0;
 	world->input.n_doubts = 0;
 	world->input.settled_restart = 0;
+	world->input.offered_since = 0;
 }
 
 void build_world_without_agent(struct build_world *world)
@@ -578,6 +579,7 @@ const struct join_result *build_world_join(struct build_world *world)
 	world->input.doubts = world->doubts;
 	world->input.n_doubts = world->result.recall.n_doubts;
 	world->input.settled_restart = world->result.recall.settled_restart;
+	world->input.offered_since = world->result.recall.offered_since;
 	return &world->result;
 }
 

@@ -679,6 +679,18 @@ static void the_restart_since_which_a_list_was_complete_outlives_reports(void **
 	assert_int_equal(gather(world, "gpu-b", 2000).settled_restart, 0);
 }
 
+static void since_when_slots_are_counted_as_now_outlives_reports(void **state)
+{
+	struct world *world = *state;
+	struct report report = report_of("gpu-a", true, NULL);
+
+	put_report(world, &report, 1000);
+	assert_int_equal(gather(world, "gpu-a", 1000).offered_since, 0);
+	keep_recall(world, "gpu-a", &(struct recall){.offered_since = 77}, 1000);
+	put_report(world, &report, 2000);
+	assert_int_equal(gather(world, "gpu-a", 2000).offered_since, 77);
+}
+
 static void a_heartbeat_touches_the_node_whose_last_join_waits_for_one(void **state)
 {
 	struct world *world = *state;
@@ -2078,6 +2090,8 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(
 		the_restart_since_which_a_list_was_complete_outlives_reports, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		since_when_slots_are_counted_as_now_outlives_reports, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_doubt_is_as_old_as_its_first_join_and_forgotten_when_the_last_is_without_it,
 		set_up, tear_down),

@@ -143,6 +143,16 @@ static const struct scenario_promise promises[] = {
 		"boot one; gpu 0 exclusive; policy none; publish; nvml hides; publish; wait 1min;"
 		"heartbeat; publish; pod u refused; nvml shows; expect pending none; publish;"
 		"wait 1min; heartbeat; expect pending none"),
+	PROMISE(a_refusal_of_before_there_were_more_slots_is_none,
+		"boot one; gpu 0 shared 2; run a on gpu0::0; run b on gpu0::1; policy none; publish;"
+		"wait 1min; heartbeat; pod u refused; expect pending none; wait 1s;"
+		"offer gpu0::2; report; expect slots 2/3; expect pending none; wait 1min; heartbeat;"
+		"expect pending none; pod v refused; expect pending SlotsLeaked:121000"),
+	PROMISE(a_refusal_of_before_the_controller_started_is_no_new_leak,
+		"boot one; gpu 0 exclusive; policy none; publish; wait 1min; restart; pod u refused;"
+		"wait 1s; report; expect pending none; wait 1min; heartbeat; expect pending none;"
+		"pod v refused; expect pending SlotsLeaked:121000; restart; wait 1min; report;"
+		"expect drifts SlotsLeaked:121000"),
 	PROMISE(a_refusal_is_a_leak_also_while_nvml_cannot_be_read,
 		"boot one; gpu 0 exclusive; policy none; publish; lose nvml; publish; wait 1min;"
 		"heartbeat; pod u refused; expect pending SlotsLeaked:60000"),
