@@ -234,6 +234,21 @@ bool from_resource_claim_stays(const struct facts *facts, const struct device *d
 	       !(is_restated && places.is_placed && !is_silent(facts));
 }
 
+/*
+ * Since it was published NVML has numbered the device anew. The pod's claim is not here, and the name
+ * that it gave may mean another device now.
+ */
+static bool may_mean_another(const struct facts *facts, const struct device *device,
+			     const struct pod *pod)
+{
+	const struct join_input *input = facts->input;
+	const int64_t before = device->published->status->device.minor;
+
+	return device->reported && device->reported->minor >= 0 && before >= 0 &&
+	       device->reported->minor != before &&
+	       node_pods_include(input->lacking, input->n_lacking, pod);
+}
+
 static void restate_all(struct facts_draft *draft, const struct device *device)
 {
 	const struct facts *facts = draft->facts;
@@ -243,7 +258,8 @@ static void restate_all(struct facts_draft *draft, const struct device *device)
 		const struct pod *pod = node_pods_find_uid(&facts->node_pods,
 							   tenant->published->pod_uid);
 		if (pod && !pod_is_over(pod) &&
-		    from_resource_claim_stays(facts, device, tenant, true))
+		    from_resource_claim_stays(facts, device, tenant, true) &&
+		    !may_mean_another(facts, device, pod))
 			restate(draft, device, pod, tenant->published);
 	}
 }

@@ -464,6 +464,36 @@ static void a_tenant_whose_claim_is_not_here_stays_unconfirmed_until_it_is(void 
 	expect_condition(settle(0), "Attributed", CONDITION_TRUE, "AllResolved");
 }
 
+static void a_tenant_whose_claim_is_not_here_is_unconfirmed_on_a_device_numbered_anew(void **state)
+{
+	(void)state;
+	start();
+	const struct pod *pod = world.pods[0];
+	lack(&pod);
+	world.n_granted = 0;
+	build_world_regrant(&world);
+	deny();
+	expect_texts(expect_tenant(settle(0), "uid-a", RUNNING, CONFIRMED)->witnesses,
+		     "ResourceClaim");
+	tell_no_numbers();
+	expect_tenant(settle(0), "uid-a", RUNNING, CONFIRMED);
+	tear_down(NULL);
+
+	set_up(NULL);
+	start();
+	pod = world.pods[0];
+	lack(&pod);
+	world.n_granted = 0;
+	build_world_regrant(&world);
+	deny();
+	swap_numbers();
+	for (int i = 0; i < 2; i++) {
+		const struct attribution_status *status = settle(0);
+		expect_texts(expect_tenant(status, "uid-a", RUNNING, UNCONFIRMED)->witnesses, "");
+		expect_condition(status, "Attributed", CONDITION_UNKNOWN, "ClaimsUnknown");
+	}
+}
+
 static void a_tenant_whose_claim_comes_back_for_another_device_leaves_this_one(void **state)
 {
 	(void)state;
@@ -643,6 +673,9 @@ static const struct CMUnitTest tests[] = {
 		set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_tenant_whose_claim_is_not_here_stays_unconfirmed_until_it_is,
+		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_tenant_whose_claim_is_not_here_is_unconfirmed_on_a_device_numbered_anew,
 		set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_tenant_whose_claim_comes_back_for_another_device_leaves_this_one,
