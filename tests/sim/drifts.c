@@ -347,7 +347,7 @@ static bool may_be_mixed_up(int node)
 	const uint64_t from = clockwork_now() - CALM_MS;
 
 	return cause_since(CAUSE_API_LATE, node, -1, from) ||
-	       cause_since(CAUSE_CONTROLLER_NEW, node, -1, from);
+	       cause_since(CAUSE_CONTROLLER_NEW, node, -1, from) || disturbed_until > from;
 }
 
 /* However late one thing is known, it must have been so at some time. */
