@@ -213,8 +213,9 @@ bool from_resource_claim_moved(const struct facts *facts, size_t device,
 {
 	const struct places places =
 		find_places(facts, &facts->devices->devices[device], tenant->published);
-	return view_equal(tenant->published->resource, RESOURCE) && places.is_elsewhere &&
-	       !places.is_here;
+	const bool is_told = facts->claims == SOURCE_COMPLETE && !facts->is_frozen;
+	return view_equal(tenant->published->resource, RESOURCE) && !places.is_here &&
+	       (places.is_elsewhere || is_told);
 }
 
 /*

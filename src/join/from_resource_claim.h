@@ -34,8 +34,9 @@ void from_resource_claim_read(struct facts_draft *draft);
 bool from_resource_claim_stays(const struct facts *facts, const struct device *device,
 			       const struct previous_tenant *tenant, bool is_restated);
 /*
- * True when a claim gave the published tenant the device, and slices place grants of its container,
- * and none of them on the device. What a device plugin gave does not move with claims.
+ * True when a claim gave the published tenant the device, and none gives it to its container now:
+ * slices place grants of it elsewhere, or the witness is COMPLETE. Claims of the pod that are not here
+ * are the caller's to ask for. What a device plugin gave does not move with claims.
  */
 bool from_resource_claim_moved(const struct facts *facts, size_t device,
 			       const struct previous_tenant *tenant);

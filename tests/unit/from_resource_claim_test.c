@@ -464,6 +464,25 @@ static void a_tenant_whose_claim_is_not_here_stays_unconfirmed_until_it_is(void 
 	expect_condition(settle(0), "Attributed", CONDITION_TRUE, "AllResolved");
 }
 
+static void a_tenant_whose_claim_comes_back_without_a_device_goes(void **state)
+{
+	(void)state;
+	start();
+	const struct pod *pod = world.pods[0];
+	lack(&pod);
+	world.n_granted = 0;
+	build_world_regrant(&world);
+	build_world_fail_list(&world);
+	build_world_fail_book(&world);
+	expect_tenant(settle(0), "uid-a", RUNNING, UNCONFIRMED);
+	world.input.n_lacking = 0;
+	leave_pool_incomplete();
+	expect_tenant(settle(0), "uid-a", RUNNING, UNCONFIRMED);
+	world.input.grants_unknown = false;
+	expect_tenants(settle(0), "");
+	expect_recent(settle(0), "uid-a");
+}
+
 static void a_tenant_whose_claim_is_not_here_is_unconfirmed_on_a_device_numbered_anew(void **state)
 {
 	(void)state;
@@ -677,6 +696,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		a_tenant_whose_claim_is_not_here_is_unconfirmed_on_a_device_numbered_anew,
 		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_tenant_whose_claim_comes_back_without_a_device_goes, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_tenant_whose_claim_comes_back_for_another_device_leaves_this_one,
 		set_up, tear_down),
