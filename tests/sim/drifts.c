@@ -362,6 +362,9 @@ static void judge_ever(enum difference difference, int gpu, bool is_pending)
 	if (is_pending && longest(log, DIFFERENCE_WAITS, 0, now) > 0 &&
 	    differences_is_remembered(difference))
 		return;
+	/* That it is over may be known later than that nothing explains it any more. */
+	if (is_pending && longest(log, DIFFERENCE_WAITS, now - soon_ms(difference), now) > 0)
+		return;
 	if (longest(log, DIFFERENCE_YES, 0, now) == 0 && longest(log, DIFFERENCE_UNJUDGED, 0, now) == 0)
 		accuse(ORACLE_FALSE_DRIFT, gpu, difference, "has never been so");
 }
