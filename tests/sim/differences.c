@@ -205,9 +205,12 @@ static enum difference_state device_missing(int gpu)
 	return say(g->lost);
 }
 
+/* Where no device answers, why NVML fails is not told. */
 static enum difference_state mismatch(int node)
 {
-	return say(driver_is_mismatched(node));
+	if (driver_is_mismatched(node))
+		return DIFFERENCE_YES;
+	return count_devices(node) == 0 ? DIFFERENCE_UNTOLD : DIFFERENCE_NO;
 }
 
 static enum difference_state mode_pending(int gpu)

@@ -215,9 +215,10 @@ static void judge_since(const struct judge *judge)
 	    !cause_since(CAUSE_DRIVER_HANGS, judge->node, -1, told->busy_read_at))
 		oracle_accuse(ORACLE_FALSE_IDLE, "%s is idle since %u ms too early", name_of(judge),
 			      (unsigned)(told->busy_read_at - since));
-	/* That there is no process may take the place of a figure. */
+	/* The same; and that there is no process may take the place of a figure. */
 	if (since + ROUNDED_MS < told->missed_until &&
-	    !world.nodes[judge->node].sees_processes)
+	    !world.nodes[judge->node].sees_processes &&
+	    !cause_since(CAUSE_DRIVER_HANGS, judge->node, -1, told->missed_until))
 		oracle_accuse(ORACLE_FALSE_IDLE, "%s is idle since before samples were missed",
 			      name_of(judge));
 	/* What was seen before a hang is told by the first reading after it. */
