@@ -47,6 +47,7 @@ struct drift_offer {
 	int64_t n_ids;    /* device IDs */
 	bool is_replica;  /* they end in a replica number */
 	bool is_mig;      /* they name MIG devices */
+	bool is_hami;     /* they are HAMi's: it may give other devices than they name */
 };
 
 /* What device IDs on offer tell of how the plugin treats devices in MIG mode, as bits. */

@@ -220,6 +220,8 @@ struct drift_finding drift_device_slots_leaked(const struct drift_node *node,
 		return DRIFT_ANSWER(DRIFT_CANNOT_TELL);
 	if (node->n_resources != 1 || device->n_offers == 0 || slots->allocated >= slots->total)
 		return DRIFT_ANSWER(DRIFT_NO);
+	if (device->offers[0].is_hami) /* then the kubelet counts other slots than the device has */
+		return DRIFT_ANSWER(DRIFT_NOT_COMPARED);
 	pod = find_refused(node, device);
 	if (!pod)
 		return DRIFT_ANSWER(DRIFT_NO);

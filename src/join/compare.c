@@ -54,6 +54,7 @@ static size_t list_offers(const struct subject *subject, struct drift_offer offe
 		offer->n_ids++;
 		offer->is_replica |= slot->is_replica;
 		offer->is_mig |= slot->is_mig;
+		offer->is_hami |= slot->is_hami;
 	}
 	if (n > 1)
 		qsort(offers, n, sizeof(*offers), by_resource);

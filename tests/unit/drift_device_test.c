@@ -519,6 +519,12 @@ static void withdraw(struct drift_case *c)
 	c->device.n_offers = 0;
 }
 
+static void offer_by_hami(struct drift_case *c)
+{
+	refuse(c);
+	c->offers[0].is_hami = true;
+}
+
 TEST(slots_are_leaked_when_a_pod_is_refused_though_some_are_free)
 {
 	const struct drift_case_row rows[] = {
@@ -551,6 +557,7 @@ TEST(slots_are_leaked_when_a_pod_is_refused_though_some_are_free)
 		{drift_device_slots_leaked, forget_offer, DRIFT_CANNOT_TELL},
 		{drift_device_slots_leaked, offer_two_resources, DRIFT_NO},
 		{drift_device_slots_leaked, withdraw, DRIFT_NO},
+		{drift_device_slots_leaked, offer_by_hami, DRIFT_NOT_COMPARED},
 		{drift_device_slots_leaked, restart_kubelet, DRIFT_NO},
 		{drift_device_slots_leaked, restart_kubelet_before, DRIFT_FOUND},
 		{drift_device_slots_leaked, refuse_long_ago, DRIFT_NO},

@@ -143,6 +143,9 @@ static const struct scenario_promise promises[] = {
 		"boot one; gpu 0 exclusive; policy none; publish; nvml hides; publish; wait 1min;"
 		"heartbeat; publish; pod u refused; nvml shows; expect pending none; publish;"
 		"wait 1min; heartbeat; expect pending none"),
+	PROMISE(where_hami_gives_other_devices_than_ids_name_no_leak_is_told,
+		"boot one; gpu 0; offer gpu0-0 gpu0-1; policy none; publish; wait 1min; heartbeat;"
+		"pod u refused; expect pending none"),
 	PROMISE(a_refusal_of_before_there_were_more_slots_is_none,
 		"boot one; gpu 0 shared 2; run a on gpu0::0; run b on gpu0::1; policy none; publish;"
 		"wait 1min; heartbeat; pod u refused; expect pending none; wait 1s;"
