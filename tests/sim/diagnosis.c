@@ -345,24 +345,23 @@ static void forget_what_was_shown(struct world_gpu *gpu)
 			false;
 }
 
-static struct world_error *find_error(const struct attribution_health_event *event, int gpu)
-{
-	for (unsigned i = 0; i < world.gpus[gpu].n_errors; i++)
-		if (is_of(&world.gpus[gpu].errors[i], event))
-			return &world.gpus[gpu].errors[i];
-	return NULL;
-}
-
-/* A MIG device is not named where it was gone when the error was told. */
+/* A MIG device is not named where it was gone when the error was told. Of one moment there may be several. */
 static bool has_other_partition(const struct attribution_health_event *event, int gpu)
 {
-	const struct world_error *error = find_error(event, gpu);
+	const struct world_gpu *g = &world.gpus[gpu];
+	bool is_any = false;
 
-	if (!error || event->partition.len == 0)
-		return false;
-	return error->partition < 0 ||
-	       !view_equal(event->partition,
-			   view_from(world.gpus[gpu].partitions[error->partition].uuid));
+	for (unsigned i = 0; i < g->n_errors; i++) {
+		const int partition = g->errors[i].partition;
+
+		if (!is_of(&g->errors[i], event))
+			continue;
+		if (partition >= 0 &&
+		    view_equal(event->partition, view_from(g->partitions[partition].uuid)))
+			return false;
+		is_any = true;
+	}
+	return is_any && event->partition.len > 0;
 }
 
 /* Errors of one moment that are alike are one event. */
