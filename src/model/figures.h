@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * figures - what heartbeats say anew while a report has no news: how busy its devices are, how warm,
- * how much memory and power they use, how many errors were corrected. 96 bytes a device, 8 a
- * partition: a node with eight devices has less than 1 KiB.
+ * figures - what heartbeats say anew while a report has no news: how busy its devices are, and how
+ * warm. Also how much memory and power they use, and how many errors were corrected. A device takes
+ * 96 bytes, a partition 8, a node with eight devices less than 1 KiB.
  *
  * Threads: any; a set of figures never changes.
  */
