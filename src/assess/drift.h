@@ -95,8 +95,8 @@ struct drift_device {
 	bool is_seen_since_boot; /* the published status of this boot describes it */
 	/*
 	 * Since when condition Healthy has been what it is, as published, and the device has had as many
-	 * slots as now; 0: that is not known, or the device is missing or was not published yet. It may
-	 * have been away before, and was not on offer then. ms since 1970.
+	 * slots as now. ms since 1970. 0: that is not known, or the device is missing or was not
+	 * published yet. It may have been away before, and was not on offer then.
 	 */
 	int64_t here_since;
 	const struct drift_offer *offers;
