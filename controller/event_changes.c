@@ -10,6 +10,7 @@
 #include "controller/event_drifts.h"
 #include "controller/event_errors.h"
 #include "controller/event_finder.h"
+#include "join/wording.h"
 
 static const struct {
 	struct view reason;
@@ -112,7 +113,7 @@ static void compare_health(struct event_finder *finder)
 
 static bool is_held_twice(const struct condition *attributed)
 {
-	return attributed && view_equal(attributed->reason, VIEW("SlotHeldTwice"));
+	return attributed && wording_reason_of(attributed->reason) == REASON_SLOT_HELD_TWICE;
 }
 
 static void compare_slots(struct event_finder *finder)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/limits.h"
+#include "join/wording.h"
 #include "schema/attribution_doc.h"
 
 #define UUID_CAP (8u * LIMIT_KIB)
@@ -121,13 +122,13 @@ static void write_conflicts(struct writer *writer)
 {
 	const struct condition *attributed =
 		attribution_find_condition(writer->status, VIEW("Attributed"));
-	const struct view kind = VIEW("SlotHeldTwice");
-	const bool is_so = attributed && view_equal(attributed->reason, kind);
+	const bool is_so = attributed &&
+			   wording_reason_of(attributed->reason) == REASON_SLOT_HELD_TWICE;
 
 	if (!is_so && !(attributed && attributed->status == CONDITION_TRUE))
 		return;
 	begin(writer, EXPOSITION_LINES_CONFLICTS);
-	exposition_lines_label(writer->lines, VIEW("kind"), kind);
+	exposition_lines_label(writer->lines, VIEW("kind"), VIEW("SlotHeldTwice"));
 	exposition_lines_end(writer->lines, is_so ? VIEW("1") : VIEW("0"));
 }
 

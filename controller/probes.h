@@ -3,7 +3,7 @@
 
 /*
  * probes - /livez and /readyz, in clear. /readyz names each thing that it waits for, and why;
- * "?verbose" names also what is well, and what is lacking without need.
+ * "?verbose" names also what is well, and which optional parts are missing.
  *
  * Threads: the front's.
  * Limits:  PROBES_MAX_CHECKS checks; their texts are cut at 255 bytes.
@@ -22,7 +22,7 @@
 struct probes_check {
 	struct view name;    /* "pods" */
 	struct view trouble; /* one line; empty: all is well */
-	bool tolerated;      /* the trouble is said, and no reason not to be ready */
+	bool tolerated;      /* reported, but does not make the controller unready */
 };
 
 struct probes_config {

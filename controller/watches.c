@@ -31,7 +31,7 @@ struct follow {
 	bool is_given_up;    /* its watch has been away for too long to wait for it */
 	enum inventory_age age;
 	uint64_t changed_at; /* ms; when is_followed did last */
-	uint64_t lost_at;    /* the same, or the end of the first list, by answering_ms() */
+	uint64_t lost_at;    /* when it was current last, or the end of the first list, by answering_ms() */
 };
 
 struct watches {
@@ -299,12 +299,13 @@ static int take_object(void *owner, enum reflector_change change, const struct o
 static void set_followed(void *owner, bool is_followed)
 {
 	struct follow *follow = owner;
-
 	uint64_t now = loop_now_ms(follow->watches->loop);
 
+	/* A watch that opens and ends before it has caught up is still the same loss. */
+	if (now >= current_at(follow))
+		follow->lost_at = answering_ms(follow->watches, now);
 	follow->is_followed = is_followed;
 	follow->changed_at = now;
-	follow->lost_at = answering_ms(follow->watches, now);
 	look(follow->watches);
 }
 

@@ -218,7 +218,7 @@ static int decode(const struct nvml_process *process, struct view body, struct a
 		  struct report *ret_reading, struct error *err)
 {
 	if (!process->asked)
-		return error_set(err, ERROR_REJECTED, 0, "an answer that nobody asked for");
+		return error_set(err, ERROR_REJECTED, 0, "an answer without a request");
 	if (report_doc_decode_reading(body, arena, ret_reading, err) < 0)
 		return -1;
 	if (ret_reading->sequence != process->n_requests)

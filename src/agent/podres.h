@@ -24,7 +24,7 @@ struct podres_config {
 struct podres_outcome {
 	bool is_news;
 	bool is_repeat; /* of a List that was news, for the first time more than a second later */
-	bool throttled; /* the kubelet's rate limit refused us */
+	bool throttled; /* the kubelet answered ResourceExhausted */
 };
 
 typedef void (*podres_fn)(void *owner, const struct podres_outcome *outcome);

@@ -53,7 +53,7 @@ struct sampler_outcome {
 			/* again where it matters when (agent/podres.c) */
 	bool restarted; /* the kubelet has a new socket */
 	bool was_called; /* the List was asked for; */
-	bool throttled;  /* the kubelet's rate limit refused us */
+	bool throttled;  /* the kubelet answered ResourceExhausted */
 };
 
 typedef void (*sampler_fn)(void *owner, const struct sampler_outcome *outcome);

@@ -62,7 +62,7 @@ void schedule_kubelet_restarted(struct schedule *schedule, uint64_t now);
  */
 unsigned schedule_take_due(struct schedule *schedule, uint64_t now);
 /*
- * How the List went, if it was asked for: whether the kubelet's rate limit refused us. The kubelet
+ * How the List went, if it was asked for: whether the kubelet answered ResourceExhausted. The kubelet
  * is then left alone for a while: a sample that is due has no List until then.
  */
 void schedule_kubelet_answered(struct schedule *schedule, bool throttled, uint64_t now);

@@ -230,7 +230,7 @@ struct drift_finding drift_device_slots_leaked(const struct drift_node *node,
 		.intended = VIEW("free slots are given to pods (the kubelet's books have some)"),
 		.observed = drift_text(text, "pod %/% was refused: \"Available: 0\" (its status)",
 				       pod_namespace(pod), pod_name(pod)),
-		.message = VIEW("Restart the kubelet of the node: it counts slots as taken that nobody "
-				"has (kubernetes#130145)."),
+		.message = VIEW("Restart the kubelet of the node: it counts free slots as "
+				"allocated (kubernetes#130145)."),
 	};
 }

@@ -26,7 +26,7 @@ void reflector_failure_set(struct reflector_failure *failure, const struct resou
 	else if (why->kind == ERROR_DENIED)
 		error_set(
 			trouble, why->kind, 0,
-			"%s %s: the server's certificate is not to be believed, check its name and "
+			"%s %s: the server's certificate cannot be verified, check its name and "
 			"our CA (%s)",
 			verb, resource->plural, why->text);
 	else

@@ -54,6 +54,6 @@ void report_state_note(const struct attribution *device, int64_t now, struct sbu
 		sbuf_append(buf, VIEW(": "));
 		sbuf_append(buf, state.message);
 	}
-	if (!state.is_fresh)
+	if (device->status.report_state == ATTRIBUTION_REPORT_STALE)
 		sbuf_append(buf, VIEW("; what rests on its reports is the last that was known"));
 }

@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "controller/event_changes.h"
+#include "join/wording.h"
 #include "sim/check.h"
 #include "sim/clockwork.h"
 #include "sim/diagnosis.h"
@@ -152,7 +153,7 @@ void told_wrote(struct view name, const struct attribution_status *status)
 	struct subject *subject = subject_of(name);
 
 	subject->said |= said_of_health(status, subject->said);
-	if (attributed && view_equal(attributed->reason, VIEW("SlotHeldTwice")))
+	if (attributed && wording_reason_of(attributed->reason) == REASON_SLOT_HELD_TWICE)
 		subject->said |= BIT(SLOT_HELD_TWICE);
 	if (status->activity.state == ATTRIBUTION_ACTIVITY_IDLE && status->tenants.count > 0)
 		subject->said |= BIT(GPU_IDLE);

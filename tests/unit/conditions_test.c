@@ -318,7 +318,7 @@ static void conditions_of_others_are_kept_as_they_are(void **state)
 #define ABSENT(why) {.state = REPORT_SOURCE_ABSENT, .message = VIEW_INIT(why)}
 #define RESOLVED "every slot that is held has a pod"
 #define BY_NAME                                                                                    \
-	"; without the kubelet's checkpoint whom only PodResources names is known by name alone"
+	"; the checkpoint cannot be read, so some pods are known by name only"
 
 static void why_a_source_fails_is_said_by_the_condition_that_rests_on_it(void **state)
 {

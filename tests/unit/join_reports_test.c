@@ -63,8 +63,8 @@ static const struct scenario_promise promises[] = {
 		A_RUNS "lose list;" UNSAID "again;" A_RUNS "lose checkpoint;" UNSAID),
 	PROMISE(why_a_source_fails_stands_in_the_status_as_long_as_it_does,
 		A_RUNS "lose checkpoint `Permission denied`; expect Attributed True AllResolved `every"
-		" slot that is held has a pod; without the kubelet's checkpoint whom only PodResources"
-		" names is known by name alone (checkpoint: Permission denied)`; expect Ready True Current;"
+		" slot that is held has a pod; the checkpoint cannot be read, so some pods are known"
+		" by name only (checkpoint: Permission denied)`; expect Ready True Current;"
 		"restore checkpoint; expect Attributed True AllResolved `every slot that is held has a"
 		" pod`; lose list `no socket`; expect Attributed True AllResolved `every slot that is"
 		" held has a pod, by what is known without PodResources (podResources: no socket)`;"

@@ -77,8 +77,8 @@ static void a_note_says_why_and_since_when(void **state)
 		{{STALE, CONDITION_TRUE, false, 0, NULL},
 		 "AgentSilent: no report; what rests on its reports is the last that was known"},
 		{{UNSET, CONDITION_TRUE, false, 0, NULL},
-		 "?: the status has no reportState that this version knows; what rests on its reports "
-		 "is the last that was known"},
+		 "?: the status has no reportState that this version knows"},
+		{{PENDING, CONDITION_TRUE, false, 0, NULL}, "AgentSilent: no report"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct condition conditions[2];

@@ -992,6 +992,23 @@ static void a_watch_that_was_given_up_is_waited_for_when_it_breaks_off_again(voi
 	expect_ages(world, JOIN_PODS_STALE, false);
 }
 
+static void a_watch_that_ends_before_it_has_caught_up_does_not_begin_the_wait_anew(void **state)
+{
+	struct world *world = *state;
+
+	begin_current(world);
+	end_watch(INVENTORY_PODS);
+	advance(world, WATCHES_WAIT_MS / 2);
+	open_watch(world, INVENTORY_PODS);
+	advance(world, REFLECTOR_CATCH_UP_MS - 1);
+	end_watch(INVENTORY_PODS);
+	advance(world, WATCHES_WAIT_MS / 2 - REFLECTOR_CATCH_UP_MS);
+	expect_ages(world, JOIN_PODS_CURRENT, false);
+	expect_current(world, false);
+	advance(world, 1);
+	expect_ages(world, JOIN_PODS_STALE, false);
+}
+
 /* It was there for a moment, and nobody knows whether it told of all that had happened. */
 static void a_watch_that_breaks_off_within_two_seconds_does_not_end_its_age(void **state)
 {
@@ -1764,6 +1781,9 @@ static const struct CMUnitTest tests[] = {
 		tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_watch_that_was_given_up_is_waited_for_when_it_breaks_off_again, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_watch_that_ends_before_it_has_caught_up_does_not_begin_the_wait_anew, set_up,
 		tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_watch_that_breaks_off_within_two_seconds_does_not_end_its_age, set_up,
