@@ -6,7 +6,8 @@
  * reflectors and single requests to io/fetch. It, its parts and runner do the I/O of kube/.
  *
  * Credentials are read again from time to time, and after a 401. Each watch has a connection of its
- * own; single requests use kept connections, so that none waits for another.
+ * own; single requests use kept connections, so that none waits for another. Those that are apart
+ * (leader election) do not even share connections, lookups of names and TLS sessions with the others.
  *
  * There is one opinion of whether the server answers (kube/reachability.h). While it does not, watches
  * wait, a probe asks for /readyz, and the first answer to anything lets all of them go ahead, within
@@ -74,6 +75,7 @@ struct apiclient_call {
 	uint32_t timeout_ms;      /* 0: 10 s */
 	const char *accept;       /* static text; NULL: "application/json" */
 	bool is_aside; /* how it ends tells nothing of whether the server answers others */
+	bool is_apart; /* on a connection that only such calls use */
 };
 
 /*

@@ -128,7 +128,8 @@ int apiclient_endpoint_init(struct apiclient_endpoint *endpoint, struct loop *lo
 	if (init_texts(endpoint, user_agent, err) != 0 ||
 	    credential_init(&endpoint->credential, &endpoint->config, err) != 0 ||
 	    reload_due(endpoint, err) != 0 || fetcher_new(loop, &endpoint->watches, err) != 0 ||
-	    fetcher_new(loop, &endpoint->others, err) != 0)
+	    fetcher_new(loop, &endpoint->others, err) != 0 ||
+	    fetcher_new(loop, &endpoint->apart, err) != 0)
 		return -1;
 	return 0;
 }
@@ -137,6 +138,7 @@ void apiclient_endpoint_deinit(struct apiclient_endpoint *endpoint)
 {
 	fetcher_free(endpoint->watches);
 	fetcher_free(endpoint->others);
+	fetcher_free(endpoint->apart);
 	credential_deinit(&endpoint->credential);
 	kubeconfig_deinit(&endpoint->config);
 	sbuf_deinit(&endpoint->user_agent);
@@ -151,6 +153,14 @@ static const char *header(struct sbuf *buf, const char *name, const char *value)
 	sbuf_clear(buf);
 	sbuf_printf(buf, "%s: %s", name, value);
 	return sbuf_text(buf);
+}
+
+static struct fetcher *choose_fetcher(const struct apiclient_endpoint *endpoint,
+				      const struct apiclient_endpoint_request *request)
+{
+	if (request->is_watch)
+		return endpoint->watches;
+	return request->is_apart ? endpoint->apart : endpoint->others;
 }
 
 int apiclient_endpoint_start(struct apiclient_endpoint *endpoint,
@@ -197,8 +207,7 @@ int apiclient_endpoint_start(struct apiclient_endpoint *endpoint,
 		.client_key_pem = credential_client_key(&endpoint->credential),
 		.insecure = endpoint->config.insecure,
 	};
-	return fetch_start(request->is_watch ? endpoint->watches : endpoint->others, &fetch,
-			   handler, ret_fetch, err);
+	return fetch_start(choose_fetcher(endpoint, request), &fetch, handler, ret_fetch, err);
 }
 
 bool apiclient_endpoint_refused(struct apiclient_endpoint *endpoint)

@@ -24,6 +24,7 @@ struct apiclient_endpoint {
 	struct credential credential; /* of config */
 	struct fetcher *watches;
 	struct fetcher *others;
+	struct fetcher *apart; /* of the requests that are */
 	struct sbuf user_agent; /* the header */
 	/* Of the request that is being started. */
 	struct sbuf url;
@@ -51,6 +52,7 @@ struct apiclient_endpoint_request {
 	struct view body;
 	uint32_t timeout_ms;   /* 0: none */
 	bool is_watch;         /* or a list: shares no connection with other requests */
+	bool is_apart;         /* as in struct apiclient_call */
 	bool fresh_connection; /* no reuse, neither before nor after */
 };
 

@@ -102,6 +102,7 @@ static int start_request(struct apiclient_request *request, struct error *err)
 		.content_type = call->content_type,
 		.body = call->body,
 		.timeout_ms = call->timeout_ms ? call->timeout_ms : APICLIENT_REQUESTS_TIMEOUT_MS,
+		.is_apart = call->is_apart,
 	};
 	const struct fetch_handler handler = {request, NULL, keep_body, request_ended};
 	request->started_at = now_of(request);

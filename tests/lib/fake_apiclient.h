@@ -19,6 +19,7 @@ struct apiclient_request {
 	char path[256];
 	const char *content_type;
 	bool is_aside;
+	bool is_apart;
 	uint32_t timeout_ms;
 	char body[16384];
 	apiclient_answer_fn answer;

@@ -110,14 +110,20 @@ static void end_world(struct world *world)
 	rmdir(world->folder);
 }
 
-static struct apiclient_request *send_call(struct world *world, const char *method)
+static struct apiclient_request *send_as(struct world *world, const char *method, bool is_apart)
 {
 	struct apiclient_request *request = NULL;
-	const struct apiclient_call call = {method, "/a/b?c=d", "application/merge-patch+json",
-					    VIEW("{\"x\":1}"), 0, NULL};
+	const struct apiclient_call call = {.method = method, .path = "/a/b?c=d",
+					    .content_type = "application/merge-patch+json",
+					    .body = VIEW("{\"x\":1}"), .is_apart = is_apart};
 	assert_int_equal(apiclient_send(world->client, &call, saw_answer, world, &request, &err),
 			 0);
 	return request;
+}
+
+static struct apiclient_request *send_call(struct world *world, const char *method)
+{
+	return send_as(world, method, false);
 }
 
 static void expect_journal(struct world *world, const char *expected)
@@ -203,6 +209,26 @@ static void a_single_request_gets_its_answer(void **state)
 	assert_int_equal(counters.by_code[2], 1);
 	assert_int_equal(counters.by_code[4], 2);
 	assert_int_equal(counters.conflicts, 1);
+	end_world(&world);
+}
+
+static void a_request_that_is_apart_shares_a_connection_with_its_like_only(void **state)
+{
+	(void)state;
+	static const struct {
+		bool is_apart;
+		unsigned n_connections; /* then */
+	} rows[] = {{false, 1}, {true, 2}, {false, 2}, {true, 2}};
+	static const struct script_answer answers[] = {
+		ANSWER("200", "4", "good"), ANSWER("200", "4", "good"),
+		ANSWER("200", "4", "good"), ANSWER("200", "4", "good")};
+	struct world world;
+	begin_world(&world, answers, ARRAY_SIZE(answers), false);
+	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+		send_as(&world, "PUT", rows[i].is_apart);
+		expect_journal(&world, "200 good good;");
+		assert_int_equal(script_server_connections(world.server), rows[i].n_connections);
+	}
 	end_world(&world);
 }
 
@@ -1270,6 +1296,7 @@ static void a_credential_file_that_is_missing_at_the_start_is_an_error(void **st
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_reflector_is_run_from_list_to_watch),
 	cmocka_unit_test(a_single_request_gets_its_answer),
+	cmocka_unit_test(a_request_that_is_apart_shares_a_connection_with_its_like_only),
 	cmocka_unit_test(after_a_401_a_fresh_token_is_tried_once),
 	cmocka_unit_test(a_401_without_files_is_final),
 	cmocka_unit_test(an_answer_that_is_cut_or_too_large_is_no_answer),
