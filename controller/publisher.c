@@ -20,6 +20,9 @@
 #include "controller/refusals.h"
 #include "schema/attribution_doc.h"
 
+#define WRITE_TIMEOUT_MS 10000u
+#define TELLING_MS 1000u
+
 struct publisher_plan {
 	struct sbuf node_name;
 	size_t pending;
@@ -352,19 +355,28 @@ static void answered(void *owner, int status, struct view body, const struct err
 		succeed(write, body);
 }
 
+/* What had no time tells nothing of the server. */
+static void set_time(struct apiclient_call *call, uint32_t may_write_ms)
+{
+	call->timeout_ms = may_write_ms < WRITE_TIMEOUT_MS ? may_write_ms : WRITE_TIMEOUT_MS;
+	call->is_aside = call->timeout_ms < TELLING_MS;
+}
+
 static int send_write(struct publisher_write *write, struct error *err)
 {
 	CLEANUP(sbuf_deinit) struct sbuf path = {0};
-	struct publisher *publisher = write->plan->publisher;
+	const struct publisher_config *config = &write->plan->publisher->config;
 	struct apiclient_call call;
+	uint32_t may_write_ms = config->may_write_ms ? config->may_write_ms(config->owner)
+						      : WRITE_TIMEOUT_MS;
 
-	if (publisher->config.may_write && !publisher->config.may_write(publisher->config.owner))
+	if (may_write_ms == 0)
 		return error_set(err, ERROR_CONFLICT, 0,
-				 "a watch is away or has not caught up: what the write rests on may have changed");
+				 "a watch is away or has not caught up, or the lead was lost: the write may be wrong");
 	if (publisher_write_make_call(write, &path, &call, err) < 0)
 		return -1;
-	return apiclient_send(publisher->config.client, &call, answered, write, &write->request,
-			      err);
+	set_time(&call, may_write_ms);
+	return apiclient_send(config->client, &call, answered, write, &write->request, err);
 }
 
 /*

@@ -9,6 +9,8 @@
  * between is not lost. After a conflict it reads the object again and reports that the plan must be
  * made anew.
  *
+ * Who may write for a while only (leader election) has no request under way for longer than that.
+ *
  * The server's answers go into the inventory at once. So the next join compares with what was just
  * written, not with what the watch has shown so far.
  *
@@ -41,7 +43,11 @@ struct publisher_config {
 	struct apiclient *client;
 	struct inventory *inventory;
 	uint32_t max_requests;   /* under way at a time */
-	bool (*may_write)(void *owner); /* asked before each request; NULL: always */
+	/*
+	 * Asked before each request: for how many ms it may be under way from now on; 0: it may not be
+	 * sent. NULL: for as long as any other request.
+	 */
+	uint32_t (*may_write_ms)(void *owner);
 	publisher_done_fn done;
 	publisher_changed_fn changed; /* NULL: nobody cares */
 	void *owner;

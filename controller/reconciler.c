@@ -42,6 +42,13 @@ struct reconciler {
 	struct reconciler_counters counters;
 };
 
+static uint32_t lead_ms(const struct reconciler *reconciler)
+{
+	const struct reconciler_config *config = &reconciler->config;
+
+	return config->lead_ms ? config->lead_ms(config->owner) : UINT32_MAX;
+}
+
 static void schedule(struct reconciler *reconciler)
 {
 	uint64_t due = workqueue_next_due(reconciler->queue);
@@ -79,7 +86,8 @@ static void await_events(struct reconciler *reconciler, struct view node_name,
 	struct awaited_events *awaited;
 	char *text;
 
-	if (!report || until == 0 || !reconciler->config.events_published)
+	if (!report || until == 0 || !reconciler->config.events_published ||
+	    lead_ms(reconciler) == 0)
 		return;
 	awaited = calloc(1, sizeof(*awaited) + node_name.len + report->boot_id.len);
 	if (!awaited)
@@ -222,6 +230,18 @@ static void forget(struct reconciler *reconciler, struct view node_name)
 		reconciler->config.forgotten(reconciler->config.owner, node_name);
 }
 
+/* Who does not lead finds in its watch what the leader makes of the same. */
+static int apply(struct reconciler *reconciler, struct view node_name,
+		 const struct join_result *result, size_t *ret_writes, struct error *err)
+{
+	if (lead_ms(reconciler) == 0) {
+		*ret_writes = 0;
+		return 0;
+	}
+	return publisher_apply(reconciler->publisher, node_name, result->devices,
+			       result->n_devices, ret_writes, err);
+}
+
 static void run(struct reconciler *reconciler, struct view node_name)
 {
 	struct join_result result;
@@ -230,8 +250,7 @@ static void run(struct reconciler *reconciler, struct view node_name)
 
 	reconciler->counters.runs++;
 	if (decide(reconciler, node_name, &result, &error) < 0 ||
-	    publisher_apply(reconciler->publisher, node_name, result.devices, result.n_devices,
-			    &n_writes, &error) < 0) {
+	    apply(reconciler, node_name, &result, &n_writes, &error) < 0) {
 		LOG_ERROR("Node could not be reconciled", LOG_TEXT("node", node_name),
 			  LOG_ERROR_FIELD(&error));
 		settle(reconciler, node_name, &error);
@@ -267,6 +286,11 @@ void reconciler_wake(struct reconciler *reconciler)
 	schedule(reconciler);
 }
 
+void reconciler_take_over(struct reconciler *reconciler)
+{
+	inventory_touch_all(reconciler->config.inventory);
+}
+
 static void changed(void *owner, struct view node_name, const struct event_change *changes, size_t n)
 {
 	const struct reconciler *reconciler = owner;
@@ -274,12 +298,15 @@ static void changed(void *owner, struct view node_name, const struct event_chang
 	reconciler->config.changed(reconciler->config.owner, node_name, changes, n);
 }
 
-/* What was joined may have to wait for a request to become free, and a watch break off meanwhile. */
-static bool may_write(void *owner)
+/*
+ * What was joined may have to wait for a request to become free. Meanwhile a watch may break off, or the
+ * lead be lost.
+ */
+static uint32_t may_write_ms(void *owner)
 {
 	const struct reconciler *reconciler = owner;
 
-	return reconciler->config.is_ready(reconciler->config.owner);
+	return reconciler->config.is_ready(reconciler->config.owner) ? lead_ms(reconciler) : 0;
 }
 
 static void reconciler_freep(struct reconciler **reconciler)
@@ -303,7 +330,7 @@ int reconciler_new(const struct reconciler_config *config, struct reconciler **r
 		.client = config->client,
 		.inventory = config->inventory,
 		.max_requests = config->max_requests,
-		.may_write = may_write,
+		.may_write_ms = may_write_ms,
 		.done = published,
 		.changed = config->changed ? changed : NULL,
 		.owner = reconciler,

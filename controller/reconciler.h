@@ -7,6 +7,9 @@
  *
  * Nothing is joined before every source has synced, nor while a watch is waited for (is_ready).
  *
+ * A replica that does not lead joins in shadow: what joins remember is kept, so that it can take over at
+ * once. Nothing is written then, and no event counts as published.
+ *
  * Threads: the loop's.
  */
 
@@ -38,6 +41,8 @@ struct reconciler_config {
 	uint32_t max_requests;       /* writes under way at a time */
 	/* Every source has synced and is current. Asked before each join, and before each request. */
 	bool (*is_ready)(void *owner);
+	/* For how many ms from now on this replica leads; 0: it does not. NULL: it always does. */
+	uint32_t (*lead_ms)(void *owner);
 	/* The node need not report these events again. NULL: nobody cares. */
 	void (*events_published)(void *owner, const struct reconciler_events *events);
 	/* As the publisher's of that name. NULL: nobody cares. */
@@ -55,6 +60,8 @@ MUST_USE int reconciler_new(const struct reconciler_config *config,
 void reconciler_free(struct reconciler *reconciler);
 /* Something changed that is_ready() asks about: look at the queue. */
 void reconciler_wake(struct reconciler *reconciler);
+/* This replica leads from now on: each node is joined once, and what is not as published is written. */
+void reconciler_take_over(struct reconciler *reconciler);
 
 /* How a run ended, as controller-runtime tells it apart; the order of a metric's labels. */
 enum reconciler_result {

@@ -287,6 +287,11 @@ void inventory_set_absent(struct inventory *inventory, enum inventory_kind kind)
 	place_touch_all(&inventory->places, false, true);
 }
 
+void inventory_touch_all(const struct inventory *inventory)
+{
+	place_touch_all(&inventory->places, false, true);
+}
+
 void inventory_set_age(struct inventory *inventory, enum inventory_kind kind,
 		       enum inventory_age age)
 {

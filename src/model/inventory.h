@@ -72,6 +72,8 @@ enum inventory_age {
 /* Touches every node when that is news and may alter a result. */
 void inventory_set_age(struct inventory *inventory, enum inventory_kind kind,
 		       enum inventory_age age);
+/* Touches every node as the item of a first list: each wants a join once more. */
+void inventory_touch_all(const struct inventory *inventory);
 /* Number of records of a kind. */
 size_t inventory_count(const struct inventory *inventory, enum inventory_kind kind);
 /* What is there of GPUs and cannot be used. For metrics. */

@@ -30,7 +30,7 @@ struct world {
 	enum error_kind kind; /* of the last plan */
 	bool created;
 	uint32_t retry_after_ms;
-	bool may_write;
+	uint32_t may_write_ms;
 	struct view node_name;
 	unsigned n_changes; /* told in all */
 	enum event_type last_change;
@@ -58,9 +58,9 @@ static void plan_done(void *owner, struct view node_name, bool created, const st
 	loop_stop(world->loop);
 }
 
-static bool may_write(void *owner)
+static uint32_t may_write_ms(void *owner)
 {
-	return ((struct world *)owner)->may_write;
+	return ((struct world *)owner)->may_write_ms;
 }
 
 static int set_up(void **state)
@@ -69,12 +69,12 @@ static int set_up(void **state)
 	struct error err;
 
 	fake_apiclient_reset();
-	world = (struct world){.may_write = true, .node_name = VIEW("gpu-a")};
+	world = (struct world){.may_write_ms = UINT32_MAX, .node_name = VIEW("gpu-a")};
 	if (loop_new(&world.loop, &err) < 0 || inventory_new(0, &world.inventory, &err) < 0)
 		return -1;
 	const struct publisher_config config = {
 		.loop = world.loop, .inventory = world.inventory, .max_requests = 2,
-		.may_write = may_write, .done = plan_done, .changed = changed, .owner = &world,
+		.may_write_ms = may_write_ms, .done = plan_done, .changed = changed, .owner = &world,
 	};
 	*state = &world;
 	return publisher_new(&config, &world.publisher, &err);
@@ -645,13 +645,13 @@ static void nothing_is_sent_while_writing_is_not_allowed(void **state)
 		device(JOIN_DELETE, &previous), with_tenants(),
 	};
 
-	world->may_write = false;
+	world->may_write_ms = 0;
 	apply(world, devices, ARRAY_SIZE(devices));
 	assert_int_equal(n_fake_requests, 0);
 	expect_refused(world);
 	assert_int_equal(world->n_done, 1);
 	assert_int_equal(publisher_counters(world->publisher).conflicts, 0);
-	world->may_write = true;
+	world->may_write_ms = UINT32_MAX;
 	apply(world, devices, 1);
 	assert_int_equal(n_fake_requests, 1);
 }
@@ -665,7 +665,7 @@ static void a_write_that_waited_is_not_sent_when_writing_is_not_allowed_by_then(
 		write[i] = device(JOIN_WRITE, &previous);
 	apply(world, write, 4);
 	assert_int_equal(n_fake_requests, 2);
-	world->may_write = false;
+	world->may_write_ms = 0;
 	fake_apiclient_answer(0, OBJECT("8"));
 	fake_apiclient_answer(1, OBJECT("9"));
 	assert_int_equal(n_fake_requests, 2);
@@ -686,15 +686,48 @@ static void what_was_asked_for_is_not_written_when_writing_is_not_allowed_by_the
 	};
 
 	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
-		world->may_write = true;
+		world->may_write_ms = UINT32_MAX;
 		apply(world, &rows[i].device, 1);
 		assert_string_equal(fake_requests[i].method, "GET");
-		world->may_write = false;
+		world->may_write_ms = 0;
 		fake_apiclient_answer(i, rows[i].answer);
 		assert_int_equal(n_fake_requests, i + 1);
 		expect_refused(world);
 	}
 	assert_int_equal(publisher_counters(world->publisher).deleted, 0);
+}
+
+/* The questions before a write and the read after a conflict as well. */
+static void no_request_is_under_way_for_longer_than_writing_is_allowed(void **state)
+{
+	struct world *world = *state;
+	const struct {
+		uint32_t may_write_ms, timeout_ms;
+		bool is_aside; /* who had no time tells nothing of the server */
+	} rows[] = {
+		{UINT32_MAX, 10000, false}, {10001, 10000, false}, {10000, 10000, false},
+		{3999, 3999, false},        {1000, 1000, false},   {999, 999, true},
+		{1, 1, true},
+	};
+	const struct join_device devices[] = {
+		device(JOIN_WRITE, &previous), device(JOIN_WRITE, NULL),
+		device(JOIN_DELETE, &previous), with_tenants(),
+	};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+		for (unsigned j = 0; j < ARRAY_SIZE(devices); j++) {
+			fake_apiclient_reset();
+			world->may_write_ms = rows[i].may_write_ms;
+			apply(world, &devices[j], 1);
+			assert_int_equal(fake_requests[0].timeout_ms, rows[i].timeout_ms);
+			assert_int_equal(fake_requests[0].is_aside, rows[i].is_aside);
+			fake_apiclient_fail(0, ERROR_CONFLICT);
+			assert_string_equal(fake_requests[1].method, "GET");
+			assert_int_equal(fake_requests[1].timeout_ms, rows[i].timeout_ms);
+			fake_apiclient_fail(1, ERROR_RETRY);
+			wait_done(world);
+		}
+	}
 }
 
 static void after_a_conflict_nothing_is_read_while_writing_is_not_allowed(void **state)
@@ -703,7 +736,7 @@ static void after_a_conflict_nothing_is_read_while_writing_is_not_allowed(void *
 	struct join_device write = device(JOIN_WRITE, &previous);
 
 	apply(world, &write, 1);
-	world->may_write = false;
+	world->may_write_ms = 0;
 	fake_apiclient_fail(0, ERROR_CONFLICT);
 	assert_int_equal(n_fake_requests, 1);
 	expect_refused(world);
@@ -883,6 +916,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		what_was_asked_for_is_not_written_when_writing_is_not_allowed_by_then, set_up,
 		tear_down),
+	cmocka_unit_test_setup_teardown(
+		no_request_is_under_way_for_longer_than_writing_is_allowed, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		after_a_conflict_nothing_is_read_while_writing_is_not_allowed, set_up,
 		tear_down),

@@ -28,6 +28,7 @@ struct world {
 	struct inventory *inventory;
 	struct reconciler *reconciler;
 	bool ready;
+	uint32_t lead_ms;
 	int64_t wanted;      /* slots */
 	int64_t again_in_ms;
 	struct recall_debounced doubt; /* none with the key 0 */
@@ -149,6 +150,11 @@ static bool is_ready(void *owner)
 	return ((struct world *)owner)->ready;
 }
 
+static uint32_t lead_ms(void *owner)
+{
+	return ((struct world *)owner)->lead_ms;
+}
+
 static void on_events(void *owner, const struct reconciler_events *events)
 {
 	struct world *world = owner;
@@ -169,8 +175,8 @@ static int make_reconciler(struct world *world, struct error *err)
 {
 	const struct reconciler_config config = {
 		.loop = world->loop, .inventory = world->inventory, .limits = {.pending_ms = 7},
-		.max_requests = N_REQUESTS, .is_ready = is_ready, .events_published = on_events,
-		.forgotten = on_forgotten, .owner = world, .seed = 1,
+		.max_requests = N_REQUESTS, .is_ready = is_ready, .lead_ms = lead_ms,
+		.events_published = on_events, .forgotten = on_forgotten, .owner = world, .seed = 1,
 	};
 
 	return reconciler_new(&config, &world->reconciler, err);
@@ -182,7 +188,8 @@ static int set_up(void **state)
 	struct error err;
 
 	fake_apiclient_reset();
-	world = (struct world){.ready = true, .wanted = 4, .again_in_ms = -1};
+	world = (struct world){.ready = true, .lead_ms = UINT32_MAX, .wanted = 4,
+			       .again_in_ms = -1};
 	world_of_join = &world;
 	for (unsigned n = 0; n < N_NODES; n++) {
 		snprintf(world.nodes[n], sizeof(world.nodes[n]), "n%02u", n);
@@ -915,6 +922,91 @@ static void events_of_a_write_that_was_not_sent_are_not_told_as_published(void *
 	assert_int_equal(world->last_event, 8);
 }
 
+static void who_follows_joins_and_writes_nothing(void **state)
+{
+	struct world *world = *state;
+
+	world->lead_ms = 0;
+	world->doubt = (struct recall_debounced){.key = 7};
+	world->reports[0].events = (struct array){events, 2, true};
+	report(world, 0, 2);
+	advance(world, 60000);
+	assert_joined(world, "n00 ");
+	assert_int_equal(world->n_doubts_given, 0);
+	touch(world, 0);
+	advance(world, 60000);
+	assert_joined(world, "n00 ");
+	assert_int_equal(world->n_doubts_given, 1); /* as warm as the leader's */
+	assert_int_equal(n_fake_requests, 0);
+	assert_int_equal(world->n_events, 0);
+	assert_int_equal(reconciler_counters(world->reconciler).depth, 0);
+	assert_int_equal(reconciler_counters(world->reconciler).errors, 0);
+}
+
+static void who_takes_over_joins_each_node_once_and_writes_what_is_not_as_published(void **state)
+{
+	struct world *world = *state;
+
+	settle(world, 0, 1);
+	world->lead_ms = 0;
+	world->reports[1].events = (struct array){events, 2, true};
+	report(world, 1, 1);
+	advance(world, 60000);
+	assert_joined(world, "n01 ");
+	assert_int_equal(n_fake_requests, 0);
+	world->lead_ms = 4000;
+	world->n_joined = 0;
+	reconciler_take_over(world->reconciler);
+	advance(world, 0);
+	assert_int_equal(world->n_joined, 2);
+	assert_int_equal(n_fake_requests, 1);
+	assert_string_equal(fake_requests[0].method, "POST");
+	assert_int_equal(fake_requests[0].timeout_ms, 4000);
+	answer_all(world);
+	advance(world, 60000);
+	assert_int_equal(n_fake_requests, 2);
+	assert_int_equal(world->last_event, 8); /* which are safe only now */
+}
+
+static void who_takes_over_before_it_may_write_does_so_when_it_may(void **state)
+{
+	struct world *world = *state;
+
+	world->lead_ms = 0;
+	report(world, 0, 1);
+	advance(world, 0);
+	assert_joined(world, "n00 ");
+	world->ready = false;
+	world->lead_ms = 4000;
+	reconciler_take_over(world->reconciler);
+	advance(world, 1000);
+	assert_joined(world, "");
+	world->ready = true;
+	reconciler_wake(world->reconciler);
+	advance(world, 0);
+	assert_joined(world, "n00 ");
+	assert_int_equal(n_fake_requests, 1);
+}
+
+static void a_write_that_waited_while_the_lead_was_lost_is_not_sent(void **state)
+{
+	struct world *world = *state;
+
+	begin_with_writes_that_wait(world, N_REQUESTS + 2);
+	world->ready = true;
+	world->lead_ms = 0;
+	for (unsigned i = 0; i < N_REQUESTS; i++)
+		answer(world, i);
+	advance(world, 600000);
+	assert_int_equal(n_fake_requests, N_REQUESTS);
+	assert_int_equal(reconciler_counters(world->reconciler).depth, 0);
+	assert_int_equal(reconciler_counters(world->reconciler).errors, 0);
+	world->lead_ms = 4000;
+	reconciler_take_over(world->reconciler);
+	advance(world, 0);
+	assert_int_equal(n_fake_requests, N_REQUESTS + 2);
+}
+
 static void a_node_that_memory_did_not_suffice_to_queue_comes_with_its_next_change(void **state)
 {
 	struct world *world = *state;
@@ -1054,6 +1146,15 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		events_of_a_write_that_was_not_sent_are_not_told_as_published,
 		set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		who_follows_joins_and_writes_nothing, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		who_takes_over_joins_each_node_once_and_writes_what_is_not_as_published, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		who_takes_over_before_it_may_write_does_so_when_it_may, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_write_that_waited_while_the_lead_was_lost_is_not_sent, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_node_that_memory_did_not_suffice_to_queue_comes_with_its_next_change, set_up,
 		tear_down),
