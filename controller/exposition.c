@@ -49,6 +49,7 @@ struct exposition {
 	size_t at; /* the next name, or the next place of a series */
 	struct table nodes; /* struct written_node */
 	size_t n_tenants;
+	bool is_shown; /* else the text has no series */
 };
 
 /* Counting */
@@ -93,6 +94,8 @@ static int begin(struct exposition *exposition, struct error *err)
 	exposition->n_names = 0;
 	exposition->n_tenants = 0;
 	exposition->at = 0;
+	exposition->is_shown = !exposition->config.leads ||
+			       exposition->config.leads(exposition->config.owner);
 	return 0;
 }
 
@@ -311,7 +314,7 @@ static int take_step(struct exposition *exposition, struct error *err)
 	switch (exposition->stage) {
 	case STAGE_NAMES:
 		exposition->stage = STAGE_DEVICES;
-		return copy_names(exposition, err);
+		return exposition->is_shown ? copy_names(exposition, err) : 0;
 	case STAGE_DEVICES:
 		if (exposition->at == exposition->n_names) {
 			exposition->stage = STAGE_NAMESPACES;
@@ -322,7 +325,7 @@ static int take_step(struct exposition *exposition, struct error *err)
 						    exposition->names[exposition->at++]);
 		return object ? write_device(exposition, object, err) : 0;
 	case STAGE_NAMESPACES:
-		if (exposition->at < gpu_time_places(exposition->gpu_time)) {
+		if (exposition->is_shown && exposition->at < gpu_time_places(exposition->gpu_time)) {
 			write_namespace(exposition, exposition->at++);
 			return 0;
 		}

@@ -6,7 +6,8 @@
  * it, since it alone knows the inventory. It does so when somebody asks, and in slices between which
  * all else has its turn. What happens between two slices shows in one device and not in another.
  *
- * GPU time and XID errors are counted here as statuses are published, whether anybody asks or not.
+ * GPU time and XID errors are counted here as statuses are published, whether anybody asks or not, and
+ * whoever has published them.
  *
  * Threads: the loop's.
  * Limits:  max_series samples: tenants beyond are left out. controller/exposition_budget.h.
@@ -23,6 +24,8 @@ struct exposition_config {
 	struct loop *loop;
 	struct inventory *inventory;
 	bool with_devices; /* false: of nodes and namespaces only */
+	/* Only the replica that leads shows series, so that sums count once. NULL: there is one only. */
+	bool (*leads)(void *owner);
 	size_t max_series;
 	uint64_t stale_ms; /* live figures of older reports are left out */
 	/* A text that was asked for, with one reference; NULL: it could not be made, for that reason. */

@@ -34,6 +34,7 @@ struct world {
 	uint64_t version;
 	struct exposition_text *text; /* the last one */
 	enum error_kind failure;
+	bool leads;
 	unsigned n_done;
 	struct sbuf shown;
 };
@@ -48,6 +49,11 @@ static void on_done(void *owner, struct exposition_text *take_text, enum error_k
 	world->n_done++;
 }
 
+static bool leads(void *owner)
+{
+	return ((struct world *)owner)->leads;
+}
+
 static int open_exposition(struct world *world, bool with_devices, size_t max_series)
 {
 	struct error err;
@@ -55,6 +61,7 @@ static int open_exposition(struct world *world, bool with_devices, size_t max_se
 		.loop = world->loop,
 		.inventory = world->inventory,
 		.with_devices = with_devices,
+		.leads = leads,
 		.max_series = max_series,
 		.stale_ms = STALE_MS,
 		.done = on_done,
@@ -69,7 +76,7 @@ static int set_up(void **state)
 	static struct world world;
 	struct error err;
 
-	world = (struct world){.version = 1};
+	world = (struct world){.version = 1, .leads = true};
 	*state = &world;
 	world.object = (struct attribution){
 		.name = VIEW_INIT("gpu-1"),
@@ -686,6 +693,29 @@ static void devices_can_be_switched_off_and_namespaces_stay(void **state)
 	assert_int_equal(count(show(world), "\ngpuattribution_report_age_seconds{"), 1);
 }
 
+/* Both replicas count, so the one that takes over goes on as if it had led. */
+static void who_follows_shows_no_series_and_counts(void **state)
+{
+	struct world *world = *state;
+
+	world->leads = false;
+	put(world);
+	add_tenant(world, "uid-a");
+	put(world);
+	report(world);
+	fake_loop_advance(world->loop, 1000);
+	assert_lacks(world, "\ngpuattribution_device_");
+	assert_lacks(world, "\ngpuattribution_tenant_");
+	assert_lacks(world, "\ngpuattribution_namespace_slot_seconds_total{");
+	assert_lacks(world, "\ngpuattribution_report_age_seconds{");
+	assert_non_null(world->text); /* the scrape lacks nothing */
+	world->leads = true;
+	ASSERT_SHOWS(world,
+		     "gpuattribution_namespace_slot_seconds_total{namespace=\"ml\","
+		     "model=\"NVIDIA-H100\",mode=\"TimeSliced\"} 1.000");
+	assert_int_equal(count(show(world), "\ngpuattribution_device_info{"), 1);
+}
+
 static void the_families_come_in_order_each_whole(void **state)
 {
 	struct world *world = *state;
@@ -810,6 +840,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(devices_that_take_all_the_room_leave_no_tenant),
 	cmocka_unit_test_set_up(namespaces_have_their_time),
 	cmocka_unit_test_set_up(devices_can_be_switched_off_and_namespaces_stay),
+	cmocka_unit_test_set_up(who_follows_shows_no_series_and_counts),
 	cmocka_unit_test_set_up(the_families_come_in_order_each_whole),
 	cmocka_unit_test_set_up(promtool_finds_nothing_wrong),
 	cmocka_unit_test_set_up(who_asks_while_a_text_is_written_gets_that_one),
