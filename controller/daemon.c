@@ -12,6 +12,7 @@
 #include "controller/event_teller.h"
 #include "controller/exposition.h"
 #include "controller/front.h"
+#include "controller/leadership.h"
 #include "controller/published_orders.h"
 #include "controller/readiness.h"
 #include "controller/reconciler.h"
@@ -31,10 +32,16 @@
  *
  * A pulse shows the front that the loop lives, and updates readiness and metrics. It beats fast
  * until everything is synced, so that nobody waits for it, and slowly after that.
+ *
+ * On a signal nothing new is written, and what is under way has a moment to be answered. Then the Lease
+ * is given up, so that another replica goes on at once.
  */
 
 #define PULSE_SYNCING_MS 20
 #define PULSE_MS 2000
+#define PULSE_STOPPING_MS 10
+#define LAST_WRITES_MS 250u /* for the answers of what was written */
+#define LAST_MS 2000u       /* and for all of the end */
 #define MAX_SILENT_MS 30000u
 #define MAX_NODES 20000u
 #define DEFAULT_NAMESPACE "gpu-attribution"
@@ -51,6 +58,7 @@ struct daemon {
 	struct apiclient *client;
 	struct inventory *inventory;
 	struct watches *watches;
+	struct leadership *leadership; /* NULL: this is the only replica */
 	struct certificates *certificates;
 	struct reconciler *reconciler;
 	struct event_teller *events; /* NULL: none are sent */
@@ -60,14 +68,43 @@ struct daemon {
 	struct front *front;
 	struct readiness readiness;
 	bool synced;
+	uint64_t stops_since; /* ms; 0: it goes on */
+	bool is_releasing;
 };
 
+/* The second signal ends it at once. */
 static void on_signal(void *owner, int signal_number)
 {
 	struct daemon *daemon = owner;
 
 	LOG_INFO("Controller stops on a signal", LOG_I64("signal", signal_number));
+	if (!daemon->leadership || daemon->stops_since != 0) {
+		loop_stop(daemon->loop);
+		return;
+	}
+	daemon->stops_since = loop_now_ms(daemon->loop);
+	loop_timer_set(daemon->pulse, 0);
+}
+
+static void on_released(void *owner)
+{
+	struct daemon *daemon = owner;
+
+	LOG_INFO("Lease given up");
 	loop_stop(daemon->loop);
+}
+
+static void stop(struct daemon *daemon)
+{
+	const struct reconciler_counters counters = reconciler_counters(daemon->reconciler);
+	const uint64_t lasts_ms = loop_now_ms(daemon->loop) - daemon->stops_since;
+
+	if (lasts_ms >= LAST_MS)
+		loop_stop(daemon->loop);
+	if (!daemon->is_releasing && (counters.writes.under_way == 0 || lasts_ms >= LAST_WRITES_MS)) {
+		daemon->is_releasing = true;
+		leadership_release(daemon->leadership);
+	}
 }
 
 /* The front shall not take the node's next report for one that is known. */
@@ -200,6 +237,23 @@ static bool is_ready(void *owner)
 	return daemon->synced && watches_allow_writes(daemon->watches);
 }
 
+static uint32_t lead_ms(void *owner)
+{
+	const struct daemon *daemon = owner;
+
+	return daemon->stops_since != 0 ? 0 : leadership_remaining_ms(daemon->leadership);
+}
+
+static bool leads(void *owner)
+{
+	return lead_ms(owner) > 0;
+}
+
+static bool may_tell(void *owner)
+{
+	return leads(owner) && is_ready(owner);
+}
+
 static void on_changed(void *owner, struct view node_name, const struct event_change *changes,
 		       size_t n)
 {
@@ -222,12 +276,16 @@ static void tell_readiness(struct daemon *daemon)
 	struct error error = {0};
 	struct front_state state = {
 		.heartbeat_s = (uint32_t)(daemon->settings->heartbeat_ms / 1000),
-		.leads = true, /* the only replica */
+		.leads = leads(daemon),
+	};
+	const struct readiness_sources sources = {
+		.watches = daemon->watches,
+		.certificates = daemon->certificates,
+		.leadership = daemon->leadership,
+		.writes = reconciler_write_trouble(daemon->reconciler),
 	};
 
-	if (!readiness_look(&daemon->readiness, daemon->watches, daemon->certificates,
-			    reconciler_write_trouble(daemon->reconciler),
-			    loop_now_ms(daemon->loop)))
+	if (!readiness_look(&daemon->readiness, &sources, loop_now_ms(daemon->loop)))
 		return;
 	state.trouble = daemon->synced ? (struct view){0} : VIEW("not synced yet");
 	state.checks = readiness_checks(&daemon->readiness, &state.n_checks);
@@ -242,6 +300,11 @@ static void on_pulse(void *owner)
 	struct daemon *daemon = owner;
 
 	front_beat(daemon->front);
+	if (daemon->stops_since != 0) {
+		stop(daemon);
+		loop_timer_set(daemon->pulse, PULSE_STOPPING_MS);
+		return;
+	}
 	if (!daemon->synced && watches_are_synced(daemon->watches)) {
 		daemon->synced = true;
 		LOG_INFO("All resources are synced");
@@ -252,6 +315,17 @@ static void on_pulse(void *owner)
 	tell_readiness(daemon);
 	telemetry_collect(daemon->telemetry);
 	loop_timer_set(daemon->pulse, daemon->synced ? PULSE_MS : PULSE_SYNCING_MS);
+}
+
+/* The front is told at once: agents post to all replicas, and the leader's answer counts. */
+static void on_leadership(void *owner)
+{
+	struct daemon *daemon = owner;
+
+	readiness_forget(&daemon->readiness);
+	tell_readiness(daemon);
+	if (leads(daemon))
+		reconciler_take_over(daemon->reconciler);
 }
 
 /* Making */
@@ -355,6 +429,7 @@ static int make_reconciler(struct daemon *daemon, struct error *err)
 		},
 		.max_requests = (uint32_t)settings->max_requests,
 		.is_ready = is_ready,
+		.lead_ms = lead_ms,
 		.events_published = on_events_published,
 		.changed = daemon->events ? on_changed : NULL,
 		.forgotten = on_forgotten,
@@ -378,12 +453,32 @@ static int make_events(struct daemon *daemon, struct error *err)
 			.repeat_ms = (uint64_t)settings->event_repeat_ms,
 		},
 		.idle_ms = settings->event_idle_ms,
-		.is_ready = is_ready,
+		.is_ready = may_tell,
 		.owner = daemon,
 		.seed = loop_now_ms(daemon->loop),
 	};
 
 	return settings->events ? event_teller_new(&config, &daemon->events, err) : 0;
+}
+
+static int make_leadership(struct daemon *daemon, struct error *err)
+{
+	const struct settings *settings = daemon->settings;
+	const struct leadership_config config = {
+		.loop = daemon->loop,
+		.client = daemon->client,
+		.namespace = daemon->namespace,
+		.name = settings->lease_name,
+		.duration_ms = (uint32_t)settings->lease_duration_ms,
+		.renew_deadline_ms = (uint32_t)settings->renew_deadline_ms,
+		.retry_ms = (uint32_t)settings->retry_period_ms,
+		.seed = prng_entropy(),
+		.changed = on_leadership,
+		.released = on_released,
+		.owner = daemon,
+	};
+
+	return settings->leader_elect ? leadership_new(&config, &daemon->leadership, err) : 0;
 }
 
 static int make_watches(struct daemon *daemon, struct error *err)
@@ -427,6 +522,7 @@ static int make_exposition(struct daemon *daemon, struct error *err)
 		.loop = daemon->loop,
 		.inventory = daemon->inventory,
 		.with_devices = daemon->settings->metrics_devices,
+		.leads = leads,
 		.max_series = (size_t)daemon->settings->max_series,
 		.stale_ms = (uint64_t)daemon->settings->stale_ms,
 		.done = on_exposition,
@@ -441,6 +537,7 @@ static int make_all(struct daemon *daemon, struct error *err)
 	static int (*const steps[])(struct daemon *, struct error *) = {
 		make_loop,     make_client,       make_telemetry, make_exposition, make_front,
 		make_reviewer, make_certificates, make_events,    make_reconciler, make_watches,
+		make_leadership,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
@@ -452,6 +549,7 @@ static int make_all(struct daemon *daemon, struct error *err)
 		.watches = daemon->watches,
 		.reconciler = daemon->reconciler,
 		.events = daemon->events,
+		.leadership = daemon->leadership,
 	});
 	return 0;
 }
@@ -507,6 +605,7 @@ void daemon_free(struct daemon *daemon)
 	reviewer_free(daemon->reviewer);
 	/* The client runs the watches' reflectors: it goes before them. */
 	apiclient_free(daemon->client);
+	leadership_free(daemon->leadership);
 	watches_free(daemon->watches);
 	loop_watch_free(daemon->messages);
 	front_free(daemon->front);

@@ -275,7 +275,8 @@ static bool copy_state(struct arena *arena, const struct front_state *state,
 	for (size_t i = 0; done && i < state->n_checks; i++) {
 		checks[i].tolerated = state->checks[i].tolerated;
 		done = arena_copy(arena, state->checks[i].name, &checks[i].name) &&
-		       arena_copy(arena, state->checks[i].trouble, &checks[i].trouble);
+		       arena_copy(arena, state->checks[i].trouble, &checks[i].trouble) &&
+		       arena_copy(arena, state->checks[i].note, &checks[i].note);
 	}
 	return done;
 }

@@ -3,6 +3,7 @@
 /*
  * The texts are those of Kubernetes' own components, which people and tools know to read:
  *	[+]nodes ok
+ *	[+]leadership ok: this replica leads
  *	[-]pods: not synced: connection refused
  *	readyz check failed
  */
@@ -22,6 +23,7 @@
 struct check {
 	char name[TEXT_SIZE];
 	char trouble[TEXT_SIZE]; /* "" when all is well */
+	char note[TEXT_SIZE];    /* "": there is none */
 	bool tolerated;
 };
 
@@ -68,7 +70,8 @@ static void answer_checks(struct server_request *request, const struct server_he
 		bool well = checks[i].trouble[0] == '\0';
 		passed = passed && (well || checks[i].tolerated);
 		if (well)
-			sbuf_printf(&text, "[+]%s ok\n", checks[i].name);
+			sbuf_printf(&text, "[+]%s ok%s%s\n", checks[i].name,
+				    checks[i].note[0] ? ": " : "", checks[i].note);
 		else if (checks[i].tolerated)
 			sbuf_printf(&text, "[+]%s ok without: %s\n", checks[i].name,
 				    checks[i].trouble);
@@ -153,6 +156,7 @@ void probes_set(struct probes *probes, const struct probes_check *checks, size_t
 	for (size_t i = 0; i < n_checks; i++) {
 		copy_text(checks[i].name, probes->checks[i].name);
 		copy_text(checks[i].trouble, probes->checks[i].trouble);
+		copy_text(checks[i].note, probes->checks[i].note);
 		probes->checks[i].tolerated = checks[i].tolerated;
 	}
 	probes->n_checks = n_checks;

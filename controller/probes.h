@@ -23,6 +23,7 @@ struct probes_check {
 	struct view name;    /* "pods" */
 	struct view trouble; /* one line; empty: all is well */
 	bool tolerated;      /* reported, but does not make the controller unready */
+	struct view note;    /* what "?verbose" says of it while all is well; may be empty */
 };
 
 struct probes_config {

@@ -63,13 +63,9 @@ static bool note(struct readiness *readiness, unsigned i, const struct sight *si
 	return !same;
 }
 
-bool readiness_look(struct readiness *readiness, const struct watches *watches,
-		    const struct certificates *certificates, const char *writes,
-		    uint64_t now_ms)
+static bool note_watches(struct readiness *readiness, const struct watches *watches, uint64_t now_ms)
 {
-	const char *tls = certificates_trouble(certificates);
-	const char *server = watches_server_trouble(watches);
-	bool changed = !readiness->is_told;
+	bool changed = false;
 
 	for (unsigned i = 0; i <= INVENTORY_N_KINDS; i++) {
 		struct watches_state state = i < INVENTORY_N_KINDS
@@ -80,11 +76,53 @@ bool readiness_look(struct readiness *readiness, const struct watches *watches,
 
 		changed |= note(readiness, i, &sight, now_ms);
 	}
-	changed |= note(readiness, INVENTORY_N_KINDS + 1, &(struct sight){"tls", tls, !tls[0], false}, now_ms);
-	changed |= note(readiness, INVENTORY_N_KINDS + 2,
-			&(struct sight){"apiserver", server, true, false}, now_ms);
-	changed |= note(readiness, INVENTORY_N_KINDS + 3,
-			&(struct sight){"writes", writes, true, true}, now_ms);
+	return changed;
+}
+
+/* Of others. In the order of what follows the watches. */
+static bool note_others(struct readiness *readiness, const struct readiness_sources *sources,
+			uint64_t now_ms)
+{
+	const char *tls = certificates_trouble(sources->certificates);
+	const struct sight others[] = {
+		{"tls", tls, !tls[0], false},
+		{"apiserver", watches_server_trouble(sources->watches), true, false},
+		{"writes", sources->writes, true, true},
+		{"leadership", leadership_trouble(sources->leadership), true, true},
+	};
+	bool changed = false;
+
+	for (unsigned i = 0; i < ARRAY_SIZE(others); i++)
+		changed |= note(readiness, INVENTORY_N_KINDS + 1 + i, &others[i], now_ms);
+	return changed;
+}
+
+static bool note_leader(struct readiness *readiness, const struct leadership *leadership)
+{
+	struct view holder = leadership_holder(leadership);
+	char next[READINESS_TEXT];
+	bool same;
+
+	if (leadership_leads(leadership))
+		snprintf(next, sizeof(next), "this replica leads");
+	else if (holder.len > 0)
+		snprintf(next, sizeof(next), "this replica follows, %.*s leads", VIEW_ARG(holder));
+	else
+		snprintf(next, sizeof(next), "nobody leads");
+	same = strcmp(next, readiness->note) == 0;
+	memcpy(readiness->note, next, sizeof(next));
+	readiness->checks[READINESS_CHECKS - 1].note = view_from(readiness->note);
+	return !same;
+}
+
+bool readiness_look(struct readiness *readiness, const struct readiness_sources *sources,
+		    uint64_t now_ms)
+{
+	bool changed = !readiness->is_told;
+
+	changed |= note_watches(readiness, sources->watches, now_ms);
+	changed |= note_others(readiness, sources, now_ms);
+	changed |= note_leader(readiness, sources->leadership);
 	readiness->is_told = true;
 	return changed;
 }

@@ -3,8 +3,8 @@
 
 /*
  * readiness - what /readyz says, and a log line whenever that changes. There is one check for each
- * resource that is followed, one for the API server, one for the serving certificate, and one for
- * the statuses that are written. Each says why it fails.
+ * resource that is followed. The others are of the API server, the serving certificate, the statuses
+ * that are written, and the leader election. Each says why it fails.
  *
  * Before a resource has synced, any failure with it makes us unready. Afterwards what is known is
  * served, so only a failure that lasts for READINESS_GRACE_MS does. A restart of the API server
@@ -15,10 +15,11 @@
  */
 
 #include "controller/certificates.h"
+#include "controller/leadership.h"
 #include "controller/probes.h"
 #include "controller/watches.h"
 
-#define READINESS_CHECKS (INVENTORY_N_KINDS + 4)
+#define READINESS_CHECKS (INVENTORY_N_KINDS + 5)
 #define READINESS_TEXT 192
 #define READINESS_GRACE_MS 60000u
 
@@ -27,16 +28,23 @@ struct readiness {
 	char texts[READINESS_CHECKS][READINESS_TEXT];  /* told: empty within the grace */
 	char logged[READINESS_CHECKS][READINESS_TEXT]; /* as it was logged last */
 	uint64_t since[READINESS_CHECKS];              /* ms, when trouble began; 0: there is none */
+	char note[READINESS_TEXT];                     /* of the leader election */
 	bool is_told; /* nothing changed since the last look */
 };
 
+/* What is looked at; borrowed for the look. */
+struct readiness_sources {
+	const struct watches *watches;
+	const struct certificates *certificates;
+	const struct leadership *leadership;
+	const char *writes; /* what the API server did not take of the statuses, or "" */
+};
 /*
- * Looks at everything. writes: what the API server did not take of the statuses, or "". It is shown
- * and does not make us unready, for other statuses are written. True when what is told differs from
- * the last look, or at the first.
+ * Looks at everything. Neither statuses that were not taken make us unready, for others are written, nor
+ * that we do not lead, for who follows takes reports, too. True when what is told differs from the last
+ * look, or at the first.
  */
-bool readiness_look(struct readiness *readiness, const struct watches *watches,
-		    const struct certificates *certificates, const char *writes,
+bool readiness_look(struct readiness *readiness, const struct readiness_sources *sources,
 		    uint64_t now_ms);
 /* What was seen; borrowed until the next look. */
 const struct probes_check *readiness_checks(const struct readiness *readiness, size_t *ret_n);

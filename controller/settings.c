@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/log.h"
+#include "kube/lease.h"
 
 #ifndef GPU_ATTRIBUTION_VERSION
 #define GPU_ATTRIBUTION_VERSION "0.1.0"
@@ -65,6 +66,12 @@ static int check(struct settings *settings, struct error *err)
 	if (settings->stale_ms < 2 * settings->heartbeat_ms)
 		return error_set(err, ERROR_REJECTED, 0,
 				 "--report-stale-after must be at least twice --heartbeat");
+	if (settings->retry_period_ms >= settings->renew_deadline_ms)
+		return error_set(err, ERROR_REJECTED, 0,
+				 "--leader-elect-retry-period must be less than --leader-elect-renew-deadline");
+	if (settings->renew_deadline_ms >= settings->lease_duration_ms)
+		return error_set(err, ERROR_REJECTED, 0,
+				 "--leader-elect-renew-deadline must be less than --leader-elect-lease-duration");
 	log_set_level(level);
 	log_set_format(format);
 	return 0;

@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "controller/event_teller.h"
+#include "controller/leadership.h"
 #include "controller/reconciler.h"
 #include "controller/rest_series.h"
 #include "controller/watches.h"
@@ -250,8 +251,19 @@ static void collect_process(struct telemetry *telemetry)
 	carry(telemetry, METRICS_LOG_DROPPED, 0, log_dropped());
 }
 
+static void collect_leadership(struct telemetry *telemetry)
+{
+	const struct leadership *leadership = telemetry->sources.leadership;
+	struct leadership_counters counters = leadership_counters(leadership);
+
+	show(telemetry, METRICS_LEADER, 0, leadership_leads(leadership));
+	carry(telemetry, METRICS_LEADER_TAKEN, 0, counters.taken);
+	carry(telemetry, METRICS_LEADER_LOST, 0, counters.lost);
+}
+
 void telemetry_collect(struct telemetry *telemetry)
 {
+	collect_leadership(telemetry);
 	collect_watches(telemetry);
 	collect_reconciler(telemetry);
 	collect_events(telemetry);

@@ -21,6 +21,7 @@ struct telemetry_sources {
 	const struct watches *watches;
 	const struct reconciler *reconciler;
 	const struct event_teller *events; /* NULL: none are sent */
+	const struct leadership *leadership; /* NULL: there is no election */
 };
 
 /*

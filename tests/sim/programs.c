@@ -64,6 +64,7 @@ static void parse_controller(const char *percent, struct settings *ret_settings)
 					  "--tls-key=/sim/tls.key",
 					  "--namespace=gpu-attribution",
 					  "--metrics-address=",
+					  "--leader-elect=false", /* there is one */
 					  "--report-stale-after=60s",
 					  "--heartbeat=20s",
 					  "--pending-timeout=20s",

@@ -74,7 +74,7 @@ static void readiness_names_what_it_waits_for(void **state)
 static void what_is_well_is_listed_when_asked_for(void **state)
 {
 	(void)state;
-	const struct probes_check checks[] = {{VIEW("pods"), VIEW("")}, {VIEW("nodes"), VIEW("")}};
+	struct probes_check checks[] = {{VIEW("pods"), VIEW("")}, {VIEW("nodes"), VIEW("")}};
 	static const char *const verbose = "[+]pods ok\n[+]nodes ok\nreadyz check passed\n";
 	probes_set(probes, checks, ARRAY_SIZE(checks));
 	assert_answer("/readyz", "", 200, "ok");
@@ -82,6 +82,13 @@ static void what_is_well_is_listed_when_asked_for(void **state)
 	assert_answer("/readyz", "verbose", 200, verbose);
 	assert_answer("/readyz", "verbose=1", 200, verbose);
 	assert_answer("/readyz", "a=b&verbose", 200, verbose);
+	checks[1].note = VIEW("this replica leads");
+	probes_set(probes, checks, ARRAY_SIZE(checks));
+	assert_answer("/readyz", "verbose", 200,
+		      "[+]pods ok\n[+]nodes ok: this replica leads\nreadyz check passed\n");
+	checks[1].trouble = VIEW("no");
+	probes_set(probes, checks, ARRAY_SIZE(checks));
+	assert_answer("/readyz", "", 500, "[+]pods ok\n[-]nodes: no\nreadyz check failed\n");
 	probes_set(probes, checks, 0);
 	assert_answer("/readyz", "", 200, "ok");
 }

@@ -14,7 +14,9 @@ static const char *const names[INVENTORY_N_KINDS] = {"pods",    "nodes",        
 
 /* What the fakes below say. */
 static struct watches_state states[INVENTORY_N_KINDS], configs_state;
-static const char *server_trouble, *tls_trouble;
+static const char *server_trouble, *tls_trouble, *leadership_told;
+static bool is_leader;
+static struct view holder;
 
 static struct readiness readiness;
 
@@ -42,6 +44,24 @@ const char *certificates_trouble(const struct certificates *certificates)
 	return tls_trouble;
 }
 
+bool leadership_leads(const struct leadership *leadership)
+{
+	(void)leadership;
+	return is_leader;
+}
+
+struct view leadership_holder(const struct leadership *leadership)
+{
+	(void)leadership;
+	return holder;
+}
+
+const char *leadership_trouble(const struct leadership *leadership)
+{
+	(void)leadership;
+	return leadership_told;
+}
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -52,6 +72,9 @@ static int set_up(void **state)
 					       .followed = true, .tolerated = true};
 	server_trouble = "";
 	tls_trouble = "";
+	leadership_told = "";
+	is_leader = true;
+	holder = VIEW("");
 	readiness = (struct readiness){0};
 	return 0;
 }
@@ -60,7 +83,9 @@ static const char *writes_trouble = "";
 
 static bool look(uint64_t now_ms)
 {
-	return readiness_look(&readiness, NULL, NULL, writes_trouble, now_ms);
+	const struct readiness_sources sources = {.writes = writes_trouble};
+
+	return readiness_look(&readiness, &sources, now_ms);
 }
 
 static void expect_said(const char *name, const char *trouble)
@@ -136,10 +161,41 @@ static void a_status_that_was_not_taken_is_said_and_does_not_make_us_unready(voi
 	writes_trouble = "the API server dropped status.nodeUID";
 	assert_true(look(BEGIN + 1));
 	expect_said("writes", writes_trouble);
-	assert_true(readiness_checks(&readiness, &n)[READINESS_CHECKS - 1].tolerated);
+	assert_true(readiness_checks(&readiness, &n)[READINESS_CHECKS - 2].tolerated);
 	writes_trouble = "";
 	assert_true(look(BEGIN + 2));
 	expect_said("writes", "");
+}
+
+static void expect_leader(const char *note)
+{
+	size_t n;
+	const struct probes_check *check =
+		&readiness_checks(&readiness, &n)[READINESS_CHECKS - 1];
+
+	assert_true(view_equal(check->name, VIEW("leadership")));
+	assert_true(view_equal(check->note, view_from(note)));
+	assert_true(check->tolerated);
+}
+
+static void who_leads_is_said_and_who_follows_is_ready(void **state)
+{
+	(void)state;
+	look(BEGIN);
+	expect_leader("this replica leads");
+	is_leader = false;
+	holder = VIEW("gpu-b_17");
+	assert_true(look(BEGIN + 1));
+	expect_leader("this replica follows, gpu-b_17 leads");
+	assert_false(look(BEGIN + 2));
+	expect_said("leadership", "");
+	holder = VIEW("");
+	assert_true(look(BEGIN + 3));
+	expect_leader("nobody leads");
+	leadership_told = "no Lease";
+	assert_true(look(BEGIN + 4));
+	expect_said("leadership", "no Lease");
+	expect_leader("nobody leads");
 }
 
 static void each_outage_has_a_minute_of_its_own(void **state)
@@ -203,6 +259,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup(a_server_that_is_away_for_a_minute_is_unready_until_it_answers,
 			       set_up),
 	cmocka_unit_test_setup(a_status_that_was_not_taken_is_said_and_does_not_make_us_unready, set_up),
+	cmocka_unit_test_setup(who_leads_is_said_and_who_follows_is_ready, set_up),
 	cmocka_unit_test_setup(each_outage_has_a_minute_of_its_own, set_up),
 	cmocka_unit_test_setup(before_a_resource_has_synced_its_trouble_is_unready_at_once, set_up),
 	cmocka_unit_test_setup(what_is_tolerated_is_said_at_once_and_is_no_reason, set_up),

@@ -48,6 +48,41 @@ static void without_flags_the_defaults_hold(void **state)
 	assert_int_equal(settings.event_repeat_ms, 600000);
 	assert_int_equal(settings.event_idle_ms, 3600000);
 	assert_true(settings.stale_ms >= 2 * settings.heartbeat_ms);
+	assert_true(settings.leader_elect);
+	assert_int_equal(settings.lease_duration_ms, 5000);
+	assert_int_equal(settings.renew_deadline_ms, 4000);
+	assert_int_equal(settings.retry_period_ms, 1000);
+	assert_string_equal(settings.lease_name, "gpu-attribution-controller");
+}
+
+static void times_of_the_leader_election_must_leave_room_for_each_other(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *const arguments[4];
+		const char *complaint; /* NULL: there is none */
+	} rows[] = {
+		{{"--leader-elect-retry-period=3999ms", NULL}, NULL},
+		{{"--leader-elect-retry-period=4s", NULL}, "--leader-elect-retry-period must be less"},
+		{{"--leader-elect-renew-deadline=4999ms", NULL}, NULL},
+		{{"--leader-elect-renew-deadline=5s", NULL}, "--leader-elect-renew-deadline must be less"},
+		{{"--leader-elect-renew-deadline=1s", NULL}, "--leader-elect-retry-period must be less"},
+		{{"--leader-elect-lease-duration=4s", NULL}, "--leader-elect-renew-deadline must be less"},
+		{{"--leader-elect-lease-duration=60s", NULL}, NULL},
+		{{"--leader-elect-lease-duration=61s", NULL}, "--leader-elect-lease-duration"},
+		{{"--leader-elect-lease-duration=15s", "--leader-elect-renew-deadline=10s",
+		  "--leader-elect-retry-period=2s", NULL}, NULL},
+	};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct settings settings;
+		struct error err = {0};
+
+		assert_int_equal(parse(rows[i].arguments, no_environment, &settings, &err),
+				 rows[i].complaint ? -1 : 0);
+		if (rows[i].complaint)
+			assert_non_null(strstr(err.text, rows[i].complaint));
+	}
 }
 
 static void each_way_to_read_the_first_state_has_its_word(void **state)
@@ -206,6 +241,7 @@ static void help_lists_every_flag_with_its_default(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(without_flags_the_defaults_hold),
+	cmocka_unit_test(times_of_the_leader_election_must_leave_room_for_each_other),
 	cmocka_unit_test(each_way_to_read_the_first_state_has_its_word),
 	cmocka_unit_test(what_does_not_make_sense_is_refused_and_the_text_names_the_flag),
 	cmocka_unit_test(bounds_that_just_make_sense_are_taken),

@@ -130,6 +130,17 @@ static void what_is_less_by_now_is_shown_as_less(void **state)
 	assert_shows(world, "gpuattribution_watch_objects{resource=\"gpuattributions\"} 1");
 }
 
+static void who_needs_no_election_is_shown_as_the_leader(void **state)
+{
+	struct world *world = *state;
+
+	assert_shows(world, "gpuattribution_leader 0");
+	telemetry_collect(world->telemetry);
+	assert_shows(world, "gpuattribution_leader 1");
+	assert_shows(world, "gpuattribution_leader_takeovers_total 0");
+	assert_shows(world, "gpuattribution_leader_losses_total 0");
+}
+
 static void requests_are_shown_by_class_of_answer(void **state)
 {
 	struct world *world = *state;
@@ -213,6 +224,7 @@ static const struct CMUnitTest tests[] = {
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(nothing_is_shown_before_it_is_collected, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(what_is_less_by_now_is_shown_as_less, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(who_needs_no_election_is_shown_as_the_leader, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(requests_are_shown_by_class_of_answer, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(events_are_shown_by_type_and_by_what_became_of_them, set_up,
 					tear_down),
