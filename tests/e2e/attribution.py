@@ -1352,9 +1352,9 @@ def granted(cluster):
 
 
 @tests.promise
-def the_controller_needs_its_nine_rules_and_no_more(cluster):
+def the_controller_needs_its_ten_rules_and_no_more(cluster):
     rights, n_rules = granted(cluster)
-    assert n_rules <= 9 and not any("*" in right for right in rights), rights
+    assert n_rules <= 10 and not any("*" in right for right in rights), rights
     used, refused = set(), set()
     for event in cluster.requests_of(CONTROLLER_USER, 0):
         ref = event.get("objectRef")
