@@ -297,7 +297,12 @@ static void an_answer_without_a_heartbeat_leaves_what_the_leader_said(void **sta
 	delivery_make(&f.pace, now);
 	answer_heartbeat(&f.other, 0, now);
 	assert_int_equal(f.pace.heartbeat_ms, 10000);
-	assert_in_range(delivery_next_at(&f.other) - now, 9000, 11000);
+	uint64_t next = delivery_next_at(&f.other);
+	assert_in_range(next - now, 9000, 11000);
+	/* A longer one counts from the next one on. */
+	answer_heartbeat(&f.one, 3600, now + 1);
+	assert_int_equal(f.pace.heartbeat_ms, 3600000);
+	assert_int_equal(delivery_next_at(&f.one), next);
 }
 
 static void a_report_that_two_refuse_as_old_is_renumbered_once_for_both(void **state)
