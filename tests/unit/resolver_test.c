@@ -3,15 +3,13 @@
 #include "lib/test_main.h"
 
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <dlfcn.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <sched.h>
+#include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include "io/resolver.h"
 #include "lib/failing_malloc.h"
@@ -23,7 +21,15 @@ static struct error err;
  * until it may go on. It runs in threads of the resolver's. Everything else is asked of the system.
  */
 static const char *const *addresses; /* of addresses.test, ended by NULL */
-static sem_t may_end, begun;
+static sem_t may_end, begun, ended; /* the last two count threads */
+static pthread_key_t at_end;
+
+/* The thread is done with all that the resolver had for it. */
+static void saw_end(void *value)
+{
+	(void)value;
+	sem_post(&ended);
+}
 
 static struct addrinfo *one(const char *text, struct addrinfo *next)
 {
@@ -61,6 +67,7 @@ int getaddrinfo(const char *name, const char *service, const struct addrinfo *hi
 		struct addrinfo **ret)
 {
 	*ret = NULL;
+	pthread_setspecific(at_end, &at_end);
 	if (strcmp(name, "localhost") == 0)
 		return ask_system(name, service, hints, ret);
 	sem_post(&begun);
@@ -95,6 +102,7 @@ static void setup(struct asker *asker, const char *host)
 	*asker = (struct asker){0};
 	sem_init(&begun, 0, 0);
 	sem_init(&may_end, 0, 0);
+	sem_init(&ended, 0, 0);
 	assert_int_equal(loop_new(&asker->loop, &err), 0);
 	assert_int_equal(resolver_new(asker->loop, host, saw_result, asker, &asker->resolver, &err), 0);
 }
@@ -105,6 +113,19 @@ static void teardown(struct asker *asker)
 	loop_free(asker->loop);
 }
 
+static void wait_for(sem_t *semaphore)
+{
+	while (sem_wait(semaphore) != 0)
+		continue;
+}
+
+static int count(sem_t *semaphore)
+{
+	int n;
+	assert_int_equal(sem_getvalue(semaphore, &n), 0);
+	return n;
+}
+
 static void ask(struct asker *asker)
 {
 	unsigned before = asker->n_results;
@@ -112,26 +133,7 @@ static void ask(struct asker *asker)
 	assert_int_equal(asker->n_results, before);
 	assert_int_equal(loop_run(asker->loop, &err), 0);
 	assert_int_equal(asker->n_results, before + 1);
-}
-
-static unsigned count_threads(void)
-{
-	unsigned n = 0;
-	DIR *folder = opendir("/proc/self/task");
-	assert_non_null(folder);
-	for (const struct dirent *entry = readdir(folder); entry; entry = readdir(folder))
-		n += entry->d_name[0] != '.';
-	closedir(folder);
-	return n;
-}
-
-/* A sanitizer has threads of its own, so it is not always one that is left. */
-static void await_threads(unsigned n)
-{
-	time_t end = time(NULL) + 10;
-	while (count_threads() > n && time(NULL) < end)
-		sched_yield();
-	assert_int_equal(count_threads(), n);
+	wait_for(&ended);
 }
 
 TEST(localhost_has_addresses_of_loopback)
@@ -206,16 +208,15 @@ TEST(a_name_that_is_unknown_or_has_no_address_fails_and_can_be_asked_again)
 TEST(one_look_up_is_under_way_at_a_time)
 {
 	struct asker asker;
-	int n;
 	setup(&asker, "silent.test");
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(resolver_start(asker.resolver, &err), 0);
-	sem_wait(&begun);
+	wait_for(&begun);
 	sem_post(&may_end);
 	assert_int_equal(loop_run(asker.loop, &err), 0);
 	assert_int_equal(asker.n_results, 1);
-	sem_getvalue(&begun, &n);
-	assert_int_equal(n, 0);
+	assert_int_equal(count(&begun), 0);
+	wait_for(&ended);
 	sem_post(&may_end);
 	ask(&asker);
 	teardown(&asker);
@@ -224,14 +225,13 @@ TEST(one_look_up_is_under_way_at_a_time)
 TEST(the_end_of_the_resolver_does_not_wait_for_a_silent_name_server)
 {
 	struct asker asker;
-	unsigned n_threads = count_threads();
 	setup(&asker, "silent.test");
 	assert_int_equal(resolver_start(asker.resolver, &err), 0);
-	sem_wait(&begun);
+	wait_for(&begun);
 	teardown(&asker);
-	assert_true(count_threads() > n_threads);
+	assert_int_equal(count(&ended), 0);
 	sem_post(&may_end);
-	await_threads(n_threads);
+	wait_for(&ended);
 	assert_int_equal(asker.n_results, 0);
 }
 
@@ -239,17 +239,16 @@ TEST(the_end_of_the_resolver_does_not_wait_for_a_silent_name_server)
 TEST(a_resolver_may_go_while_its_look_up_ends)
 {
 	static const char *const said[] = {"10.0.0.1", NULL};
-	unsigned n_threads = count_threads();
 	addresses = said;
 	for (int i = 0; i < 200; i++) {
 		struct asker asker;
 		setup(&asker, "addresses.test");
 		assert_int_equal(resolver_start(asker.resolver, &err), 0);
 		if (i % 2)
-			sem_wait(&begun);
+			wait_for(&begun);
 		teardown(&asker);
 		assert_int_equal(asker.n_results, 0);
-		await_threads(n_threads);
+		wait_for(&ended);
 	}
 }
 
@@ -270,6 +269,7 @@ TEST(without_memory_nothing_is_looked_up_and_the_next_try_succeeds)
 	}
 	assert_int_equal(loop_run(asker.loop, &err), 0);
 	assert_int_equal(asker.result.n, 1);
+	wait_for(&ended);
 	teardown(&asker);
 }
 
@@ -296,4 +296,11 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(without_memory_nothing_is_looked_up_and_the_next_try_succeeds),
 	cmocka_unit_test(only_what_needs_no_name_server_is_an_address),
 };
-TEST_MAIN(tests)
+
+static int watch_threads(void **state)
+{
+	(void)state;
+	return pthread_key_create(&at_end, saw_end);
+}
+
+TEST_MAIN_WITH(tests, watch_threads, NULL)
