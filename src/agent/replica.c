@@ -2,7 +2,7 @@
 
 #include "agent/replica.h"
 
-#include <string.h>
+#include <stdio.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -75,7 +75,7 @@ int replica_init(struct replica *replica, const struct replica_config *config, c
 {
 	struct reporter_config reporter = config->reporter;
 	*replica = (struct replica){.config = config, .last_verdict = DELIVERY_UNREACHABLE};
-	strcpy(replica->address, address);
+	snprintf(replica->address, sizeof(replica->address), "%s", address);
 	reporter.address = address[0] ? replica->address : NULL;
 	delivery_init(&replica->delivery, config->pace);
 	if (reporter_new(config->fetcher, &reporter, answered, replica, &replica->reporter, err) == 0)

@@ -76,7 +76,7 @@ static struct lookup *make_lookup(const char *host, struct error *err)
 }
 
 /* Keeps the result in order. Of more than there is room for, the last ones are left out. */
-static void add_address(struct resolver_result *result, const char *text)
+static void add_address(struct resolver_result *result, const char text[static RESOLVER_TEXT])
 {
 	unsigned at = 0;
 	int order = -1;
@@ -92,13 +92,13 @@ static void add_address(struct resolver_result *result, const char *text)
 		return;
 	memmove(result->addresses[at + 1], result->addresses[at],
 		(result->n - at - 1) * sizeof(result->addresses[0]));
-	strcpy(result->addresses[at], text);
+	memcpy(result->addresses[at], text, RESOLVER_TEXT);
 }
 
 static void read_addresses(const struct addrinfo *first, struct resolver_result *result)
 {
 	for (const struct addrinfo *info = first; info; info = info->ai_next) {
-		char text[RESOLVER_TEXT];
+		char text[RESOLVER_TEXT] = "";
 		const void *address = NULL;
 		if (info->ai_family == AF_INET)
 			address = &((const struct sockaddr_in *)(const void *)info->ai_addr)->sin_addr;
