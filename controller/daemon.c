@@ -222,6 +222,7 @@ static void tell_readiness(struct daemon *daemon)
 	struct error error = {0};
 	struct front_state state = {
 		.heartbeat_s = (uint32_t)(daemon->settings->heartbeat_ms / 1000),
+		.leads = true, /* the only replica */
 	};
 
 	if (!readiness_look(&daemon->readiness, daemon->watches, daemon->certificates,

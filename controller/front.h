@@ -133,6 +133,7 @@ MUST_USE int front_set_certificate(struct front *front, struct view cert_pem, st
 struct front_state {
 	struct view trouble;   /* why no report can be taken; empty: they are */
 	uint32_t heartbeat_s;  /* what agents are told */
+	bool leads;            /* this replica is the one that writes statuses */
 	const struct probes_check *checks; /* for /readyz */
 	size_t n_checks;
 };

@@ -303,7 +303,7 @@ struct report {
 	struct array pod_resources; /* struct report_pod_resource */
 	struct array allocatable;   /* struct report_resource_devices */
 	struct report_checkpoint checkpoint;
-	int64_t reports_refused; /* reports of this agent that were not accepted */
+	int64_t reports_refused; /* posts of this agent, to any replica, that were not accepted */
 	int64_t nvml_processes;  /* how many it has started to call NVML */
 	struct array events; /* struct report_event, ascending */
 	int64_t events_dropped;

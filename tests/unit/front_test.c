@@ -202,7 +202,7 @@ static void publish(struct fixture *f, const char *trouble)
 {
 	struct error err;
 	const struct probes_check check = {VIEW("pods"), view_from(trouble)};
-	const struct front_state state = {view_from(trouble), 30, &check, 1};
+	const struct front_state state = {view_from(trouble), 30, true, &check, 1};
 	assert_int_equal(front_publish(f->front, &state, &err), 0);
 }
 
@@ -744,7 +744,7 @@ static void a_lack_that_is_tolerated_crosses_the_threads_as_such(void **state)
 	struct http_answer answer;
 	struct error err;
 	struct probes_check check = {VIEW("resourceclaims"), VIEW("may not list"), false};
-	const struct front_state published = {VIEW(""), 30, &check, 1};
+	const struct front_state published = {VIEW(""), 30, true, &check, 1};
 	start_ready(&f);
 	assert_int_equal(front_publish(f.front, &published, &err), 0);
 	await_ready(&f, 500);
