@@ -13,10 +13,10 @@
 #include <stdio.h>
 
 #include "assess/health.def"
+#include "assess/health_reading.h"
 #include "assess/xid.h"
 #include "base/limits.h"
 
-#define READ_SIZE 512 /* room for the message of a healthy device */
 /* The longest reason of an XID error, with its NUL. */
 #define XID_REASON_SIZE 32u
 /* Until the node's next report or heartbeat nothing is known that was not known before. */
@@ -132,17 +132,6 @@ static bool is_withdrawn(const struct judge *judge)
 	       (input->is_withdrawn || has(judge->input->published, NOT_ADVERTISED));
 }
 
-static bool reads_memory_errors(const struct report_condition *c)
-{
-	return c->ecc_volatile.uncorrected >= 0 || c->remapped_rows.present ||
-	       c->retired_pages.present;
-}
-
-static bool reads_links(const struct report_condition *c)
-{
-	return c->nvlinks.present || c->fabric != REPORT_FABRIC_UNREAD || c->pcie_lanes.present;
-}
-
 /*
  * What the agent has not decided since it started is as it was published, for a boot long. So its
  * restart changes nothing.
@@ -162,8 +151,9 @@ static bool is_unread(const struct judge *judge)
 	const struct report_condition *c = &judge->condition;
 	const struct report *report = judge->input->report;
 	return report && judge->is_listed && c->present && !c->lost && !c->reset_required &&
-	       !reads_memory_errors(c) && !reads_links(c) && !c->slowdown.present &&
-	       c->recovery == REPORT_RECOVERY_UNREAD && report->events_since == 0;
+	       !health_reading_has_memory_errors(c) && !health_reading_has_links(c) &&
+	       !c->slowdown.present && c->recovery == REPORT_RECOVERY_UNREAD &&
+	       report->events_since == 0;
 }
 
 /*
@@ -203,7 +193,7 @@ static void look_at_recovery(struct judge *judge)
 			      : DRAIN_P2P_REQUIRED] = false;
 	/* A device that must be reset answers nothing else. */
 	found[RESET_REQUIRED] =
-		is_so(judge, is_read || c->reset_required || reads_memory_errors(c),
+		is_so(judge, is_read || c->reset_required || health_reading_has_memory_errors(c),
 		      c->recovery == REPORT_RECOVERY_RESET || c->reset_required, RESET_REQUIRED);
 }
 
@@ -409,42 +399,6 @@ static void heed_driver(struct judge *judge)
 		state->recovery_action = (int)actions[told];
 }
 
-/* That nothing was found says little without what was looked at. */
-static int say_what_was_read(struct judge *judge, struct error *err)
-{
-	const struct report_condition *c = &judge->condition;
-	const struct report *report = judge->input->report;
-	const struct {
-		bool is_read;
-		struct view name;
-	} parts[] = {
-		{report->events_since > 0, VIEW("XID errors")},
-		{c->ecc_volatile.uncorrected >= 0, VIEW("ECC")},
-		{c->remapped_rows.present || c->retired_pages.present, VIEW("row remapping")},
-		{c->recovery != REPORT_RECOVERY_UNREAD, VIEW("recovery action")},
-		{c->slowdown.present, VIEW("slowdown")},
-		{reads_links(c), VIEW("links")},
-	};
-	char text[READ_SIZE];
-	int len = snprintf(text, sizeof(text), "%s", HEALTH_NOTHING_FOUND_MESSAGE);
-
-	for (int is_read = 1; is_read >= 0; is_read--) {
-		const char *separator = is_read ? "; read: " : "; cannot be read here: ";
-		for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-			if (parts[i].is_read != is_read)
-				continue;
-			len += snprintf(text + len, sizeof(text) - (size_t)len, "%s%.*s", separator,
-					VIEW_ARG(parts[i].name));
-			separator = ", ";
-		}
-	}
-	assert((size_t)len < sizeof(text));
-	if (!arena_copy(judge->input->arena, (struct view){text, (size_t)len},
-			&judge->health.message))
-		return error_no_memory(err);
-	return 0;
-}
-
 /* From worst to best; the first reason gives state and action. A device without any is Healthy. */
 static int find_reasons(struct judge *judge, struct error *err)
 {
@@ -460,7 +414,10 @@ static int find_reasons(struct judge *judge, struct error *err)
 		return -1;
 	look_again(judge);
 	heed_driver(judge);
-	return judge->n_reasons == 0 && judge->condition.present ? say_what_was_read(judge, err) : 0;
+	if (judge->n_reasons > 0 || !judge->condition.present)
+		return 0;
+	return health_reading_say(&judge->condition, judge->input->report, judge->input->arena,
+				  &judge->health.message, err);
 }
 
 static struct array list_of(const void *items, uint32_t n)
