@@ -23,6 +23,7 @@
 #include <stdlib.h>
 
 #include "base/sbuf.h"
+#include "join/tenants.h"
 
 struct seat {
 	struct view unit;

@@ -10,6 +10,7 @@
 #include "join/from_resource_claim.h"
 #include "join/layout.h"
 #include "join/measure.h"
+#include "join/unplaced.h"
 
 /* What is known of the device before anything is found out. */
 static struct subject begin(const struct stages_node *node, size_t index)
