@@ -144,38 +144,6 @@ void drift_prepare(struct drift_node *node)
 
 /* One type */
 
-const struct attribution_drift *drift_published(const struct drift_device *device,
-						enum drift_type type)
-{
-	const struct attribution_intent_state *published = device->published;
-
-	for (uint32_t i = 0; published && i < published->drifts.count; i++) {
-		const struct attribution_drift *d = ARRAY_AT(published->drifts,
-							     struct attribution_drift, i);
-		if (view_equal(d->type, rows[type].word))
-			return d;
-	}
-	return NULL;
-}
-
-int64_t drift_pending_of(const struct drift_device *device, struct view word)
-{
-	const struct attribution_intent_state *published = device->published;
-
-	for (uint32_t i = 0; published && i < published->pending.count; i++) {
-		const struct attribution_pending_drift *p = ARRAY_AT(
-			published->pending, struct attribution_pending_drift, i);
-		if (view_equal(p->type, word))
-			return p->start_time;
-	}
-	return 0;
-}
-
-int64_t drift_pending_since(const struct drift_device *device, enum drift_type type)
-{
-	return drift_pending_of(device, rows[type].word);
-}
-
 static struct drift_finding ask(struct judge *judge, const struct row *row)
 {
 	const struct intent *intent = judge->node->intent;
@@ -236,7 +204,7 @@ static void count_new(struct judge *judge, const struct row *row, struct drift_f
 	const int64_t hold_off_ms = hold_off_of(judge, row);
 	const bool is_dated = finding.since > 0 && finding.since <= now + hold_off_ms;
 	int64_t start_time = is_dated ? finding.since
-				      : drift_pending_since(judge->device, type_of(row)),
+				      : judge->device->previous->pending_since[type_of(row)],
 		left;
 
 	if (row->waits_for & judge->settling.now) {
@@ -259,8 +227,8 @@ static void count_new(struct judge *judge, const struct row *row, struct drift_f
 /* What was published stays as it is. */
 static void keep(struct judge *judge, const struct row *row)
 {
-	const struct attribution_drift *drift = drift_published(judge->device, type_of(row));
-	const int64_t pending_since = drift_pending_since(judge->device, type_of(row));
+	const struct attribution_drift *drift = judge->device->previous->drifts[type_of(row)];
+	const int64_t pending_since = judge->device->previous->pending_since[type_of(row)];
 
 	if (drift) {
 		judge->drifts[judge->n_drifts++] = *drift;
@@ -278,9 +246,9 @@ static void keep(struct judge *judge, const struct row *row)
  */
 static void set_aside(struct judge *judge, const struct row *row)
 {
-	const struct attribution_drift *drift = drift_published(judge->device, type_of(row));
+	const struct attribution_drift *drift = judge->device->previous->drifts[type_of(row)];
 	const int64_t since = drift ? drift->start_time
-				    : drift_pending_since(judge->device, type_of(row));
+				    : judge->device->previous->pending_since[type_of(row)];
 
 	if (since != 0)
 		add_pending(judge, row->word, since);
@@ -306,7 +274,7 @@ static void judge_type(struct judge *judge, enum drift_type type)
 	if (finding.answer != DRIFT_FOUND)
 		return;
 	judge->hidden |= row->hides;
-	before = drift_published(judge->device, type_of(row));
+	before = judge->device->previous->drifts[type_of(row)];
 	if (before)
 		add_drift(judge, row, finding, before->start_time);
 	else

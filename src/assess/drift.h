@@ -87,6 +87,13 @@ struct drift_node {
 	int64_t now_wall_ms;
 };
 
+/* What was published of the device (assess/drift_previous.h). */
+struct drift_previous {
+	const struct attribution_drift *drifts[N_DRIFT_TYPES]; /* NULL: there was none; borrowed */
+	int64_t pending_since[N_DRIFT_TYPES]; /* ms since 1970; 0: it was not pending */
+	int64_t work_since[N_DRIFT_SETTLING]; /* a label had told of it since then; 0: none had */
+};
+
 /* What is known of the device. */
 struct drift_device {
 	struct view uuid;
@@ -102,7 +109,7 @@ struct drift_device {
 	const struct drift_offer *offers;
 	size_t n_offers;
 	const struct attribution_status *status; /* as found, but for intent and conditions */
-	const struct attribution_intent_state *published; /* by this node; NULL: nothing */
+	const struct drift_previous *previous; /* by this node; never NULL */
 };
 
 /* What a rule finds. */
@@ -151,15 +158,6 @@ void drift_prepare(struct drift_node *node);
  */
 MUST_USE int drift_judge(const struct drift_node *node, const struct drift_device *device,
 			 struct arena *arena, struct drift_verdict *ret_verdict, struct error *err);
-
-/* The drift of the type as it was published; NULL: there was none. */
-const struct attribution_drift *drift_published(const struct drift_device *device,
-						enum drift_type type);
-/* Since when the type was published as pending, ms since 1970; 0: it was not. */
-int64_t drift_pending_since(const struct drift_device *device, enum drift_type type);
-
-/* The same of any word of what is pending: of a type, or of a kind of settling. */
-int64_t drift_pending_of(const struct drift_device *device, struct view word);
 
 /* The word of a type; static. */
 struct view drift_word(enum drift_type type);

@@ -257,10 +257,11 @@ static bool is_former_in_effect(const struct drift_node *node, const struct drif
 static bool was_not_loaded(const struct drift_node *node, const struct drift_device *device,
 			   struct drift_text *text)
 {
-	const struct attribution_drift *drift = drift_published(device, DRIFT_CONFIG_NOT_LOADED);
+	const struct drift_previous *previous = device->previous;
+	const struct attribution_drift *drift = previous->drifts[DRIFT_CONFIG_NOT_LOADED];
 
 	if (!drift)
-		return drift_pending_since(device, DRIFT_CONFIG_NOT_LOADED) != 0;
+		return previous->pending_since[DRIFT_CONFIG_NOT_LOADED] != 0;
 	return view_ends_with(drift->intended,
 			      drift_text(text, "(%)", drift_config_source(node, text)));
 }

@@ -19,6 +19,15 @@ struct view drift_settling_word(enum drift_settling kind)
 	return kinds[kind].word;
 }
 
+enum drift_settling drift_settling_of(struct view word)
+{
+	int kind = 0;
+
+	while (kind < N_DRIFT_SETTLING && !view_equal(kinds[kind].word, word))
+		kind++;
+	return (enum drift_settling)kind;
+}
+
 struct view drift_settling_text(enum drift_settling kind)
 {
 	return kinds[kind].text;
@@ -75,7 +84,7 @@ struct drift_settling_state drift_settling_look(const struct drift_node *node,
 	struct drift_settling_state state = {.now = find(node), .again_in_ms = -1};
 
 	for (int kind = 0; kind < N_DRIFT_SETTLING; kind++) {
-		const int64_t published = drift_pending_of(device, kinds[kind].word);
+		const int64_t published = device->previous->work_since[kind];
 
 		if (kinds[kind].limit_ms == 0)
 			continue;
@@ -94,11 +103,10 @@ uint32_t drift_settling_list(const struct drift_settling_state *state,
 	uint32_t n = 0;
 
 	for (int kind = 0; kind < N_DRIFT_SETTLING; kind++) {
-		const struct view word = kinds[kind].word;
-
 		if (state->since[kind] != 0 &&
-		    (is_waited_for || drift_pending_of(device, word) != 0))
-			list[n++] = (struct attribution_pending_drift){word, state->since[kind]};
+		    (is_waited_for || device->previous->work_since[kind] != 0))
+			list[n++] = (struct attribution_pending_drift){kinds[kind].word,
+								       state->since[kind]};
 	}
 	return n;
 }

@@ -42,6 +42,7 @@ struct row {
 
 /* So there is room for each number of an error, and each finding. */
 static_assert(LIMIT_HEALTH_REASONS >= LIMIT_HEALTH_EVENTS + N_FINDINGS, "reasons are left out");
+static_assert(N_FINDINGS <= 64, "findings are bits");
 
 static const struct row table[] = {
 #define FINDING_ROW(name, reason, state, action, matter, message)                                  \
@@ -55,7 +56,7 @@ static const struct row table[] = {
 
 struct judge {
 	const struct health_input *input;
-	const struct attribution_health_state *last; /* published, by whichever node; NULL: nothing */
+	const struct health_previous *last; /* published, by whichever node; NULL: nothing */
 	bool is_listed; /* by NVML, now */
 	bool was_away;  /* missing from NVML's list, or lost */
 	struct report_condition condition; /* not present: nothing is read */
@@ -70,41 +71,67 @@ struct judge {
 
 /* What was published */
 
-static bool has_reason(const struct attribution_health_state *published, struct view reason)
+/* The bit of a finding. */
+static uint64_t bit_of(enum finding finding)
 {
-	return published &&
-	       view_is_among(reason, published->reasons.items, published->reasons.count);
+	return UINT64_C(1) << finding;
 }
 
-static bool has(const struct attribution_health_state *published, enum finding finding)
+static bool has(const struct health_previous *published, enum finding finding)
 {
+	return published && published->found & bit_of(finding);
+}
+
+static uint64_t findings_of(struct view reason)
+{
+	uint64_t found = 0;
+
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
-		if (table[i].reason.len > 0 && table[i].finding == finding)
-			return has_reason(published, table[i].reason);
-	return false;
+		if (table[i].reason.len > 0 && view_equal(table[i].reason, reason))
+			found |= bit_of(table[i].finding);
+	return found;
 }
 
-bool health_was_listed(const struct attribution_health_state *published)
+struct health_previous health_read_previous(const struct attribution_health_state *published)
+{
+	struct health_previous previous = {.recovery_action = published->recovery_action};
+	const struct view xid = VIEW(HEALTH_XID_REASON);
+
+	for (uint32_t i = 0; i < published->reasons.count; i++) {
+		const struct view reason = *ARRAY_AT(published->reasons, struct view, i);
+
+		previous.found |= findings_of(reason);
+		if (previous.n_xids < LIMIT_HEALTH_REASONS && view_starts_with(reason, xid) &&
+		    view_parse_i64(view_from_offset(reason, xid.len),
+				   &previous.xids[previous.n_xids]))
+			previous.n_xids++;
+	}
+	return previous;
+}
+
+bool health_was_listed(const struct health_previous *published)
 {
 	return !has(published, DEVICE_MISSING) && !has(published, NVML_UNAVAILABLE);
 }
 
-bool health_was_missing(const struct attribution_health_state *published)
+bool health_was_missing(const struct health_previous *published)
 {
 	return has(published, DEVICE_MISSING);
 }
 
 static struct view xid_reason(int64_t code, char text[static XID_REASON_SIZE])
 {
-	int len = snprintf(text, XID_REASON_SIZE, HEALTH_XID_REASON, code);
+	int len = snprintf(text, XID_REASON_SIZE, HEALTH_XID_REASON "%" PRId64, code);
 	assert(len > 0 && (unsigned)len < XID_REASON_SIZE);
 	return (struct view){text, (size_t)len};
 }
 
 static bool had_xid(const struct judge *judge, int64_t code)
 {
-	char text[XID_REASON_SIZE];
-	return has_reason(judge->last, xid_reason(code, text));
+	for (uint32_t i = 0; judge->last && i < judge->last->n_xids; i++)
+		if (judge->last->xids[i] == code)
+			return true;
+	return false;
 }
 
 /* Evidence */
@@ -179,7 +206,7 @@ static void look_at_recovery(struct judge *judge)
 		{RECOVERY_REQUIRED, REPORT_RECOVERY_OTHER},
 	};
 	const struct report_condition *c = &judge->condition;
-	const struct attribution_health_state *published = judge->input->published;
+	const struct health_previous *published = judge->input->published;
 	const bool is_read = c->recovery != REPORT_RECOVERY_UNREAD;
 	bool *found = judge->found;
 

@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "assess/drift_previous.h"
+
 static enum reason read_reason(const struct attribution_status *status, enum condition_type type)
 {
 	const struct condition *condition = attribution_find_condition(status,
@@ -46,6 +48,9 @@ int previous_read(const struct attribution_status *status, struct arena *arena,
 		.n_tenants = status->tenants.count,
 		.attributed = read_reason(status, CONDITION_ATTRIBUTED),
 		.ready = read_reason(status, CONDITION_READY),
+		.health = health_read_previous(&status->health),
+		.activity = activity_read_previous(&status->activity),
+		.intent = drift_previous_read(&status->intent),
 		.is_agentless =
 			read_reason(status, CONDITION_REPORT_FRESH) == REASON_NO_AGENT,
 	};

@@ -328,7 +328,6 @@ static void publish(struct drift_case *c, struct view type)
 		.start_time = 1,
 	};
 	c->published.drifts = array_of(c->published_drifts, 2);
-	c->device.published = &c->published;
 }
 
 static void forget_former_of_published(struct drift_case *c)
@@ -350,7 +349,6 @@ static void forget_former_of_pending(struct drift_case *c)
 	c->published_pending[0] = (struct attribution_pending_drift){VIEW("MPSNotRunning"), 1};
 	c->published_pending[1] = (struct attribution_pending_drift){VIEW("ConfigNotLoaded"), 1};
 	c->published.pending = array_of(c->published_pending, 2);
-	c->device.published = &c->published;
 }
 
 static void forget_former_of_another_pending(struct drift_case *c)
