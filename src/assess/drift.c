@@ -17,6 +17,7 @@
 #include "assess/drift_mig.h"
 #include "assess/drift_mps.h"
 #include "assess/drift_operand.h"
+#include "assess/drift_plugin.h"
 #include "assess/drift_settling.h"
 #include "assess/drift_sharing.h"
 #include "assess/drift_text.h"
@@ -139,7 +140,7 @@ void drift_prepare(struct drift_node *node)
 		return;
 	count_operands(node, policy->namespace);
 	drift_operand_look(node);
-	drift_config_choose(node);
+	drift_plugin_choose(node);
 }
 
 /* One type */
@@ -340,7 +341,7 @@ static bool tell_unreadable(struct judge *judge, struct drift_verdict *verdict,
 
 	if (why.len == 0) {
 		reason = REASON_CONFIG_UNREADABLE;
-		why = drift_config_say_unreadable(judge->node, &judge->text);
+		why = drift_plugin_say_unreadable(judge->node, &judge->text);
 	}
 	if (why.len == 0)
 		why = drift_mig_say_unreadable(judge->node, &judge->text);
@@ -393,7 +394,7 @@ static void tell_good(struct judge *judge, struct drift_verdict *verdict, struct
 	else
 		sbuf_append(message, drift_text(&judge->text, "as ClusterPolicy % says%",
 						intent->policy->name,
-						drift_config_say(judge->node, &judge->text)));
+						drift_plugin_say(judge->node, &judge->text)));
 	if (intent->policy)
 		drift_operand_say_off(judge->node, &judge->text, message);
 	say_types(judge->untold, VIEW("; cannot be told now: "), message);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "assess/drift_previous.h"
 
+#include "assess/drift.h"
 #include "assess/drift_settling.h"
 
 static void read_drifts(struct drift_previous *previous, struct array drifts)

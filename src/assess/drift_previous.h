@@ -7,7 +7,7 @@
  * Threads: any; pure.
  */
 
-#include "assess/drift.h"
+#include "assess/drift_rule.h"
 
 /* Words that are none of ours are left out, and of equal ones all but the first. Borrows from it. */
 struct drift_previous drift_previous_read(const struct attribution_intent_state *published);

@@ -11,7 +11,7 @@
  * Threads: any; pure.
  */
 
-#include "assess/drift.h"
+#include "assess/drift_rule.h"
 #include "base/sbuf.h"
 
 struct drift_settling_state {

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-#include "assess/drift_config.h"
+#include "assess/drift_plugin.h"
 #include "assess/drift_text.h"
 
 #define SHARED_SUFFIX ".shared"
@@ -170,10 +170,10 @@ static struct drift_finding look(const struct drift_node *node, const struct dri
 				 struct drift_text *text)
 {
 	bool is_unknown;
-	const struct plugin_config *config = drift_config_in_force(node, &is_unknown);
+	const struct plugin_config *config = drift_plugin_in_force(node, &is_unknown);
 
 	if (is_unknown) {
-		const struct drift_finding untold = drift_config_untold(node);
+		const struct drift_finding untold = drift_plugin_untold(node);
 		assert(untold.answer != DRIFT_FOUND);
 		return untold;
 	}
@@ -186,7 +186,7 @@ static struct drift_finding look(const struct drift_node *node, const struct dri
 		.intended = drift_text(text, "% (%)",
 				       say(ret->intended, ret->replicas_intended,
 						    ret->base, text),
-				       drift_config_source(node, text)),
+				       drift_plugin_source(node, text)),
 	};
 }
 
@@ -236,7 +236,7 @@ struct drift_finding drift_sharing_resource_name(const struct drift_node *node,
 		return finding;
 	finding.intended = drift_text(text, "resource %% (renameByDefault, %)",
 				      c.base, c.is_renamed_intended ? VIEW(SHARED_SUFFIX) : VIEW(""),
-				      drift_config_source(node, text));
+				      drift_plugin_source(node, text));
 	finding.observed = drift_text(text, "resource % (kubelet)", c.offer->resource);
 	finding.message = VIEW("Delete the device plugin's pod on the node, so that it reads its "
 			       "configuration anew.");
