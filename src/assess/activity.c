@@ -58,7 +58,7 @@ struct verdict {
 	int source; /* enum report_activity_source */
 };
 
-static enum activity_reason reason_of(struct view word)
+enum activity_reason activity_reason_of(struct view word)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(reason_words); i++) {
 		if (view_equal(reason_words[i], word))
@@ -67,11 +67,17 @@ static enum activity_reason reason_of(struct view word)
 	return ACTIVITY_REASON_NONE;
 }
 
+struct view activity_source(int source)
+{
+	assert(source >= 0 && (size_t)source < ARRAY_SIZE(source_words));
+	return source_words[source];
+}
+
 struct activity_previous activity_read_previous(const struct attribution_activity_state *published)
 {
 	return (struct activity_previous){
 		.state = published->state,
-		.reason = reason_of(published->reason),
+		.reason = activity_reason_of(published->reason),
 		.idle_since = published->idle_since,
 		.last_transition_time = published->last_transition_time,
 	};

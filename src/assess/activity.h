@@ -67,6 +67,10 @@ struct activity_input {
 	struct arena *arena; /* results lie in it */
 };
 
+/* The reason of a word; NONE: there is none, or none of ours. */
+enum activity_reason activity_reason_of(struct view word);
+/* The word of evidence for enum report_activity_source; static. Empty of UNMEASURED. */
+struct view activity_source(int source);
 /* Reads what is published. A reason that is none of ours is NONE. */
 struct activity_previous activity_read_previous(const struct attribution_activity_state *published);
 /*

@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "assess/health.def"
+#include "assess/health_finding.h"
 #include "assess/health_reading.h"
 #include "assess/xid.h"
 #include "base/limits.h"
@@ -42,7 +43,7 @@ struct row {
 
 /* So there is room for each number of an error, and each finding. */
 static_assert(LIMIT_HEALTH_REASONS >= LIMIT_HEALTH_EVENTS + N_FINDINGS, "reasons are left out");
-static_assert(N_FINDINGS <= 64, "findings are bits");
+static_assert(N_FINDINGS <= 64 && (int)N_FINDINGS == (int)N_HEALTH_FINDINGS, "findings are bits");
 
 static const struct row table[] = {
 #define FINDING_ROW(name, reason, state, action, matter, message)                                  \

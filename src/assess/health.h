@@ -39,7 +39,7 @@ enum health_list {
 
 /* What was published of the device. */
 struct health_previous {
-	uint64_t found;      /* bits: reasons of assess/health.def, in their order */
+	uint64_t found;      /* reasons, as bits of enum health_finding */
 	int recovery_action; /* enum attribution_recovery */
 	int64_t xids[LIMIT_HEALTH_REASONS]; /* numbers of errors that were reasons */
 	uint32_t n_xids;

@@ -120,7 +120,8 @@ static int64_t here_since(const struct subject *subject, const struct attributio
 {
 	const struct previous *published = subject->device->published;
 	const struct condition *healthy =
-		published ? attribution_find_condition(published->status, VIEW("Healthy")) : NULL;
+		published ? attribution_find_condition(published->status,
+						       wording_condition(CONDITION_HEALTHY)) : NULL;
 	int64_t since;
 
 	if (!healthy || health_was_missing(&published->health))
