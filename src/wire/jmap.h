@@ -28,7 +28,8 @@ enum jmap_type {
 
 enum jmap_flag {
 	JMAP_REQUIRED = 1u << 0,
-	JMAP_LENIENT = 1u << 1,     /* JMAP_ENUM: an unknown name decodes to 0 instead of an error */
+	/* JMAP_ENUM: an unknown name decodes to 0. JMAP_ARRAY: what is no object is left out. Else errors. */
+	JMAP_LENIENT = 1u << 1,
 	JMAP_KEEP_ZERO = 1u << 2,   /* encode 0, false, "" and empty arrays that are `present` */
 	JMAP_DECODE_ONLY = 1u << 3, /* never written */
 	JMAP_OR_MINUS_ONE = 1u << 4, /* JMAP_I64: absent is -1, and -1 is not written; 0 is */
