@@ -239,6 +239,7 @@ static struct verdict judge_partitions(const struct activity_input *input, struc
 			ARRAY_AT(partitions, struct attribution_partition, i);
 		struct verdict one = judge_one(input, find_reported(input, p->uuid),
 					       find_published(input, p->uuid));
+		assert(one.state != ATTRIBUTION_ACTIVITY_UNSET);
 		p->activity = (struct attribution_partition_activity){one.state, one.idle_since};
 		sources[one.state] |= 1u << one.source;
 		all = join_two(all, one);
@@ -254,6 +255,7 @@ static struct verdict judge_device(const struct activity_input *input, unsigned 
 	struct verdict verdict;
 
 	verdict = judge_one(input, input->reported ? &input->reported->activity : NULL, before);
+	assert((verdict.state == ATTRIBUTION_ACTIVITY_UNKNOWN) == (verdict.source == 0));
 	sources[verdict.state] |= 1u << verdict.source;
 	return verdict;
 }
@@ -317,6 +319,8 @@ int activity_judge(const struct activity_input *input, struct array partitions,
 		return -1;
 	verdict = copied.count > 0 ? judge_partitions(input, copied, sources)
 				   : judge_device(input, sources);
+	assert((verdict.reason != ACTIVITY_REASON_NONE) ==
+	       (verdict.state == ATTRIBUTION_ACTIVITY_UNKNOWN));
 	if (list_evidence(input, sources[verdict.state], &evidence, err) < 0)
 		return -1;
 	*ret_partitions = copied;

@@ -86,6 +86,7 @@ struct judge {
 
 struct view drift_word(enum drift_type type)
 {
+	assert((unsigned)type < N_DRIFT_TYPES);
 	return rows[type].word;
 }
 
@@ -100,11 +101,13 @@ enum drift_type drift_type_of(struct view word)
 
 bool drift_is_of_node(enum drift_type type)
 {
+	assert((unsigned)type < N_DRIFT_TYPES);
 	return rows[type].about & NODE;
 }
 
 unsigned drift_hides(enum drift_type type)
 {
+	assert((unsigned)type < N_DRIFT_TYPES);
 	return rows[type].hides;
 }
 
@@ -132,6 +135,7 @@ void drift_prepare(struct drift_node *node)
 {
 	const struct policy *policy = node->intent->policy;
 
+	assert(node->report && (node->pods || node->n_pods == 0));
 	node->config = NULL;
 	node->config_name = node->config_where = (struct view){0};
 	memset(node->operands, 0, sizeof(node->operands));
@@ -163,6 +167,7 @@ static struct drift_finding ask(struct judge *judge, const struct row *row)
 static void add_drift(struct judge *judge, const struct row *row, struct drift_finding finding,
 		      int64_t start_time)
 {
+	assert(judge->n_drifts < N_DRIFT_TYPES);
 	judge->drifts[judge->n_drifts++] = (struct attribution_drift){
 		.type = row->word,
 		.severity = finding.severity != ATTRIBUTION_SEVERITY_UNSET ? finding.severity
@@ -176,6 +181,7 @@ static void add_drift(struct judge *judge, const struct row *row, struct drift_f
 
 static void add_pending(struct judge *judge, struct view word, int64_t start_time)
 {
+	assert(judge->n_pending < MAX_PENDING);
 	judge->pending[judge->n_pending++] = (struct attribution_pending_drift){word, start_time};
 }
 
@@ -232,6 +238,7 @@ static void keep(struct judge *judge, const struct row *row)
 	const int64_t pending_since = judge->device->previous->pending_since[type_of(row)];
 
 	if (drift) {
+		assert(judge->n_drifts < N_DRIFT_TYPES);
 		judge->drifts[judge->n_drifts++] = *drift;
 		judge->kept |= 1u << type_of(row);
 	} else if (pending_since != 0) {
@@ -264,6 +271,7 @@ static void judge_type(struct judge *judge, enum drift_type type)
 	if (judge->hidden & 1u << type)
 		return;
 	finding = ask(judge, row);
+	assert(finding.answer <= DRIFT_NOT_COMPARED);
 	if (finding.answer == DRIFT_CANNOT_TELL || finding.answer == DRIFT_UNREADABLE)
 		judge->untold |= 1u << type;
 	if (finding.answer == DRIFT_CANNOT_TELL)
@@ -311,6 +319,7 @@ static void tell_drifts(const struct judge *judge, struct drift_verdict *verdict
 {
 	const struct attribution_drift *worst = find_worst(judge);
 
+	assert(worst);
 	verdict->state.state = ATTRIBUTION_INTENT_DRIFTED;
 	verdict->status = CONDITION_FALSE;
 	verdict->reason = worst->type;
@@ -370,6 +379,7 @@ static bool tell_settling(const struct judge *judge, struct drift_verdict *verdi
 		return false;
 	while (first < DRIFT_SETTLING_HOLD_OFF && !(settling & 1u << first))
 		first++;
+	assert(first <= DRIFT_SETTLING_HOLD_OFF);
 	verdict->state.state = ATTRIBUTION_INTENT_SETTLING;
 	verdict->status = CONDITION_UNKNOWN;
 	verdict->reason = drift_settling_word((enum drift_settling)first);
@@ -416,6 +426,7 @@ static void add_work(struct judge *judge, struct sbuf *message)
 	if (n == 0)
 		return;
 	judge->n_pending += n;
+	assert(judge->n_pending <= MAX_PENDING);
 	drift_settling_say_expired(settling, message);
 	if (settling->again_in_ms >= 0)
 		judge->again_in_ms = again_sooner(judge->again_in_ms, settling->again_in_ms);
@@ -437,6 +448,7 @@ static int conclude(struct judge *judge, struct drift_verdict *ret_verdict, stru
 		 !tell_settling(judge, &verdict, &message))
 		tell_good(judge, &verdict, &message);
 	add_work(judge, &message);
+	assert(verdict.status != CONDITION_UNSET && verdict.reason.len > 0);
 	verdict.state.pending = list_of(judge->pending, judge->n_pending);
 	verdict.again_in_ms = judge->again_in_ms;
 	if (drift_text_check(&judge->text, err) < 0 || sbuf_check(&message, "message", err) < 0)
@@ -461,6 +473,7 @@ int drift_judge(const struct drift_node *node, const struct drift_device *device
 		.again_in_ms = -1,
 	};
 
+	assert(node->intent && node->report && device->status && device->previous);
 	if (!judge.drifts || !judge.pending)
 		return error_no_memory(err);
 	for (int type = 0; type < N_DRIFT_TYPES; type++)

@@ -7,6 +7,8 @@
 
 #include "assess/drift_allocatable.h"
 
+#include <assert.h>
+
 #include "assess/drift_mig.h"
 #include "assess/drift_operand.h"
 #include "assess/drift_plugin.h"
@@ -98,6 +100,7 @@ struct drift_finding drift_allocatable_short(const struct drift_node *node,
 		return DRIFT_ANSWER(DRIFT_CANNOT_TELL);
 	for (uint32_t i = 0; i < devices.count; i++)
 		wanted += units_of(&plan, ARRAY_AT(devices, struct report_device, i));
+	assert(node->node); /* else it is not known whether a plugin is wanted */
 	there = sum_up(node->node);
 	if (there >= wanted)
 		return DRIFT_ANSWER(DRIFT_NO);

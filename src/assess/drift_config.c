@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "assess/drift_config.h"
 
+#include <assert.h>
+
 #include "assess/drift_mig.h"
 #include "assess/drift_plugin.h"
 #include "assess/drift_sharing.h"
@@ -16,6 +18,7 @@ static struct view find_missing(const struct drift_node *node)
 
 	if (intent->plugin_configs_state == INTENT_CONFIG_MISSING)
 		return VIEW("there is no such ConfigMap (API server)");
+	assert(intent->plugin_configs_state == INTENT_CONFIG_THERE);
 	if (intent->plugin_configs->configs.count == 0)
 		return VIEW("the ConfigMap has no key (API server)");
 	return node->config ? (struct view){0} : VIEW("the ConfigMap has no such key (API server)");
@@ -55,6 +58,7 @@ static struct view find_mps_conflict(const struct drift_node *node,
 {
 	bool is_unknown;
 
+	assert(config->error.len == 0 && config->unsupported.len == 0);
 	if (config->sharing != PLUGIN_CONFIG_MPS)
 		return (struct view){0};
 	if (view_equal(drift_mig_strategy_of(node, &is_unknown).name, VIEW("mixed")))
@@ -187,6 +191,7 @@ static struct view list_dead(const struct drift_node *node, struct drift_text *t
 	};
 	struct view list = {0};
 
+	assert(node->config);
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if (node->config->dead & keys[i].bit)
 			list = drift_text_add(text, list, keys[i].name);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "assess/drift_mig.h"
 
+#include <assert.h>
+
 #include "assess/drift_layout.h"
 #include "assess/drift_operand.h"
 #include "assess/drift_plugin.h"
@@ -74,6 +76,7 @@ void drift_mig_look(struct drift_node *node)
 {
 	const struct array offers = find_offers(node->report);
 
+	assert(node->report);
 	node->offered = 0;
 	node->n_resources = 0;
 	node->has_plugins_ids = false;
@@ -109,6 +112,7 @@ static struct view find_variable(const struct policy *policy, struct view name)
 /* What overrides the strategy of configurations; its name is empty: nothing does. */
 static struct drift_mig_strategy find_override(const struct policy *policy)
 {
+	assert(policy);
 	const struct view variable = find_variable(policy, VIEW(STRATEGY_VARIABLE));
 
 	if (variable.len > 0)

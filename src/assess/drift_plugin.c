@@ -22,6 +22,7 @@ void drift_plugin_choose(struct drift_node *node)
 	const struct intent *intent = node->intent;
 	const struct view label = node->node ? node->node->plugin_config : (struct view){0};
 
+	assert(intent->policy);
 	if (intent->plugin_configs_state == INTENT_CONFIG_NONE)
 		return;
 	node->config_name = label.len > 0 ? label : intent->policy->plugin_config_default;
@@ -67,6 +68,7 @@ struct view drift_plugin_source(const struct drift_node *node, struct drift_text
 {
 	const struct policy *policy = node->intent->policy;
 
+	assert(policy && policy->plugin_config.len > 0);
 	if (node->config_name.len == 0)
 		return drift_text(text, "ConfigMap %/%, of which no key is asked for",
 				  policy->namespace, policy->plugin_config);
@@ -106,6 +108,7 @@ static struct view say_why(enum intent_config_why why)
 struct view drift_plugin_say_lost(const struct policy *policy, struct view name,
 				  enum intent_config_why why, struct drift_text *text)
 {
+	assert(name.len > 0);
 	if (policy->namespace.len == 0)
 		return drift_text(text, "ConfigMap % cannot be read: ClusterPolicy % does not tell the "
 				  "operator's namespace (status.namespace)",

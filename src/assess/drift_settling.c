@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "assess/drift_settling.h"
 
+#include <assert.h>
+
 #include "base/again.h"
 
 static const struct {
@@ -16,6 +18,7 @@ static const struct {
 
 struct view drift_settling_word(enum drift_settling kind)
 {
+	assert((unsigned)kind < N_DRIFT_SETTLING);
 	return kinds[kind].word;
 }
 
@@ -30,6 +33,7 @@ enum drift_settling drift_settling_of(struct view word)
 
 struct view drift_settling_text(enum drift_settling kind)
 {
+	assert((unsigned)kind < N_DRIFT_SETTLING);
 	return kinds[kind].text;
 }
 
@@ -69,6 +73,7 @@ static void date(struct drift_settling_state *state, int kind, const struct drif
 	const int64_t since = published == 0 || published > now ? now : published;
 	const int64_t left = since + limit_of(node, kind) - now;
 
+	assert(kinds[kind].limit_ms > 0 && state->now & 1u << kind);
 	state->since[kind] = since;
 	if (left > 0) {
 		state->again_in_ms = again_sooner(state->again_in_ms, left);

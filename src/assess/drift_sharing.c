@@ -141,6 +141,7 @@ static struct view say(enum kind kind, int64_t replicas, struct view resource,
 		return drift_text(text, "% not shared", resource);
 	if (kind == NOT_KNOWN)
 		return drift_text(text, "% replicas of %", drift_text_number(text, replicas), resource);
+	assert((size_t)kind < ARRAY_SIZE(kind_names));
 	return drift_text(text, "%, % replicas of %", kind_names[kind],
 			  drift_text_number(text, replicas), resource);
 }
@@ -148,6 +149,7 @@ static struct view say(enum kind kind, int64_t replicas, struct view resource,
 struct view drift_sharing_say_offer(const struct drift_device *device, struct drift_text *text)
 {
 	static const struct plugin_config any;
+	assert(device->n_offers > 0);
 	const struct comparison c = compare(device, &device->offers[0], &any);
 
 	return say(c.observed, c.replicas_observed, c.offer->resource, text);
@@ -156,6 +158,7 @@ struct view drift_sharing_say_offer(const struct drift_device *device, struct dr
 struct view drift_sharing_say(const struct drift_device *device, const struct plugin_config *config,
 			      struct drift_text *text)
 {
+	assert(device->n_offers > 0 && config);
 	const struct comparison c = compare(device, &device->offers[0], config);
 
 	return say(c.intended, c.replicas_intended, c.base, text);

@@ -75,6 +75,7 @@ struct judge {
 /* The bit of a finding. */
 static uint64_t bit_of(enum finding finding)
 {
+	assert((unsigned)finding < N_FINDINGS);
 	return UINT64_C(1) << finding;
 }
 
@@ -363,6 +364,7 @@ static int add_xids(struct judge *judge, const struct row *row, struct error *er
 		int len = snprintf(line, sizeof(line), HEALTH_XID_MESSAGE, event->xid,
 				   VIEW_ARG(xid_look_up(event->xid).meaning));
 		struct view reason, message;
+		assert(len > 0 && (size_t)len < sizeof(line));
 		if (!arena_copy(arena, xid_reason(event->xid, text), &reason) ||
 		    !arena_copy(arena, (struct view){line, (size_t)len}, &message))
 			return error_no_memory(err);
@@ -477,11 +479,15 @@ int health_judge(const struct health_input *input, struct health *ret_health, st
 		},
 	};
 
+	assert(!input->is_same_boot || !input->is_other_boot);
+	assert(!input->reported || input->report);
+	assert(!input->is_withdrawn || input->is_off_offer);
 	judge.was_away = has(judge.last, DEVICE_MISSING) || has(judge.last, GPU_LOST);
 	if (input->reported && input->reported->condition.present)
 		judge.condition = input->reported->condition;
 	if (events_collect(&judge.events, err) < 0 || find_reasons(&judge, err) < 0)
 		return -1;
+	assert(judge.n_reasons > 0 || judge.health.state.state == ATTRIBUTION_HEALTH_HEALTHY);
 	judge.health.state.reasons = list_of(judge.reasons, judge.n_reasons);
 	judge.health.state.events_since = input->report ? input->report->events_since : 0;
 	judge.health.state.events = list_of(judge.events.items, judge.events.n_items);

@@ -47,7 +47,7 @@ int health_reading_say(const struct report_condition *c, const struct report *re
 			separator = ", ";
 		}
 	}
-	assert((size_t)len < sizeof(text));
+	assert(len > 0 && (size_t)len < sizeof(text));
 	if (!arena_copy(arena, (struct view){text, (size_t)len}, ret_message))
 		return error_no_memory(err);
 	return 0;

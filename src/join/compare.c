@@ -56,6 +56,7 @@ static size_t list_offers(const struct subject *subject, struct drift_offer offe
 		offer->is_mig |= slot->is_mig;
 		offer->is_hami |= slot->is_hami;
 	}
+	assert(n <= LIMIT_OFFERS);
 	if (n > 1)
 		qsort(offers, n, sizeof(*offers), by_resource);
 	return n;

@@ -2,6 +2,8 @@
 
 #include "join/examine.h"
 
+#include <assert.h>
+
 #include "base/limits.h"
 
 /*
@@ -190,6 +192,7 @@ int examine_health(const struct subject *subject, struct health *ret_health, str
 {
 	const struct previous *previous = subject->device->previous;
 	const struct previous *published = subject->device->published;
+	assert(!subject->is_awaited && (!published || published == previous));
 	const struct health_input input = {
 		.report = subject->facts->input->report,
 		.reported = subject->device->reported,

@@ -2,6 +2,8 @@
 
 #include "join/measure.h"
 
+#include <assert.h>
+
 #include "join/examine.h"
 
 static enum activity_silence silence_of(const struct subject *subject, bool is_fresh)
@@ -52,6 +54,7 @@ int measure_activity(const struct subject *subject, bool is_fresh,
 		.now_wall_ms = join->now_wall_ms,
 		.arena = subject->arena,
 	};
+	assert(!previous == !published);
 	*ret_again_in_ms = activity_again_in(&input);
 	return activity_judge(&input, status->partitions, &status->partitions, &status->activity,
 			      err);

@@ -76,6 +76,7 @@ size_t previous_list_pods(const struct previous *previous, struct view *uids)
 	for (uint32_t i = 0; previous && i < previous->n_tenants; i++)
 		if (!previous->tenants[i].is_unknown)
 			uids[n++] = previous->tenants[i].published->pod_uid;
+	assert(n <= previous_max_pods(previous));
 	return n;
 }
 

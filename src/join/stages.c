@@ -173,6 +173,7 @@ int stages_run(const struct stages_node *node, size_t index, bool is_duplicate,
 	     measure_activity(&subject, known.is_fresh, &status, &activity_again_in_ms, err) < 0) ||
 	    find_drifts(node, &subject, &known, &status, err) < 0)
 		return -1;
+	assert(!subject.is_awaited || known.previous);
 	set_report_state(&known, &status);
 	if (conditions_make(&known, node->arena, &status.conditions, err) < 0)
 		return -1;

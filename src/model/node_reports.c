@@ -74,6 +74,7 @@ bool node_reports_refresh(const struct node_reports *reports, struct place *plac
 
 void node_reports_forget(const struct node_reports *reports, struct place *place)
 {
+	assert(place);
 	claim_drop(reports->claims, place, place->report, NULL);
 	place_release_report(place);
 	place->booted_after = 0;

@@ -621,6 +621,7 @@ TEST(since_when_no_event_was_missed_is_as_the_report_says)
 	judge();
 	assert_int_equal(now.health.state.events_since, NOW - 5);
 	now.input.report = NULL;
+	now.input.reported = NULL;
 	judge();
 	assert_int_equal(now.health.state.events_since, 0);
 }
