@@ -2,6 +2,7 @@
 
 #include "assess/events.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "assess/xid.h"
@@ -70,6 +71,7 @@ static void explain(struct attribution_health_event *event)
 	};
 	const struct xid xid = xid_look_up(event->xid);
 
+	assert((size_t)xid.class < sizeof(classes) / sizeof(classes[0]));
 	event->meaning = xid.meaning;
 	event->class = classes[xid.class];
 	event->action = xid.action;
@@ -125,6 +127,7 @@ static void leave_out_oldest(struct events *list)
 			list->items[n++] = event;
 		room -= !needed && room > 0;
 	}
+	assert(n <= LIMIT_HEALTH_EVENTS);
 	list->n_items = n;
 }
 
@@ -136,6 +139,7 @@ int events_collect(struct events *list, struct error *err)
 	list->items = arena_alloc(list->arena, kept.count + told.count, sizeof(*list->items));
 	if (!list->items)
 		return error_no_memory(err);
+	assert(list->n_items == 0);
 	for (uint32_t i = 0; i < kept.count; i++) {
 		struct attribution_health_event *event = &list->items[list->n_items++];
 		*event = *ARRAY_AT(kept, struct attribution_health_event, i);
@@ -144,6 +148,7 @@ int events_collect(struct events *list, struct error *err)
 	for (uint32_t i = 0; i < told.count; i++)
 		if (add_event(list, ARRAY_AT(told, struct report_event, i), err) < 0)
 			return -1;
+	assert(list->n_items <= kept.count + told.count);
 	qsort(list->items, list->n_items, sizeof(*list->items), by_time);
 	if (list->n_items > LIMIT_HEALTH_EVENTS)
 		leave_out_oldest(list);

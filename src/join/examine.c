@@ -2,6 +2,8 @@
 
 #include "join/examine.h"
 
+#include <assert.h>
+
 #include "base/limits.h"
 
 /*
@@ -190,12 +192,13 @@ int examine_health(const struct subject *subject, struct health *ret_health, str
 {
 	const struct previous *previous = subject->device->previous;
 	const struct previous *published = subject->device->published;
+	assert(!subject->is_awaited && (!published || published == previous));
 	const struct health_input input = {
 		.report = subject->facts->input->report,
 		.reported = subject->device->reported,
 		.list = worth_of(subject->facts->devices->nvml),
-		.published = published ? &published->status->health : NULL,
-		.former = subject->device->is_taken ? &previous->status->health : NULL,
+		.published = published ? &published->health : NULL,
+		.former = subject->device->is_taken ? &previous->health : NULL,
 		.published_events = previous ? previous->status->health.events : (struct array){0},
 		.booted_after = subject->facts->input->booted_after,
 		.quiet_ms = subject->facts->input->limits->quiet_ms,

@@ -292,7 +292,8 @@ static const struct jmap_row health_event_rows[] = {
 	 .limit = LIMIT_TEXT_ACTION},
 	{"partition", JMAP_TEXT, 0, JMAP_AT(attribution_health_event, partition),
 	 .limit = LIMIT_TEXT_UUID},
-	{"tenants", JMAP_ARRAY, 0, JMAP_AT(attribution_health_event, tenants),
+	/* They were UIDs in the first release. */
+	{"tenants", JMAP_ARRAY, JMAP_LENIENT, JMAP_AT(attribution_health_event, tenants),
 	 .limit = LIMIT_EVENT_TENANTS, .rows = event_tenant_rows,
 	 .element_size = sizeof(struct attribution_event_tenant)},
 	{"tenantsLeftOut", JMAP_I64, 0, JMAP_AT(attribution_health_event, tenants_left_out),

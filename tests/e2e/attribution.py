@@ -383,6 +383,9 @@ def a_silent_agent_is_said_its_tenants_stay_and_deleted_pods_still_leave(cluster
             wait_health(cluster, name, "Unknown", "ReportStale", reasons=[])
             wait_activity(cluster, name, "Unknown", "ReportStale")
         table = cluster.kubectl("get", "gpuattributions")
+        head, *rows = (line.split() for line in table.splitlines())
+        assert head[-1] == "READY", table
+        assert {r[-1] for r in rows if r[0] in theirs} == {"Unknown"}, table
         assert selected(cluster, "status.health.state=Healthy") == others, table
         assert selected(cluster, "status.reportState=Stale") == theirs, table
         condition = cluster.condition(cluster.attributions()[min(theirs)], "ReportFresh")

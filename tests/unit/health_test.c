@@ -26,6 +26,7 @@ static struct {
 	struct report_device device;
 	struct report_event events[4];
 	struct attribution_health_state published;
+	struct health_previous previous; /* made of it */
 	struct health_input input;
 	struct health health;
 } now;
@@ -94,7 +95,8 @@ static void judge(void)
 	struct error err;
 	assert_int_equal(health_judge(&now.input, &now.health, &err), 0);
 	now.published = now.health.state;
-	now.input.published = &now.published;
+	now.previous = health_read_previous(&now.published);
+	now.input.published = &now.previous;
 	now.input.published_events = now.published.events;
 }
 
@@ -429,8 +431,8 @@ TEST(a_device_that_is_listed_again_has_left_behind_only_what_asked_for_a_reboot)
 /* The card is in another node now, or that node says so. */
 static void be_taken(int64_t booted_after)
 {
-	static struct attribution_health_state former;
-	former = now.published;
+	static struct health_previous former;
+	former = now.previous;
 	now.input.former = &former;
 	now.input.published = NULL;
 	now.input.is_same_boot = now.input.is_other_boot = false;
@@ -619,6 +621,7 @@ TEST(since_when_no_event_was_missed_is_as_the_report_says)
 	judge();
 	assert_int_equal(now.health.state.events_since, NOW - 5);
 	now.input.report = NULL;
+	now.input.reported = NULL;
 	judge();
 	assert_int_equal(now.health.state.events_since, 0);
 }
@@ -672,10 +675,11 @@ TEST(a_device_was_listed_unless_a_published_reason_tells_otherwise)
 		const struct view reason = view_from(rows[i].reason);
 		const struct attribution_health_state published = {
 			.reasons = array_of(&reason, 1)};
+		const struct health_previous previous = health_read_previous(&published);
 
-		assert_int_equal(health_was_listed(&published), rows[i].was_listed);
+		assert_int_equal(health_was_listed(&previous), rows[i].was_listed);
 	}
-	assert_true(health_was_listed(&(struct attribution_health_state){0}));
+	assert_true(health_was_listed(&(struct health_previous){0}));
 }
 
 TEST(the_message_of_a_healthy_device_says_what_was_looked_at)

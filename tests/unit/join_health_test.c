@@ -5,7 +5,7 @@
 
 #include "base/limits.h"
 #include "join/examine.h"
-#include "join/tenants.h"
+#include "join/slots.h"
 
 static const struct verdict {
 	int state, recovery, condition;
