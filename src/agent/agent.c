@@ -68,6 +68,7 @@ static struct report tell(struct agent *agent, int64_t sequence)
 		.instance = agent->delivery.instance,
 		.sequence = sequence,
 		.observed_at = clock_wall_ms(),
+		.uptime_ms = (int64_t)clock_boot_ms(),
 		.agent_version = VIEW(GPU_ATTRIBUTION_VERSION),
 		.reports_refused = agent->refused,
 	};

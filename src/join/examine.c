@@ -170,6 +170,14 @@ int64_t examine_heard_at(const struct join_input *input)
 			     : 0;
 }
 
+/* What is reported was so then still, as ms since boot; 0: not told. */
+static int64_t heard_uptime(const struct join_input *input)
+{
+	const int64_t told = input->report ? input->report->uptime_ms : 0;
+	const int64_t uptime = told + input->report_held_ms - input->report_age_ms;
+	return told > 0 && uptime > 0 ? uptime : 0;
+}
+
 static bool is_same_boot(const struct subject *subject)
 {
 	const struct report *report = subject->facts->input->report;
@@ -200,6 +208,7 @@ int examine_health(const struct subject *subject, struct health *ret_health, str
 		.booted_after = subject->facts->input->booted_after,
 		.quiet_ms = subject->facts->input->limits->quiet_ms,
 		.heard_at = examine_heard_at(subject->facts->input),
+		.heard_uptime_ms = heard_uptime(subject->facts->input),
 		.is_same_boot = is_same_boot(subject),
 		.is_other_boot = is_other_boot(subject),
 		.is_plugin_unhealthy = is_plugin_unhealthy(subject),

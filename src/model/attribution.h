@@ -262,6 +262,7 @@ struct attribution_event_tenant {
 struct attribution_health_event {
 	int64_t xid;
 	int64_t event_time;
+	int64_t uptime_ms; /* it was then or earlier, since the boot of the report; 0: not known */
 	struct view meaning;
 	int class;          /* enum attribution_event_class */
 	struct view action; /* what to do about it, one sentence */

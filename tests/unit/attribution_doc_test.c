@@ -23,6 +23,7 @@ static struct attribution_status full_status(void)
 	static struct attribution_health_event events[] = {
 		{79,
 		 1767323045000,
+		 812999,
 		 VIEW_INIT("fallen off the bus"),
 		 ATTRIBUTION_EVENT_NEEDS_REBOOT,
 		 VIEW_INIT("Restart the node."),

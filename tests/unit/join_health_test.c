@@ -950,6 +950,51 @@ TEST(ten_minutes_without_a_wish_of_the_driver_settle_an_error_to_look_at)
 	expect_well_with_events(1);
 }
 
+/* A step of the node's clock moves what it tells, but not the time since boot. */
+TEST(a_clock_that_is_set_settles_no_error)
+{
+	struct report_condition *c = conditioned();
+	const struct verdict look = {ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_NONE,
+				     CONDITION_FALSE};
+	world.report.boot_id = VIEW("boot");
+	world.report.observed_at = BUILD_WORLD_NOW;
+	world.report.uptime_ms = 1000000;
+	world.input.report_age_ms = world.input.report_held_ms = 0;
+	event(48, 0);
+	world.events[0].uptime_ms = 999000;
+	expect_health(look, "XID48");
+	world.report.observed_at += 3600000;
+	c->reset_time = BUILD_WORLD_NOW + 3500000;
+	c->reset_uptime_ms = 998999;
+	world.input.report_held_ms = 599000;
+	world.input.report_age_ms = 1;
+	expect_health(look, "XID48");
+	assert_int_equal(world.result.again_in_ms, 10000);
+	world.input.report_age_ms = 0;
+	expect_well_with_events(1);
+}
+
+TEST(an_error_of_another_boot_is_dated_by_the_boot_that_is_reported)
+{
+	conditioned();
+	world.report.boot_id = VIEW("boot");
+	world.report.uptime_ms = 9000000;
+	event(31, 0);
+	world.events[0].uptime_ms = 8999000;
+	expect_well_with_events(1);
+	world.report.events.count = 0;
+	world.report.boot_id = VIEW("another boot");
+	world.report.uptime_ms = 70000;
+	world.input.report_held_ms = world.input.report_age_ms = 0;
+	for (int i = 0; i < 2; i++) {
+		expect_well_with_events(1);
+		assert_int_equal(ARRAY_AT(build_world_status(&world, 0)->health.events,
+					  struct attribution_health_event, 0)->uptime_ms,
+				 70000);
+		world.input.report_held_ms = 5000;
+	}
+}
+
 TEST(a_device_that_is_no_longer_on_offer_is_degraded)
 {
 	build_world_shared(&world, 0, 4);
@@ -1128,6 +1173,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(what_the_agent_has_not_decided_is_as_published_within_a_boot),
 	cmocka_unit_test_set_up(a_reset_settles_an_error_that_asked_for_it),
 	cmocka_unit_test_set_up(ten_minutes_without_a_wish_of_the_driver_settle_an_error_to_look_at),
+	cmocka_unit_test_set_up(a_clock_that_is_set_settles_no_error),
+	cmocka_unit_test_set_up(an_error_of_another_boot_is_dated_by_the_boot_that_is_reported),
 	cmocka_unit_test_set_up(a_device_that_is_no_longer_on_offer_is_degraded),
 	cmocka_unit_test_set_up(a_boot_that_the_controller_did_not_see_mends_too),
 	cmocka_unit_test_set_up(errors_before_the_boot_are_history),

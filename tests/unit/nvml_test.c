@@ -653,7 +653,7 @@ static void every_reader_gets_every_event(void **state)
 	struct nvml *other = NULL;
 	read_world(f, NODE(TWO_DEVICES, ""));
 	assert_int_equal(nvml_new(FAKE_NVML, &other, &f->err), 0);
-	assert_int_equal(nvml_read(other, 1000, &f->arena, &f->reading, &f->err), 0);
+	assert_int_equal(nvml_read(other, (struct wall_time){1000, 1}, &f->arena, &f->reading, &f->err), 0);
 	set_world(f, NODE(TWO_DEVICES, "\"events\": [" XID("1", GPU_A, "31") "],"));
 	assert_event(f, GPU_A, 31);
 	struct nvml_event event;
@@ -730,7 +730,7 @@ static void without_memory_nothing_is_told(void **state)
 		CLEANUP(arena_deinit) struct arena arena;
 		struct nvml_reading reading = {.driver_version = VIEW("untouched")};
 		arena_init(&arena, cap);
-		result = nvml_read(f->nvml, 1000, &arena, &reading, &f->err);
+		result = nvml_read(f->nvml, (struct wall_time){1000, 1}, &arena, &reading, &f->err);
 		if (result < 0) {
 			assert_int_equal(f->err.kind, ERROR_NO_MEMORY);
 			assert_text(reading.driver_version, "untouched");
@@ -753,7 +753,7 @@ static void every_allocation_may_fail(void **state)
 		failing_malloc_at(k);
 		int result = nvml_new(FAKE_NVML, &nvml, &f->err);
 		if (result == 0)
-			result = nvml_read(nvml, 1000, &arena, &reading, &f->err);
+			result = nvml_read(nvml, (struct wall_time){1000, 1}, &arena, &reading, &f->err);
 		failed = failing_malloc_off();
 		assert_int_equal(result, failed ? -1 : 0);
 	}
