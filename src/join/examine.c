@@ -68,17 +68,6 @@ static bool is_on(const struct attribution_health_event *event, struct array par
 	return event->partition.len == 0 || partitions.count == 0;
 }
 
-/* Of what a container held that has left, as it was published. */
-static struct array partitions_of(const struct subject *subject,
-				  const struct attribution_past_tenant *past)
-{
-	const struct attribution_tenant *tenant =
-		subject->published ? attribution_find_tenant(subject->published, past->pod_uid,
-							     past->container)
-				   : NULL;
-	return tenant ? tenant->partitions : (struct array){0};
-}
-
 /* Each once. Those that left did so on this node, unless the card comes from another. */
 static int list_tenants(const struct subject *subject, struct attribution_health_event *event,
 			struct error *err)
@@ -100,7 +89,7 @@ static int list_tenants(const struct subject *subject, struct attribution_health
 	for (uint32_t i = 0; i < n_past; i++, past++)
 		if (was_there(subject, past->pod_uid, past->start_time, at) &&
 		    at <= past->end_time + TOLD_LATE_MS &&
-		    is_on(event, partitions_of(subject, past)))
+		    is_on(event, past->partitions))
 			add_tenant(subject, event, (struct attribution_event_tenant){
 				past->pod_uid, past->pod_namespace, past->pod_name,
 				past->container});

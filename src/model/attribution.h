@@ -230,6 +230,8 @@ struct attribution_past_tenant {
 	struct view container;
 	int64_t start_time;
 	int64_t end_time;
+	struct array partitions; /* struct view, UUIDs of those it held last; none: not known, or */
+				 /* it held shares of the whole device */
 };
 
 struct attribution_activity_state {

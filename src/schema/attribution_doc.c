@@ -251,6 +251,8 @@ static const struct jmap_row past_tenant_rows[] = {
 	 .limit = LIMIT_TEXT_LABEL},
 	{"startTime", JMAP_TIME, 0, JMAP_AT(attribution_past_tenant, start_time)},
 	{"endTime", JMAP_TIME, 0, JMAP_AT(attribution_past_tenant, end_time)},
+	{"partitions", JMAP_TEXTS, 0, JMAP_AT(attribution_past_tenant, partitions),
+	 .limit = LIMIT_TEXT_UUID, .max_items = LIMIT_PARTITIONS},
 	{0},
 };
 

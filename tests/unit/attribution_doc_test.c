@@ -96,6 +96,7 @@ static struct attribution_status full_status(void)
 		{VIEW_INIT("uid-c"), VIEW_INIT("ml"), VIEW_INIT("old"), VIEW_INIT("main"),
 		 1767323045000, 1767323046000},
 	};
+	past[0].partitions = (struct array){uuids, 1, true};
 	static struct attribution_drift drifts[] = {
 		{VIEW_INIT("SharingMode"), ATTRIBUTION_SEVERITY_WARNING, VIEW_INIT("MPS"),
 		 VIEW_INIT("TimeSliced"), 1767323045000,

@@ -337,8 +337,8 @@ TEST(an_error_of_a_mig_device_names_its_holders_only)
 	}
 }
 
-/* Which MIG device it had is not kept of a pod that left: it may have been this one. */
-TEST(an_error_of_a_mig_device_names_who_left_before_it_was_told)
+/* Pods a and b held MIG devices 0 and 1, and b alone does; a is told to have left. */
+static void leave_a_mig_device(void)
 {
 	build_world_cut(&world, 0, 2);
 	build_world_run(&world, POD("a"), build_world_mig(&world, 0, 0));
@@ -349,11 +349,37 @@ TEST(an_error_of_a_mig_device_names_who_left_before_it_was_told)
 	build_world_book_nothing(&world);
 	build_world_run(&world, POD("b"), build_world_mig(&world, 0, 1));
 	publish();
+}
+
+static struct attribution_past_tenant *who_left(void)
+{
+	return ARRAY_AT(build_world_status(&world, 0)->recent_tenants,
+			struct attribution_past_tenant, 0);
+}
+
+TEST(an_error_of_a_mig_device_names_who_had_left_that_one)
+{
+	for (int64_t i = 0; i < 2 && start_anew(); i++) {
+		leave_a_mig_device();
+		assert_int_equal(who_left()->partitions.count, 1);
+		event(94, 0);
+		world.events[0].gpu_instance_id = 7 + i;
+		world.events[0].compute_instance_id = 0;
+		publish();
+		expect_accused(event_at(0)->tenants, i == 0 ? "uid-a" : "uid-b");
+	}
+}
+
+/* A controller of an earlier release did not keep it: it may have been this one. */
+TEST(an_error_of_a_mig_device_names_who_left_one_that_is_not_known)
+{
+	leave_a_mig_device();
+	who_left()->partitions = (struct array){0};
 	event(94, 0);
-	world.events[0].gpu_instance_id = 7;
+	world.events[0].gpu_instance_id = 8;
 	world.events[0].compute_instance_id = 0;
 	publish();
-	expect_accused(event_at(0)->tenants, "uid-a");
+	expect_accused(event_at(0)->tenants, "uid-b,uid-a");
 }
 
 /* It was acknowledged, and the answer was lost. */
@@ -1129,7 +1155,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(the_message_of_a_healthy_device_says_what_was_read_and_what_could_not_be),
 	cmocka_unit_test_set_up(an_error_of_a_mig_device_names_its_holders_only),
 	cmocka_unit_test_set_up(an_error_of_two_mig_devices_at_once_is_two_events),
-	cmocka_unit_test_set_up(an_error_of_a_mig_device_names_who_left_before_it_was_told),
+	cmocka_unit_test_set_up(an_error_of_a_mig_device_names_who_had_left_that_one),
+	cmocka_unit_test_set_up(an_error_of_a_mig_device_names_who_left_one_that_is_not_known),
 	cmocka_unit_test_set_up(an_error_that_is_told_again_without_its_mig_device_is_the_same),
 	cmocka_unit_test_set_up(a_device_of_which_nothing_can_be_read_is_not_called_healthy),
 	cmocka_unit_test_set_up(what_was_wrong_stays_so_while_nvml_fails),
