@@ -118,8 +118,10 @@ static void read_versions(struct reading *reading)
 	const struct nvml_library *library = &reading->nvml->library;
 	char text[NVML_ABI_VERSION_SIZE] = "";
 	int cuda = 0;
-	if (NVML_LIBRARY_CALL(library, driver_version, text, sizeof(text)) == NVML_ABI_SUCCESS)
+	if (NVML_LIBRARY_CALL(library, driver_version, text, sizeof(text)) == NVML_ABI_SUCCESS) {
+		text[sizeof(text) - 1] = '\0';
 		device_reader_keep(&reading->reader, text, &reading->result.driver_version);
+	}
 	if (NVML_LIBRARY_CALL(library, cuda_version, &cuda) == NVML_ABI_SUCCESS) {
 		snprintf(text, sizeof(text), "%d.%d", cuda / 1000, cuda % 1000 / 10);
 		device_reader_keep(&reading->reader, text, &reading->result.cuda_version);
@@ -138,6 +140,7 @@ static int identify(struct reading *reading, unsigned index, struct nvml_known_d
 		code = library->uuid(now.handle, now.uuid, sizeof(now.uuid));
 	if (code != NVML_ABI_SUCCESS)
 		return code;
+	now.uuid[sizeof(now.uuid) - 1] = '\0';
 	if (now.handle != known->handle)
 		now.has_events = false;
 	if (strcmp(now.uuid, known->uuid) != 0)

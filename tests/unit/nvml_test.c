@@ -8,6 +8,8 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#define LONG_NAME 10240
+
 static void an_absent_library_is_an_absent_source(void **state)
 {
 	struct fixture *f = *state;
@@ -499,6 +501,27 @@ static void a_long_message_is_cut_at_the_limit(void **state)
 	assert_int_equal(f->reading.source.message.len, LIMIT_REPORT_MESSAGE);
 }
 
+/* The library has no room for them either: it says so, and the device is told without. */
+static void a_name_of_ten_kilobytes_is_left_out(void **state)
+{
+	struct fixture *f = *state;
+	char world[2 * LONG_NAME];
+	char name[LONG_NAME];
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	snprintf(world, sizeof(world),
+		 NODE("{\"uuid\": \"" GPU_A "\", \"name\": \"%s\", \"minor\": 0, "
+		      "\"pciBusID\": \"00000000:3B:00.0\", \"memoryMiB\": 40960}", ""),
+		 name);
+	read_world(f, world);
+	assert_ok(f, 1);
+	const struct report_device *device = device_at(f, 0);
+	assert_text(device->uuid, GPU_A);
+	assert_int_equal(device->model.len, 0);
+	assert_int_equal(device->memory_mib, 40960);
+	assert_message_has(f, "name: ");
+}
+
 static void assert_event(struct fixture *f, const char *uuid, uint64_t xid)
 {
 	struct nvml_event event = {.xid = 0};
@@ -811,6 +834,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		more_devices_than_the_limit_are_cut_and_said, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_long_message_is_cut_at_the_limit, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_name_of_ten_kilobytes_is_left_out, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		an_xid_is_told_once_and_older_ones_never, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(an_xid_names_the_instances_it_was_on, set_up, tear_down),
