@@ -822,11 +822,31 @@ def nvlinks_that_go_down_degrade_a_device_until_they_are_up(cluster):
 
 
 def use_device(cluster, node, name, percent):
-    """The device computes to that extent."""
+    """The device computes to that extent. Its temperature and memory move, too, and so does what its
+    processes have of that."""
     def change(world):
         device = next(d for d in world["devices"] if d["uuid"].lower() == name)
         device["utilization"] = {"gpu": percent, "memory": 0}
+        device["temperatureC"] = 30 + percent // 2
+        device["memoryUsedMiB"] = 1000 + 10 * percent
+        for process in device.get("processes", []):
+            process["memoryMiB"] = 900 + 10 * percent
     change_world(cluster, node, change)
+
+
+@contextlib.contextmanager
+def process_on(cluster, node, name):
+    """For a while the driver lists one on the device. Nobody can look at it."""
+    def list_it(*processes):
+        def change(world):
+            device = next(d for d in world["devices"] if d["uuid"].lower() == name)
+            device["processes"] = [*processes]
+        change_world(cluster, node, change)
+    list_it({"pid": 4194303, "kind": "Compute", "memoryMiB": 900})
+    try:
+        yield
+    finally:
+        list_it()
 
 
 def column(table, title):
@@ -854,10 +874,11 @@ def wait_activity(cluster, name, state, reason=None):
 
 @tests.promise
 def a_gpu_that_is_held_and_not_used_is_idle_with_one_write_and_active_with_another(cluster):
-    with agents_with(cluster, SHORT_IDLENESS):
+    with agents_with(cluster, SHORT_IDLENESS), contextlib.ExitStack() as stack:
         uid = cluster.create_tenant("forgotten", EXCLUSIVE)
         name = next(n for n, i in cluster.attributions().items()
                     if uid in [t["podUID"] for t in i["status"].get("tenants", [])])
+        stack.enter_context(process_on(cluster, EXCLUSIVE, name))
         use_device(cluster, EXCLUSIVE, name, 0)
         cluster.kubectl("delete", "gpuattribution", name)  # what was known of it before
         wait_activity(cluster, name, "Unknown", "Settling")
@@ -893,8 +914,9 @@ def a_gpu_that_is_held_and_not_used_is_idle_with_one_write_and_active_with_anoth
         assert n_writes() == 2, n_writes()
         assert abs(moment(again["idleSince"]) - stopped) <= 6, (again, stopped)
         assert time.time() - moment(again["idleSince"]) >= IDLE_AFTER, again
-        return (f"{held}Active {took:.1f} s after the first work; 2 * {HOUR_OF_SAMPLES} figures that "
-                f"moved: no write; to Active and back to Idle: {n_writes()}")
+        return (f"{held}Active {took:.1f} s after the first work; 2 * {HOUR_OF_SAMPLES} times other "
+                f"utilisation, temperature, memory and memory of a process: no write; to Active and "
+                f"back to Idle: {n_writes()}")
 
 
 @tests.promise
