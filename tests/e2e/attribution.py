@@ -551,6 +551,7 @@ WELL = {"lost": False, "resetRequired": False, "recoveryAction": 0, "fabric": "C
 SHORT_WINDOWS = {"GPU_ATTRIBUTION_SAMPLE_INTERVAL": "1s", "GPU_ATTRIBUTION_SLOW_AFTER": "6s",
                  "GPU_ATTRIBUTION_SLOW_CLEAR_AFTER": "25s", "GPU_ATTRIBUTION_NARROW_AFTER": "12s"}
 SLOW_AFTER = 6
+NARROW_AFTER = 12
 SAMPLES = 4  # seconds in which the agent surely takes two
 
 
@@ -955,6 +956,16 @@ def clocks_and_pcie_links_that_stay_low_degrade_a_device(cluster):
             for name, _, _ in rows:
                 wait_for("its health", lambda name=name: health_of(
                     cluster, name)["state"] == "Healthy")
+        # An idle device's link is slow by design: that counts while the device computes.
+        for generation, percent, reason in ((1, 0, None), (1, 60, "PCIeLinkDegraded"), (4, 60, None)):
+            link = {"pcieGeneration": {"total": 4, "active": generation},
+                    "utilization": {"gpu": percent, "memory": 0}}
+            with driver_tells(cluster, EXCLUSIVE, told(lambda _, link=link: {
+                    **fast, **wide, **link})):
+                time.sleep(NARROW_AFTER + SAMPLES)
+                for name, _, _ in rows:
+                    wait_for(f"generation {generation} at {percent} %", lambda name=name: health_of(
+                        cluster, name)["reasons"] == ([reason] if reason else []))
     return f"slow after {took:.1f} s"
 
 
