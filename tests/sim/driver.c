@@ -353,6 +353,16 @@ static int pcie_width(struct nvml_abi_device *device, unsigned *ret)
 	return strain_pcie(number_of(device), false, ret);
 }
 
+static int max_pcie_generation(struct nvml_abi_device *device, unsigned *ret)
+{
+	return strain_pcie_generation(number_of(device), true, ret);
+}
+
+static int pcie_generation(struct nvml_abi_device *device, unsigned *ret)
+{
+	return strain_pcie_generation(number_of(device), false, ret);
+}
+
 static int clocks_event_reasons(struct nvml_abi_device *device, unsigned long long *ret)
 {
 	return strain_clocks(number_of(device), ret);
@@ -460,6 +470,8 @@ int nvml_library_load(const char *library_name, struct nvml_library *ret_library
 		.fabric_info = fabric_info,
 		.max_pcie_width = max_pcie_width,
 		.pcie_width = pcie_width,
+		.max_pcie_generation = max_pcie_generation,
+		.pcie_generation = pcie_generation,
 		.clocks_event_reasons = clocks_event_reasons,
 		.event_set_create = event_set_create,
 		.event_set_free = event_set_free,
