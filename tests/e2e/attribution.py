@@ -24,7 +24,7 @@ from datetime import datetime
 
 from cluster import (CONTROLLER_USER, ROOT, WITNESSES, WRITES, Cluster, Failed, Skipped, Tests,
                      Watch, run, uids_of, wait_for)
-from illness import change_world, moment
+from illness import agents_with, change_world, moment
 
 SLICED, EXCLUSIVE = "node-1", "node-2"
 NAMESPACE = ("-n", "gpu-attribution")
@@ -553,19 +553,6 @@ SHORT_WINDOWS = {"GPU_ATTRIBUTION_SAMPLE_INTERVAL": "1s", "GPU_ATTRIBUTION_SLOW_
 SLOW_AFTER = 6
 NARROW_AFTER = 12
 SAMPLES = 4  # seconds in which the agent surely takes two
-
-
-@contextlib.contextmanager
-def agents_with(cluster, settings):
-    """For a while the agents have these settings."""
-    def set_env(changes):
-        cluster.kubectl(*NAMESPACE, "set", "env", AGENT, *changes)
-        cluster.rollout(AGENT)
-    set_env([f"{name}={value}" for name, value in settings.items()])
-    try:
-        yield
-    finally:
-        set_env([f"{name}-" for name in settings])
 
 
 def with_agents(settings):
