@@ -34,11 +34,6 @@ void driver_reset(void)
 	memset(is_registered, 0, sizeof(is_registered));
 }
 
-bool driver_is_watched(int node)
-{
-	return is_watched[node];
-}
-
 void driver_fail(int node, uint64_t until)
 {
 	fails_until[node] = until;
@@ -68,6 +63,13 @@ void driver_forget_errors(int node)
 		while (world.gpus[i].node == node &&
 		       world.gpus[i].n_fetched < world.gpus[i].n_errors)
 			world.gpus[i].errors[world.gpus[i].n_fetched++].missed_at = clockwork_now();
+}
+
+void driver_raise(struct world_gpu *gpu, int code, int partition)
+{
+	world_raise_on(gpu, code, partition);
+	if (!is_watched[gpu->node])
+		driver_forget_errors(gpu->node);
 }
 
 static struct world_gpu *gpu_at(unsigned index)
