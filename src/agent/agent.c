@@ -66,6 +66,7 @@ static struct report tell(struct agent *agent, int64_t instance, int64_t sequenc
 		.instance = instance,
 		.sequence = sequence,
 		.observed_at = clock_wall_ms(),
+		.uptime_ms = (int64_t)clock_boot_ms(),
 		.agent_version = VIEW(GPU_ATTRIBUTION_VERSION),
 		.reports_refused = agent->refused,
 	};

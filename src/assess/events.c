@@ -77,6 +77,14 @@ static void explain(struct attribution_health_event *event)
 	event->action = xid.action;
 }
 
+/* What is not known to have been earlier was now at the latest. */
+static void date(const struct events *list, struct attribution_health_event *event,
+		 bool is_of_boot)
+{
+	if (list->uptime_ms > 0 && (!is_of_boot || event->uptime_ms == 0))
+		event->uptime_ms = list->uptime_ms;
+}
+
 static int add_event(struct events *list, const struct report_event *event, struct error *err)
 {
 	const struct array known = {list->items, list->n_items, true};
@@ -88,10 +96,12 @@ static int add_event(struct events *list, const struct report_event *event, stru
 	*added = (struct attribution_health_event){
 		.xid = event->code,
 		.event_time = event->time,
+		.uptime_ms = event->uptime_ms,
 		.partition = find_partition(list->reported, event),
 		.tenants = {.present = true},
 	};
 	explain(added);
+	date(list, added, true);
 	if (events_have(known, added))
 		return 0;
 	list->n_items++;
@@ -144,6 +154,7 @@ int events_collect(struct events *list, struct error *err)
 		struct attribution_health_event *event = &list->items[list->n_items++];
 		*event = *ARRAY_AT(kept, struct attribution_health_event, i);
 		explain(event);
+		date(list, event, list->is_same_boot);
 	}
 	for (uint32_t i = 0; i < told.count; i++)
 		if (add_event(list, ARRAY_AT(told, struct report_event, i), err) < 0)

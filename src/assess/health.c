@@ -283,17 +283,27 @@ static void add_reason(struct judge *judge, const struct row *row, struct view r
 	health->message = message;
 }
 
-static bool was_reset_since(const struct judge *judge, int64_t time)
+static bool was_reset_since(const struct judge *judge, const struct attribution_health_event *event)
 {
-	return time <= judge->condition.reset_time && judge->condition.reset_time > 0 &&
-	       judge->is_content;
+	const struct report_condition *c = &judge->condition;
+	const bool is_later = judge->input->heard_uptime_ms > 0
+				      ? event->uptime_ms <= c->reset_uptime_ms
+				      : event->event_time <= c->reset_time;
+	return is_later && c->reset_time > 0 && judge->is_content;
+}
+
+static int64_t age_of(const struct judge *judge, const struct attribution_health_event *event)
+{
+	const struct health_input *input = judge->input;
+	return input->heard_uptime_ms > 0 ? input->heard_uptime_ms - event->uptime_ms
+					  : input->heard_at - event->event_time;
 }
 
 /* The driver was asked long after, and asked for nothing. */
-static bool is_quiet_since(const struct judge *judge, int64_t time)
+static bool is_quiet_since(const struct judge *judge, const struct attribution_health_event *event)
 {
 	return judge->condition.recovery == REPORT_RECOVERY_NONE && judge->is_content &&
-	       judge->input->heard_at - time >= judge->input->quiet_ms;
+	       age_of(judge, event) >= judge->input->quiet_ms;
 }
 
 /*
@@ -310,23 +320,24 @@ static bool was_booted_since(const struct judge *judge, int64_t time)
 	return was_booted && !judge->found[DEVICE_MISSING];
 }
 
-/* True when what an error of that class asks for was done since then, or is not needed. */
-static bool is_mended(const struct judge *judge, enum xid_class class, int64_t time)
+/* True when what the error asks for was done since then, or is not needed. */
+static bool is_mended(const struct judge *judge, const struct attribution_health_event *event)
 {
-	return was_booted_since(judge, time) ||
+	const enum xid_class class = xid_look_up(event->xid).class;
+
+	return was_booted_since(judge, event->event_time) ||
 	       (class == XID_NEEDS_REBOOT && judge->is_listed && !judge->found[GPU_LOST] &&
 		judge->was_away) ||
-	       (class == XID_NEEDS_RESET && was_reset_since(judge, time)) ||
+	       (class == XID_NEEDS_RESET && was_reset_since(judge, event)) ||
 	       (class == XID_LOOK_CLOSER &&
-		(was_reset_since(judge, time) || is_quiet_since(judge, time)));
+		(was_reset_since(judge, event) || is_quiet_since(judge, event)));
 }
 
 /* True when the event was published, and was settled then, or has been since. */
 static bool is_history(const struct judge *judge, const struct attribution_health_event *event)
 {
 	return events_have(judge->events.published, event) &&
-	       (!had_xid(judge, event->xid) ||
-		is_mended(judge, xid_look_up(event->xid).class, event->event_time));
+	       (!had_xid(judge, event->xid) || is_mended(judge, event));
 }
 
 /* The next number of that class that speaks against the device, in ascending order; NULL: none. */
@@ -385,7 +396,7 @@ static void look_again(struct judge *judge)
 		event = &judge->events.items[i];
 		if (xid_look_up(event->xid).class != XID_LOOK_CLOSER || is_history(judge, event))
 			continue;
-		int64_t left = event->event_time + judge->input->quiet_ms - judge->input->heard_at;
+		int64_t left = judge->input->quiet_ms - age_of(judge, event);
 		if (left < LEAST_WAIT_MS)
 			left = LEAST_WAIT_MS;
 		if (*again < 0 || left < *again)
@@ -465,6 +476,8 @@ int health_judge(const struct health_input *input, struct health *ret_health, st
 				.reported = input->reported,
 				.holders = input->holders,
 				.published = input->published_events,
+				.is_same_boot = input->is_same_boot,
+				.uptime_ms = input->heard_uptime_ms,
 				.arena = input->arena,
 			},
 		.is_listed = input->reported && input->list == HEALTH_LIST_GOOD,

@@ -13,7 +13,8 @@
  * - or the device was reset since, if the error asks for no more than a reset;
  * - or the driver still asks for nothing quiet_ms later, if the error's number does not say
  *   what to do.
- * The last two count only while nothing else is wrong with the device itself.
+ * The last two count only while nothing else is wrong with the device itself. Clocks may be set, so they
+ * go by the time since boot where the agent tells it.
  * What NVML told to be wrong stays a reason until it is read to be well, or the node is booted. That it
  * cannot be read tells nothing, and one failed reading of a device is no reset.
  *
@@ -57,6 +58,7 @@ struct health_input {
 	int64_t booted_after; /* by the node's clock: it was booted after that; 0: not known */
 	int64_t quiet_ms;     /* if the driver asks for nothing so long after an error, it was nothing */
 	int64_t heard_at;     /* by the node's clock: what the report says was so then still */
+	int64_t heard_uptime_ms; /* the same, since boot; 0: not told, and clocks must do */
 	bool is_same_boot;    /* the published status is of the report's boot */
 	bool is_other_boot;   /* it is of one before; neither: that is not known */
 	bool is_plugin_unhealthy; /* a pod's status says so of the device */

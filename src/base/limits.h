@@ -148,6 +148,7 @@
 #define LIMIT_NUMBER_COUNT 1000000u          /* slots, tenants, processes */
 #define LIMIT_NUMBER_ERRORS 1000000000000000u /* of a device's memory */
 #define LIMIT_NUMBER_COUNTER 1000000000000000u /* what an agent counts of itself */
+#define LIMIT_NUMBER_UPTIME_MS 10000000000000u /* time since boot: 317 years */
 #define LIMIT_NUMBER_PERCENT 100u
 #define LIMIT_NUMBER_CELSIUS 1000u
 #define LIMIT_NUMBER_MILLIWATTS 1000000000u

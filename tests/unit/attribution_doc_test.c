@@ -23,6 +23,7 @@ static struct attribution_status full_status(void)
 	static struct attribution_health_event events[] = {
 		{79,
 		 1767323045000,
+		 812999,
 		 VIEW_INIT("fallen off the bus"),
 		 ATTRIBUTION_EVENT_NEEDS_REBOOT,
 		 VIEW_INIT("Restart the node."),
@@ -95,6 +96,7 @@ static struct attribution_status full_status(void)
 		{VIEW_INIT("uid-c"), VIEW_INIT("ml"), VIEW_INIT("old"), VIEW_INIT("main"),
 		 1767323045000, 1767323046000},
 	};
+	past[0].partitions = (struct array){uuids, 1, true};
 	static struct attribution_drift drifts[] = {
 		{VIEW_INIT("SharingMode"), ATTRIBUTION_SEVERITY_WARNING, VIEW_INIT("MPS"),
 		 VIEW_INIT("TimeSliced"), 1767323045000,

@@ -265,7 +265,10 @@ static void each_value_of_a_condition_is_read(void **state)
 	assert_int_equal(condition->slowdown.power_brake, REPORT_NO);
 	assert_int_equal(condition->slowdown.hardware, REPORT_UNDECIDED);
 	assert_true(condition->reset_time > 0 && report.events_since > 0);
+	assert_int_equal(condition->reset_uptime_ms, 830000);
+	assert_int_equal(report.uptime_ms, 912345);
 	const struct report_event *event = ARRAY_AT(report.events, struct report_event, 0);
+	assert_int_equal(event->uptime_ms, 908123);
 	assert_int_equal(event->gpu_instance_id, 7);
 	assert_int_equal(event->compute_instance_id, 1);
 	golden_free(json);
@@ -295,7 +298,8 @@ static void what_a_condition_lacks_is_unread(void **state)
 		assert_int_equal(condition->remapped_rows.counts.uncorrected, -1);
 		assert_int_equal(condition->clocks_event_reasons, -1);
 		assert_false(condition->slowdown.present || condition->nvlinks_down ||
-			     condition->pcie_degraded || condition->reset_time);
+			     condition->pcie_degraded || condition->reset_time ||
+			     condition->reset_uptime_ms || report.uptime_ms);
 		assert_false(condition->retired_pages.present || condition->nvlinks.present ||
 			     condition->pcie_lanes.present);
 	}
@@ -384,6 +388,7 @@ static void of_a_condition_all_but_what_moves_all_the_time_is_evidence(void **st
 		{"\"slowdown\":{\"hardware\":true}", "\"slowdown\":{}", false},
 		{"\"pcieDegraded\":true", "\"pcieDegraded\":false", false},
 		{"\"resetTime\":\"2026-01-02T03:04:05Z\"", "", false},
+		{"\"resetUptimeMilliseconds\":1", "\"resetUptimeMilliseconds\":2", false},
 		{"\"fabric\":\"InProgress\"", "\"fabric\":\"Completed\"", false},
 		{"\"pcieLanes\":{\"total\":4,\"active\":4}",
 		 "\"pcieLanes\":{\"total\":4,\"active\":3}", true},
