@@ -2,11 +2,9 @@
 #include "controller/reconciler.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "base/list.h"
 #include "base/log.h"
 #include "base/stopwatch.h"
 #include "join/gather.h"
@@ -25,15 +23,9 @@
 #define JOIN_ARENA_CAP (64u * LIMIT_MIB)
 #define REJECTED_RETRY_MS 10000u
 
-/* Events that were joined and wait for their node's writes to be answered. */
-struct awaited_events {
-	struct list link;
-	struct reconciler_events events; /* texts in the same block */
-};
-
 struct reconciler {
 	struct reconciler_config config;
-	struct list awaited; /* struct awaited_events; few at a time: events are rare */
+	struct reconciler_events_queue events;
 	struct workqueue *queue;
 	struct publisher *publisher;
 	struct loop_timer *timer;
@@ -72,47 +64,25 @@ static void touched(void *owner, struct view node_name, bool initial)
 	schedule(reconciler);
 }
 
-/* Notes which events this run is about. Without memory the node just reports them again. */
+/* Notes which events this run is about. */
 static void await_events(struct reconciler *reconciler, struct view node_name,
 			 const struct report *report, int64_t until)
 {
-	struct awaited_events *awaited;
-	char *text;
-
 	if (!report || until == 0 || !reconciler->config.events_published)
 		return;
-	awaited = calloc(1, sizeof(*awaited) + node_name.len + report->boot_id.len);
-	if (!awaited)
-		return;
-	text = (char *)(awaited + 1);
-	memcpy(text, node_name.ptr, node_name.len);
-	memcpy(text + node_name.len, report->boot_id.ptr, report->boot_id.len);
-	awaited->events = (struct reconciler_events){
-		.node_name = {text, node_name.len},
-		.boot_id = {text + node_name.len, report->boot_id.len},
-		.instance = report->instance,
-		.sequence = until,
-	};
-	list_init(&awaited->link);
-	list_append(&reconciler->awaited, &awaited->link);
+	reconciler_events_add(&reconciler->events, &(struct reconciler_events){
+							   .node_name = node_name,
+							   .boot_id = report->boot_id,
+							   .instance = report->instance,
+							   .sequence = until,
+						   });
 }
 
-static void end_events(struct reconciler *reconciler, struct view node_name, bool published)
+static void end_events(struct reconciler *reconciler, struct view node_name, bool is_published)
 {
-	struct list *next;
-
-	for (struct list *l = reconciler->awaited.next; l != &reconciler->awaited; l = next) {
-		struct awaited_events *awaited = CONTAINER_OF(l, struct awaited_events, link);
-
-		next = l->next;
-		if (!view_equal(awaited->events.node_name, node_name))
-			continue;
-		if (published)
-			reconciler->config.events_published(reconciler->config.owner,
-							    &awaited->events);
-		list_remove(l);
-		free(awaited);
-	}
+	reconciler_events_end(&reconciler->events, node_name,
+			      is_published ? reconciler->config.events_published : NULL,
+			      reconciler->config.owner);
 }
 
 /* A run without writes takes less than the loop's clock can tell. */
@@ -295,7 +265,7 @@ int reconciler_new(const struct reconciler_config *config, struct reconciler **r
 	if (!reconciler)
 		return error_no_memory(err);
 	reconciler->config = *config;
-	list_init(&reconciler->awaited);
+	reconciler_events_init(&reconciler->events);
 	reconciler->counters.durations.bounds = histogram_seconds;
 	arena_init(&reconciler->arena, JOIN_ARENA_CAP);
 	const struct publisher_config publisher = {
@@ -317,21 +287,11 @@ int reconciler_new(const struct reconciler_config *config, struct reconciler **r
 	return 0;
 }
 
-static void free_awaited(struct reconciler *reconciler)
-{
-	struct list *link;
-
-	while ((link = list_first(&reconciler->awaited))) {
-		list_remove(link);
-		free(CONTAINER_OF(link, struct awaited_events, link));
-	}
-}
-
 void reconciler_free(struct reconciler *reconciler)
 {
 	if (!reconciler)
 		return;
-	free_awaited(reconciler);
+	reconciler_events_deinit(&reconciler->events);
 	inventory_on_touch(reconciler->config.inventory, NULL, NULL);
 	publisher_free(reconciler->publisher);
 	workqueue_free(reconciler->queue);

@@ -16,19 +16,9 @@
 #include "kube/apiclient.h"
 #include "kube/workqueue.h"
 #include "controller/publisher.h"
+#include "controller/reconciler_events.h"
 
 struct reconciler;
-
-/*
- * Events of one agent process up to `sequence` are in published statuses, or of no device that can have
- * one. All borrowed.
- */
-struct reconciler_events {
-	struct view node_name;
-	struct view boot_id;
-	int64_t instance;
-	int64_t sequence;
-};
 
 struct reconciler_config {
 	struct loop *loop;
