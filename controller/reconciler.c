@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/stopwatch.h"
+#include "controller/join_pause.h"
 #include "join/gather.h"
 #include "schema/attribution_doc.h"
 
@@ -15,11 +16,12 @@
  * answered. So no two plans of a node are ever under way, and what happens meanwhile leads to one
  * more run afterwards.
  *
- * The queue is worked on from a timer and in small portions, so that watches and reports are read
- * in between.
+ * The queue is worked on from a timer and in turns of a few milliseconds, so that watches and reports
+ * are read in between.
+ *
+ * Whatever wants a node, it comes by add() or settle(), and neither undercuts its pause.
  */
 
-#define RUNS_PER_TURN 32
 #define JOIN_ARENA_CAP (64u * LIMIT_MIB)
 #define REJECTED_RETRY_MS 10000u
 
@@ -28,6 +30,7 @@ struct reconciler {
 	struct reconciler_events_queue events;
 	struct workqueue *queue;
 	struct publisher *publisher;
+	struct join_pause pause;
 	struct loop_timer *timer;
 	struct arena arena;
 	uint64_t run_began_us; /* of the run that is going on; 0: none is */
@@ -48,8 +51,11 @@ static void schedule(struct reconciler *reconciler)
 static void add(struct reconciler *reconciler, struct view node_name,
 		enum workqueue_priority priority, uint64_t at)
 {
+	uint64_t not_before = join_pause_until(&reconciler->pause, node_name);
 	struct error error = {0};
 
+	if (at < not_before)
+		at = not_before;
 	if (workqueue_add(reconciler->queue, node_name, priority, at, &error) < 0)
 		LOG_ERROR("Node could not be queued", LOG_TEXT("node", node_name),
 			  LOG_ERROR_FIELD(&error));
@@ -103,6 +109,21 @@ static void count_end(struct reconciler *reconciler, struct view node_name,
 					    1000);
 }
 
+/*
+ * What was rejected would be refused again if it was tried at once. Not much later either, but the
+ * node's other devices wait as long.
+ */
+static uint32_t find_delay(const struct reconciler *reconciler, struct view node_name,
+			   const struct error *error, uint64_t now)
+{
+	uint64_t not_before = join_pause_until(&reconciler->pause, node_name);
+	uint64_t delay = error->kind == ERROR_REJECTED ? REJECTED_RETRY_MS : error->retry_after_ms;
+
+	if (not_before > now + delay)
+		delay = not_before - now;
+	return delay < UINT32_MAX ? (uint32_t)delay : UINT32_MAX;
+}
+
 static void settle(struct reconciler *reconciler, struct view node_name,
 		   const struct error *error)
 {
@@ -110,17 +131,11 @@ static void settle(struct reconciler *reconciler, struct view node_name,
 
 	count_end(reconciler, node_name, error);
 	end_events(reconciler, node_name, !error);
-	if (!error) {
+	if (!error)
 		workqueue_done(reconciler->queue, node_name, now);
-	} else if (error->kind == ERROR_REJECTED) {
-		/*
-		 * Trying at once would be refused again. Not much later either, but the node's other
-		 * devices wait as long.
-		 */
-		workqueue_failed(reconciler->queue, node_name, REJECTED_RETRY_MS, now);
-	} else {
-		workqueue_failed(reconciler->queue, node_name, error->retry_after_ms, now);
-	}
+	else
+		workqueue_failed(reconciler->queue, node_name,
+				 find_delay(reconciler, node_name, error, now), now);
 }
 
 /*
@@ -192,6 +207,21 @@ static void forget(struct reconciler *reconciler, struct view node_name)
 		reconciler->config.forgotten(reconciler->config.owner, node_name);
 }
 
+/* Joins, and begins the writes that this leads to. */
+static int act(struct reconciler *reconciler, struct view node_name, struct join_result *ret_result,
+	       size_t *ret_writes, struct error *err)
+{
+	uint64_t began_us = stopwatch_cpu_us();
+	int failed = decide(reconciler, node_name, ret_result, err);
+
+	if (!failed)
+		failed = publisher_apply(reconciler->publisher, node_name, ret_result->devices,
+					 ret_result->n_devices, ret_writes, err);
+	join_pause_note(&reconciler->pause, node_name, stopwatch_cpu_us() - began_us,
+			loop_now_ms(reconciler->config.loop));
+	return failed;
+}
+
 static void run(struct reconciler *reconciler, struct view node_name)
 {
 	struct join_result result;
@@ -199,9 +229,7 @@ static void run(struct reconciler *reconciler, struct view node_name)
 	size_t n_writes = 0;
 
 	reconciler->counters.runs++;
-	if (decide(reconciler, node_name, &result, &error) < 0 ||
-	    publisher_apply(reconciler->publisher, node_name, result.devices, result.n_devices,
-			    &n_writes, &error) < 0) {
+	if (act(reconciler, node_name, &result, &n_writes, &error) < 0) {
 		LOG_ERROR("Node could not be reconciled", LOG_TEXT("node", node_name),
 			  LOG_ERROR_FIELD(&error));
 		settle(reconciler, node_name, &error);
@@ -218,16 +246,16 @@ static void run(struct reconciler *reconciler, struct view node_name)
 static void work(void *owner)
 {
 	struct reconciler *reconciler = owner;
+	uint64_t began_us = stopwatch_us();
 	struct view node_name;
 
-	for (unsigned i = 0; i < RUNS_PER_TURN; i++) {
-		if (!reconciler->config.is_ready(reconciler->config.owner) ||
-		    !workqueue_take(reconciler->queue, loop_now_ms(reconciler->config.loop),
-				    &node_name))
-			break;
+	while (reconciler->config.is_ready(reconciler->config.owner) &&
+	       workqueue_take(reconciler->queue, loop_now_ms(reconciler->config.loop), &node_name)) {
 		reconciler->run_began_us = stopwatch_us();
 		run(reconciler, node_name);
 		reconciler->run_began_us = 0;
+		if (stopwatch_us() - began_us >= RECONCILER_TURN_US)
+			break;
 	}
 	schedule(reconciler);
 }
@@ -266,6 +294,7 @@ int reconciler_new(const struct reconciler_config *config, struct reconciler **r
 		return error_no_memory(err);
 	reconciler->config = *config;
 	reconciler_events_init(&reconciler->events);
+	join_pause_init(&reconciler->pause);
 	reconciler->counters.durations.bounds = histogram_seconds;
 	arena_init(&reconciler->arena, JOIN_ARENA_CAP);
 	const struct publisher_config publisher = {
@@ -294,6 +323,7 @@ void reconciler_free(struct reconciler *reconciler)
 	reconciler_events_deinit(&reconciler->events);
 	inventory_on_touch(reconciler->config.inventory, NULL, NULL);
 	publisher_free(reconciler->publisher);
+	join_pause_deinit(&reconciler->pause);
 	workqueue_free(reconciler->queue);
 	loop_timer_free(reconciler->timer);
 	arena_deinit(&reconciler->arena);
@@ -308,6 +338,7 @@ struct reconciler_counters reconciler_counters(const struct reconciler *reconcil
 	counters.load = workqueue_load(reconciler->queue, loop_now_ms(reconciler->config.loop));
 	counters.queue = workqueue_counters(reconciler->queue);
 	counters.writes = publisher_counters(reconciler->publisher);
+	counters.pauses = reconciler->pause.n_pauses;
 	return counters;
 }
 

@@ -8,6 +8,8 @@
  * Nothing is joined before every source has synced, nor while a watch is waited for (is_ready).
  *
  * Threads: the loop's.
+ * Limits:  a turn on the loop begins no further join after RECONCILER_TURN_US. A node whose join was
+ *          dear waits for the next one as controller/join_pause.h says.
  */
 
 #include "base/error.h"
@@ -38,6 +40,8 @@ struct reconciler_config {
 	uint64_t seed;
 };
 
+#define RECONCILER_TURN_US 5000u
+
 /* Registers for the inventory's touches. What the config points to must outlive the reconciler. */
 MUST_USE int reconciler_new(const struct reconciler_config *config,
 			    struct reconciler **ret_reconciler, struct error *err);
@@ -58,6 +62,7 @@ enum reconciler_result {
 struct reconciler_counters {
 	uint64_t runs, errors, claims_refused, ids_unknown, devices_refused, objects_left_out;
 	uint64_t debounced_left_out;
+	uint64_t pauses; /* of nodes whose join was dear */
 	uint64_t depth;
 	uint64_t results[RECONCILER_N_RESULTS]; /* of runs that have ended */
 	struct histogram durations; /* of these, in seconds, until the last write was answered */

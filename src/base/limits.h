@@ -29,6 +29,9 @@
 /* Objects of one node, above which a report creates no more; two whole sets of devices. */
 #define LIMIT_NODE_OBJECTS (2 * LIMIT_REPORT_DEVICES)
 
+/* Nodes whose joins were dear and that wait for the next one (join_pause.h). */
+#define LIMIT_PAUSED_NODES 1024u
+
 /* PodResources and the checkpoint, read by the node's agent. */
 #define LIMIT_PODRESOURCES_BYTES (16u * LIMIT_MIB)
 #define LIMIT_CHECKPOINT_BYTES (16u * LIMIT_MIB)
