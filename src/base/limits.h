@@ -15,6 +15,7 @@
 #define LIMIT_REPORT_PROCESSES 1024u /* of a device */
 #define LIMIT_REPORT_HOLDINGS 8192u  /* entries of podResources and of checkpoint.entries, each */
 #define LIMIT_REPORT_DEVICE_IDS 8192u /* in one entry */
+#define LIMIT_REPORT_ALL_IDS 32768u /* in all four lists of them: 64 devices of 128 slots in each */
 #define LIMIT_REPORT_EVENTS 256u
 #define LIMIT_REPORT_MESSAGE 256u
 #define LIMIT_REPORT_DEPTH 16u
