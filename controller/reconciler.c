@@ -207,16 +207,31 @@ static void forget(struct reconciler *reconciler, struct view node_name)
 		reconciler->config.forgotten(reconciler->config.owner, node_name);
 }
 
+/*
+ * What is held is in no status yet, nor are events in it. A run that wrote nothing else says nothing
+ * of the server, so a back-off goes on.
+ */
+static void hold(struct reconciler *reconciler, struct view node_name,
+		 const struct publisher_applied *applied)
+{
+	end_events(reconciler, node_name, false);
+	add(reconciler, node_name, WORKQUEUE_LOW, applied->due_at);
+	if (applied->n_writes > 0)
+		return;
+	count_end(reconciler, node_name, NULL);
+	workqueue_put_off(reconciler->queue, node_name, loop_now_ms(reconciler->config.loop));
+}
+
 /* Joins, and begins the writes that this leads to. */
 static int act(struct reconciler *reconciler, struct view node_name, struct join_result *ret_result,
-	       size_t *ret_writes, struct error *err)
+	       struct publisher_applied *ret_applied, struct error *err)
 {
 	uint64_t began_us = stopwatch_cpu_us();
 	int failed = decide(reconciler, node_name, ret_result, err);
 
 	if (!failed)
 		failed = publisher_apply(reconciler->publisher, node_name, ret_result->devices,
-					 ret_result->n_devices, ret_writes, err);
+					 ret_result->n_devices, ret_applied, err);
 	join_pause_note(&reconciler->pause, node_name, stopwatch_cpu_us() - began_us,
 			loop_now_ms(reconciler->config.loop));
 	return failed;
@@ -225,11 +240,11 @@ static int act(struct reconciler *reconciler, struct view node_name, struct join
 static void run(struct reconciler *reconciler, struct view node_name)
 {
 	struct join_result result;
+	struct publisher_applied applied;
 	struct error error = {0};
-	size_t n_writes = 0;
 
 	reconciler->counters.runs++;
-	if (act(reconciler, node_name, &result, &n_writes, &error) < 0) {
+	if (act(reconciler, node_name, &result, &applied, &error) < 0) {
 		LOG_ERROR("Node could not be reconciled", LOG_TEXT("node", node_name),
 			  LOG_ERROR_FIELD(&error));
 		settle(reconciler, node_name, &error);
@@ -239,7 +254,9 @@ static void run(struct reconciler *reconciler, struct view node_name)
 	if (result.is_buried)
 		forget(reconciler, node_name);
 	look_again(reconciler, node_name, result.again_in_ms);
-	if (n_writes == 0)
+	if (applied.n_held > 0)
+		hold(reconciler, node_name, &applied);
+	else if (applied.n_writes == 0)
 		settle(reconciler, node_name, NULL);
 }
 

@@ -9,7 +9,8 @@
  *
  * Threads: the loop's.
  * Limits:  a turn on the loop begins no further join after RECONCILER_TURN_US. A node whose join was
- *          dear waits for the next one as controller/join_pause.h says.
+ *          dear waits for the next one as controller/join_pause.h says. Writes that
+ *          controller/write_budget.h holds are decided anew when there is room for one.
  */
 
 #include "base/error.h"

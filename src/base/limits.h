@@ -30,6 +30,9 @@
 /* Objects of one node, above which a report creates no more; two whole sets of devices. */
 #define LIMIT_NODE_OBJECTS (2 * LIMIT_REPORT_DEVICES)
 
+/* Objects and nodes that were written lately, whose budgets are remembered (write_budget.h). */
+#define LIMIT_WRITE_OBJECTS 65536u
+#define LIMIT_WRITE_NODES 16384u
 /* Nodes whose joins were dear and that wait for the next one (join_pause.h). */
 #define LIMIT_PAUSED_NODES 1024u
 
