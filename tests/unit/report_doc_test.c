@@ -585,6 +585,42 @@ static void each_list_ends_at_its_limit(void **state)
 	}
 }
 
+/* IDs of one letter: many fit in a report, and each costs the join time. */
+static void device_ids_of_all_lists_together_end_at_their_limit(void **state)
+{
+	static const char *const lists[] = {
+		"\"allocatable\":[{\"resource\":\"r\",\"deviceIDs\":[",
+		"]}],\"podResources\":[{\"namespace\":\"ml\",\"name\":\"p\",\"container\":\"c\","
+		"\"resource\":\"r\",\"deviceIDs\":[",
+		"]}],\"checkpoint\":{\"registered\":[{\"resource\":\"r\",\"deviceIDs\":[",
+		"]}],\"entries\":[{\"podUID\":\"u\",\"container\":\"c\",\"resource\":\"r\","
+		"\"deviceIDs\":[",
+	};
+	struct fixture *fixture = *state;
+	for (unsigned more = 0; more <= ARRAY_SIZE(lists); more++) {
+		struct report report;
+		struct error err;
+		sbuf_clear(&fixture->buf);
+		arena_reset(&fixture->arena);
+		sbuf_printf(&fixture->buf, "{%s,", HEAD);
+		for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+			sbuf_printf(&fixture->buf, "%s", lists[i]);
+			append_items(&fixture->buf, LIMIT_REPORT_DEVICE_IDS, "\"", "\"");
+			if (i + 1 == more) /* another entry, with one ID */
+				sbuf_printf(&fixture->buf, "]},%s\"x\"", strrchr(lists[i], '{'));
+		}
+		sbuf_printf(&fixture->buf, "]}]}}");
+		int result = report_doc_decode(sbuf_view(&fixture->buf), &fixture->arena, &report,
+					       &err);
+		if (result != (more == 0 ? 0 : -1))
+			fail_msg("list %u: %s", more, err.text);
+		if (result == 0)
+			continue;
+		assert_int_equal(err.kind, ERROR_LIMIT);
+		assert_non_null(strstr(err.text, "deviceIDs: too many, at most 32768"));
+	}
+}
+
 static void more_than_a_mebibyte_is_refused_unread(void **state)
 {
 	struct fixture *fixture = *state;
@@ -754,6 +790,7 @@ static const struct CMUnitTest tests[] = {
 		what_is_no_report_is_refused_by_the_members_path_and_changes_nothing, setup,
 		teardown),
 	cmocka_unit_test_setup_teardown(each_list_ends_at_its_limit, setup, teardown),
+	cmocka_unit_test_setup_teardown(device_ids_of_all_lists_together_end_at_their_limit, setup, teardown),
 	cmocka_unit_test_setup_teardown(more_than_a_mebibyte_is_refused_unread, setup, teardown),
 	cmocka_unit_test_setup_teardown(members_and_words_of_a_newer_agent_are_passed_over, setup,
 					teardown),
