@@ -616,7 +616,7 @@ TEST(an_error_whose_time_since_boot_is_not_known_was_now_at_the_latest)
 		expect(UNHEALTHY, "XID95");
 		assert_int_equal(uptime_of_event(), 7 * MINUTE);
 		now.input.former = NULL;
-		now.input.published = &now.published;
+		now.input.published = &now.previous;
 		now.input.is_same_boot = true;
 		now.input.heard_uptime_ms = 8 * MINUTE;
 		expect(UNHEALTHY, "XID95");
