@@ -128,7 +128,8 @@ static void write_conflicts(struct writer *writer)
 	if (!is_so && !(attributed && attributed->status == CONDITION_TRUE))
 		return;
 	begin(writer, EXPOSITION_LINES_CONFLICTS);
-	exposition_lines_label(writer->lines, VIEW("kind"), VIEW("SlotHeldTwice"));
+	exposition_lines_label(writer->lines, VIEW("kind"),
+			       wording_reason(REASON_SLOT_HELD_TWICE));
 	exposition_lines_end(writer->lines, is_so ? VIEW("1") : VIEW("0"));
 }
 

@@ -361,6 +361,7 @@ static void apply_state(struct front *front, const struct front_state *state)
 {
 	receiver_set_trouble(front->receiver, state->trouble);
 	receiver_set_heartbeat(front->receiver, state->heartbeat_s);
+	receiver_set_leads(front->receiver, state->leads);
 	probes_set(front->probes, state->checks, state->n_checks);
 }
 

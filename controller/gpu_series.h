@@ -5,6 +5,9 @@
  * gpu_series - the series of controller/gpu_time.h: by namespace, model and mode, for how long slots
  * were held, and were idle.
  *
+ * It changes when a status does, not with the clock. Prometheus keeps the sums, so a restart of the
+ * controller need not.
+ *
  * A line in time is base + rate * now slot milliseconds, while `rate` slots are held. So a reading
  * costs the same however many tenants there are. Numbers are doubles: slot milliseconds are exact up
  * to 2^53, and hostile ones cannot overflow. An end is published after it happened, so a line may

@@ -41,6 +41,7 @@ struct publisher {
 	bool pumping;
 	struct publisher_counters counters;
 	struct refusals refusals;
+	struct write_budget budget;
 };
 
 static void plan_free(struct publisher_plan *plan)
@@ -86,6 +87,7 @@ int publisher_new(const struct publisher_config *config, struct publisher **ret_
 	list_init(&publisher->plans);
 	list_init(&publisher->waiting);
 	list_init(&publisher->under_way);
+	write_budget_init(&publisher->budget);
 	*ret_publisher = publisher;
 	return 0;
 }
@@ -102,6 +104,7 @@ void publisher_free(struct publisher *publisher)
 		list_remove(link);
 		plan_free(CONTAINER_OF(link, struct publisher_plan, link));
 	}
+	write_budget_deinit(&publisher->budget);
 	free(publisher);
 }
 
@@ -110,6 +113,9 @@ struct publisher_counters publisher_counters(const struct publisher *publisher)
 	struct publisher_counters counters = publisher->counters;
 
 	counters.dropped = publisher->refusals.n_dropped;
+	for (size_t i = 0; i < WRITE_BUDGET_N_HOLDERS; i++)
+		counters.held[i] = publisher->budget.held[i];
+	counters.budgets_forgotten = write_budget_forgotten(&publisher->budget);
 	return counters;
 }
 
@@ -365,7 +371,8 @@ static void set_time(struct apiclient_call *call, uint32_t may_write_ms)
 static int send_write(struct publisher_write *write, struct error *err)
 {
 	CLEANUP(sbuf_deinit) struct sbuf path = {0};
-	const struct publisher_config *config = &write->plan->publisher->config;
+	struct publisher *publisher = write->plan->publisher;
+	const struct publisher_config *config = &publisher->config;
 	struct apiclient_call call;
 	uint32_t may_write_ms = config->may_write_ms ? config->may_write_ms(config->owner)
 						      : WRITE_TIMEOUT_MS;
@@ -376,6 +383,9 @@ static int send_write(struct publisher_write *write, struct error *err)
 	if (publisher_write_make_call(write, &path, &call, err) < 0)
 		return -1;
 	set_time(&call, may_write_ms);
+	if (write->step == write->wanted)
+		write_budget_spend(&publisher->budget, sbuf_view(&write->plan->node_name),
+				   sbuf_view(&write->name), loop_now_ms(config->loop));
 	return apiclient_send(config->client, &call, answered, write, &write->request, err);
 }
 
@@ -420,17 +430,17 @@ static int plan_new(struct publisher *publisher, struct view node_name,
 	return 0;
 }
 
-static size_t count_actions(const struct join_device *devices, size_t n_devices)
+static bool has_actions(const struct join_device *devices, size_t n_devices)
 {
-	size_t n = 0;
-
 	for (size_t i = 0; i < n_devices; i++)
-		n += devices[i].action != JOIN_KEEP;
-	return n;
+		if (devices[i].action != JOIN_KEEP)
+			return true;
+	return false;
 }
 
+/* Collects the writes of those actions that the budget has room for. */
 static int collect(struct publisher_plan *plan, const struct join_device *devices, size_t n_devices,
-		   struct list *writes, struct error *err)
+		   struct write_budget_round *round, struct list *writes, struct error *err)
 {
 	const struct publisher_config *config = &plan->publisher->config;
 	const struct event_changes_node changes = event_changes_of_node(devices, n_devices);
@@ -441,11 +451,14 @@ static int collect(struct publisher_plan *plan, const struct join_device *device
 	};
 
 	for (size_t i = 0; i < n_devices; i++) {
+		const size_t index = (round->first + i) % n_devices;
+		const struct join_device *device = &devices[index];
 		struct publisher_write *write = NULL;
 
-		if (devices[i].action == JOIN_KEEP)
+		if (device->action == JOIN_KEEP ||
+		    !write_budget_grant(round, index, device->name))
 			continue;
-		if (publisher_write_new(&node, &devices[i], &write, err) < 0)
+		if (publisher_write_new(&node, device, &write, err) < 0)
 			return -1;
 		write->plan = plan;
 		list_append(writes, &write->link);
@@ -454,30 +467,52 @@ static int collect(struct publisher_plan *plan, const struct join_device *device
 	return 0;
 }
 
+static void tell_held(struct write_budget_round *round, struct view node_name)
+{
+	static const char *const limits[] = {
+		[WRITE_BUDGET_OBJECT] = "object",
+		[WRITE_BUDGET_NODE] = "node",
+	};
+
+	if (write_budget_may_tell(round))
+		LOG_WARN("Statuses of a node change too often, writes are held back",
+			 LOG_TEXT("node", node_name), LOG_TEXT("limit", view_from(limits[round->holder])),
+			 LOG_U64("held", round->n_held));
+}
+
+static void start(struct publisher *publisher, struct publisher_plan *take_plan,
+		  struct list *writes)
+{
+	publisher->counters.waiting += take_plan->pending;
+	list_append(&publisher->plans, &take_plan->link);
+	list_append_all(&publisher->waiting, writes);
+	pump(publisher);
+}
+
 int publisher_apply(struct publisher *publisher, struct view node_name,
-		    const struct join_device *devices, size_t n_devices, size_t *ret_writes,
-		    struct error *err)
+		    const struct join_device *devices, size_t n_devices,
+		    struct publisher_applied *ret_applied, struct error *err)
 {
 	CLEANUP(plan_freep) struct publisher_plan *plan = NULL;
-	size_t n_writes = count_actions(devices, n_devices);
+	struct write_budget_round round;
 	struct list writes;
 
-	if (n_writes == 0) {
-		*ret_writes = 0;
+	if (!has_actions(devices, n_devices)) {
+		*ret_applied = (struct publisher_applied){0};
 		return 0;
 	}
 	list_init(&writes);
 	if (plan_new(publisher, node_name, &plan, err) < 0)
 		return -1;
-	if (collect(plan, devices, n_devices, &writes, err) < 0) {
+	round = write_budget_begin(&publisher->budget, node_name, n_devices,
+				   loop_now_ms(publisher->config.loop));
+	if (collect(plan, devices, n_devices, &round, &writes, err) < 0) {
 		free_all(&writes);
 		return -1;
 	}
-	publisher->counters.waiting += plan->pending;
-	list_append(&publisher->plans, &plan->link);
-	list_append_all(&publisher->waiting, &writes);
-	plan = NULL;
-	*ret_writes = n_writes;
-	pump(publisher);
+	tell_held(&round, node_name);
+	*ret_applied = (struct publisher_applied){plan->pending, round.n_held, round.due_at};
+	if (plan->pending > 0)
+		start(publisher, TAKE(plan), &writes);
 	return 0;
 }

@@ -15,10 +15,13 @@
  * written, not with what the watch has shown so far.
  *
  * Threads: the loop's.
+ * Limits:  writes of an object and of a node as in controller/write_budget.h. What is above is held:
+ *          it is not written, and must be decided anew.
  */
 
 #include "base/error.h"
 #include "controller/event_changes.h"
+#include "controller/write_budget.h"
 #include "join/join.h"
 #include "io/loop.h"
 #include "kube/apiclient.h"
@@ -59,14 +62,20 @@ MUST_USE int publisher_new(const struct publisher_config *config,
 /* Cancels what is under way, without calling back. Accepts NULL. */
 void publisher_free(struct publisher *publisher);
 
+/* What became of the devices' actions. */
+struct publisher_applied {
+	size_t n_writes; /* that were started */
+	size_t n_held;   /* that were not: the node had, or an object had, too many lately */
+	uint64_t due_at; /* n_held > 0: when one of these may be written (loop_now_ms()) */
+};
+
 /*
- * Starts to carry out the devices' actions. *ret_writes is how many there are; with 0 there is
- * nothing to do and done is not called. All that is needed is copied. Fails with ERROR_NO_MEMORY or
- * ERROR_LIMIT: then nothing is started.
+ * Starts to carry out the devices' actions. With no write started done is not called. All that is
+ * needed is copied. Fails with ERROR_NO_MEMORY or ERROR_LIMIT: then nothing is started.
  */
 MUST_USE int publisher_apply(struct publisher *publisher, struct view node_name,
 			     const struct join_device *devices, size_t n_devices,
-			     size_t *ret_writes, struct error *err);
+			     struct publisher_applied *ret_applied, struct error *err);
 
 /* What the API server did not take of the statuses lately, one line; "" when all was taken. */
 const char *publisher_trouble(const struct publisher *publisher);
@@ -75,6 +84,11 @@ const char *publisher_trouble(const struct publisher *publisher);
 struct publisher_counters {
 	uint64_t created, updated, deleted, conflicts, rejected, dropped, failed;
 	uint64_t waiting, under_way;
+	uint64_t held[WRITE_BUDGET_N_HOLDERS]; /* by object and by node, once for each decision */
+	uint64_t budgets_forgotten;
 };
-/* created, updated, deleted: what the server says it did; waiting and under_way: writes. */
+/*
+ * created, updated, deleted: what the server says it did; waiting and under_way: writes; the last
+ * two are of controller/write_budget.h.
+ */
 struct publisher_counters publisher_counters(const struct publisher *publisher);

@@ -6,6 +6,8 @@
  * on what a watch told last: a watch may be behind. A question is a list that a selector narrows down.
  * The right to list is enough for it, and the server answers from its newest state
  * (https://kubernetes.io/docs/reference/using-api/api-concepts/, "Semantics for get and list").
+ * Before the objects of a gone node are deleted the node is asked for, too: after an outage the server
+ * takes writes before the watches have caught up.
  *
  * Threads: owner.
  * Limits:  LIMIT_URL bytes of path, and of the UID.

@@ -45,6 +45,7 @@ struct receiver {
 	struct loop_timer *review_timer;
 	struct senders senders;
 	uint32_t heartbeat_s;
+	bool leads;
 	char trouble[256];
 };
 
@@ -251,13 +252,19 @@ static void on_head(void *owner, struct server_request *request, const struct se
 
 /* The body */
 
+/*
+ * A replica that does not lead keeps the report and says nothing. The agent goes on sending events until
+ * the one that writes them has taken them over, and keeps the heartbeat that the leader set.
+ */
 static void answer_accepted(const struct receiver *receiver, struct server_request *request,
 			    const struct sender *sender)
 {
-	char body[96];
-	int len = snprintf(body, sizeof(body),
-			   "{\"heartbeatSeconds\":%u,\"acknowledgedEvents\":%lld}",
-			   receiver->heartbeat_s, (long long)sender->acknowledged);
+	char body[96] = "{}";
+	int len = 2;
+	if (receiver->leads)
+		len = snprintf(body, sizeof(body),
+			       "{\"heartbeatSeconds\":%u,\"acknowledgedEvents\":%lld}",
+			       receiver->heartbeat_s, (long long)sender->acknowledged);
 	assert(len > 0 && (size_t)len < sizeof(body));
 	if (receiver->config.metrics)
 		metric_observe(receiver->config.metrics, receiver->config.durations, 0,
@@ -479,6 +486,11 @@ void receiver_set_trouble(struct receiver *receiver, struct view trouble)
 void receiver_set_heartbeat(struct receiver *receiver, uint32_t seconds)
 {
 	receiver->heartbeat_s = seconds;
+}
+
+void receiver_set_leads(struct receiver *receiver, bool leads)
+{
+	receiver->leads = leads;
 }
 
 void receiver_answer_review(struct receiver *receiver, uint64_t ticket,

@@ -95,8 +95,13 @@ struct server_handler receiver_handler(struct receiver *receiver);
 
 /* Why no report can be taken, one line, copied; empty: they are taken. Not taken at the start. */
 void receiver_set_trouble(struct receiver *receiver, struct view trouble);
-/* What agents are told. */
+/* What agents are told, by the replica that leads. */
 void receiver_set_heartbeat(struct receiver *receiver, uint32_t seconds);
+/*
+ * Whether this replica leads; it does not at the start. Only then a 200 has heartbeatSeconds and
+ * acknowledgedEvents. Else it is an empty object: the report is taken as any other.
+ */
+void receiver_set_leads(struct receiver *receiver, bool leads);
 /* As admission_answer(). */
 void receiver_answer_review(struct receiver *receiver, uint64_t ticket,
 			    const struct identity *identity);

@@ -2,13 +2,12 @@
 #include "controller/reconciler.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "base/list.h"
 #include "base/log.h"
 #include "base/stopwatch.h"
+#include "controller/join_pause.h"
 #include "join/gather.h"
 #include "schema/attribution_doc.h"
 
@@ -17,25 +16,21 @@
  * answered. So no two plans of a node are ever under way, and what happens meanwhile leads to one
  * more run afterwards.
  *
- * The queue is worked on from a timer and in small portions, so that watches and reports are read
- * in between.
+ * The queue is worked on from a timer and in turns of a few milliseconds, so that watches and reports
+ * are read in between.
+ *
+ * Whatever wants a node, it comes by add() or settle(), and neither undercuts its pause.
  */
 
-#define RUNS_PER_TURN 32
 #define JOIN_ARENA_CAP (64u * LIMIT_MIB)
 #define REJECTED_RETRY_MS 10000u
 
-/* Events that were joined and wait for their node's writes to be answered. */
-struct awaited_events {
-	struct list link;
-	struct reconciler_events events; /* texts in the same block */
-};
-
 struct reconciler {
 	struct reconciler_config config;
-	struct list awaited; /* struct awaited_events; few at a time: events are rare */
+	struct reconciler_events_queue events;
 	struct workqueue *queue;
 	struct publisher *publisher;
+	struct join_pause pause;
 	struct loop_timer *timer;
 	struct arena arena;
 	uint64_t run_began_us; /* of the run that is going on; 0: none is */
@@ -63,8 +58,11 @@ static void schedule(struct reconciler *reconciler)
 static void add(struct reconciler *reconciler, struct view node_name,
 		enum workqueue_priority priority, uint64_t at)
 {
+	uint64_t not_before = join_pause_until(&reconciler->pause, node_name);
 	struct error error = {0};
 
+	if (at < not_before)
+		at = not_before;
 	if (workqueue_add(reconciler->queue, node_name, priority, at, &error) < 0)
 		LOG_ERROR("Node could not be queued", LOG_TEXT("node", node_name),
 			  LOG_ERROR_FIELD(&error));
@@ -79,48 +77,26 @@ static void touched(void *owner, struct view node_name, bool initial)
 	schedule(reconciler);
 }
 
-/* Notes which events this run is about. Without memory the node just reports them again. */
+/* Notes which events this run is about. */
 static void await_events(struct reconciler *reconciler, struct view node_name,
 			 const struct report *report, int64_t until)
 {
-	struct awaited_events *awaited;
-	char *text;
-
 	if (!report || until == 0 || !reconciler->config.events_published ||
 	    lead_ms(reconciler) == 0)
 		return;
-	awaited = calloc(1, sizeof(*awaited) + node_name.len + report->boot_id.len);
-	if (!awaited)
-		return;
-	text = (char *)(awaited + 1);
-	memcpy(text, node_name.ptr, node_name.len);
-	memcpy(text + node_name.len, report->boot_id.ptr, report->boot_id.len);
-	awaited->events = (struct reconciler_events){
-		.node_name = {text, node_name.len},
-		.boot_id = {text + node_name.len, report->boot_id.len},
-		.instance = report->instance,
-		.sequence = until,
-	};
-	list_init(&awaited->link);
-	list_append(&reconciler->awaited, &awaited->link);
+	reconciler_events_add(&reconciler->events, &(struct reconciler_events){
+							   .node_name = node_name,
+							   .boot_id = report->boot_id,
+							   .instance = report->instance,
+							   .sequence = until,
+						   });
 }
 
-static void end_events(struct reconciler *reconciler, struct view node_name, bool published)
+static void end_events(struct reconciler *reconciler, struct view node_name, bool is_published)
 {
-	struct list *next;
-
-	for (struct list *l = reconciler->awaited.next; l != &reconciler->awaited; l = next) {
-		struct awaited_events *awaited = CONTAINER_OF(l, struct awaited_events, link);
-
-		next = l->next;
-		if (!view_equal(awaited->events.node_name, node_name))
-			continue;
-		if (published)
-			reconciler->config.events_published(reconciler->config.owner,
-							    &awaited->events);
-		list_remove(l);
-		free(awaited);
-	}
+	reconciler_events_end(&reconciler->events, node_name,
+			      is_published ? reconciler->config.events_published : NULL,
+			      reconciler->config.owner);
 }
 
 /* A run without writes takes less than the loop's clock can tell. */
@@ -141,6 +117,21 @@ static void count_end(struct reconciler *reconciler, struct view node_name,
 					    1000);
 }
 
+/*
+ * What was rejected would be refused again if it was tried at once. Not much later either, but the
+ * node's other devices wait as long.
+ */
+static uint32_t find_delay(const struct reconciler *reconciler, struct view node_name,
+			   const struct error *error, uint64_t now)
+{
+	uint64_t not_before = join_pause_until(&reconciler->pause, node_name);
+	uint64_t delay = error->kind == ERROR_REJECTED ? REJECTED_RETRY_MS : error->retry_after_ms;
+
+	if (not_before > now + delay)
+		delay = not_before - now;
+	return delay < UINT32_MAX ? (uint32_t)delay : UINT32_MAX;
+}
+
 static void settle(struct reconciler *reconciler, struct view node_name,
 		   const struct error *error)
 {
@@ -148,17 +139,11 @@ static void settle(struct reconciler *reconciler, struct view node_name,
 
 	count_end(reconciler, node_name, error);
 	end_events(reconciler, node_name, !error);
-	if (!error) {
+	if (!error)
 		workqueue_done(reconciler->queue, node_name, now);
-	} else if (error->kind == ERROR_REJECTED) {
-		/*
-		 * Trying at once would be refused again. Not much later either, but the node's other
-		 * devices wait as long.
-		 */
-		workqueue_failed(reconciler->queue, node_name, REJECTED_RETRY_MS, now);
-	} else {
-		workqueue_failed(reconciler->queue, node_name, error->retry_after_ms, now);
-	}
+	else
+		workqueue_failed(reconciler->queue, node_name,
+				 find_delay(reconciler, node_name, error, now), now);
 }
 
 /*
@@ -230,27 +215,56 @@ static void forget(struct reconciler *reconciler, struct view node_name)
 		reconciler->config.forgotten(reconciler->config.owner, node_name);
 }
 
+/*
+ * What is held is in no status yet, nor are events in it. A run that wrote nothing else says nothing
+ * of the server, so a back-off goes on.
+ */
+static void hold(struct reconciler *reconciler, struct view node_name,
+		 const struct publisher_applied *applied)
+{
+	end_events(reconciler, node_name, false);
+	add(reconciler, node_name, WORKQUEUE_LOW, applied->due_at);
+	if (applied->n_writes > 0)
+		return;
+	count_end(reconciler, node_name, NULL);
+	workqueue_put_off(reconciler->queue, node_name, loop_now_ms(reconciler->config.loop));
+}
+
 /* Who does not lead finds in its watch what the leader makes of the same. */
 static int apply(struct reconciler *reconciler, struct view node_name,
-		 const struct join_result *result, size_t *ret_writes, struct error *err)
+		 const struct join_result *result, struct publisher_applied *ret_applied,
+		 struct error *err)
 {
 	if (lead_ms(reconciler) == 0) {
-		*ret_writes = 0;
+		*ret_applied = (struct publisher_applied){0};
 		return 0;
 	}
 	return publisher_apply(reconciler->publisher, node_name, result->devices,
-			       result->n_devices, ret_writes, err);
+			       result->n_devices, ret_applied, err);
+}
+
+/* Joins, and begins the writes that this leads to. */
+static int act(struct reconciler *reconciler, struct view node_name, struct join_result *ret_result,
+	       struct publisher_applied *ret_applied, struct error *err)
+{
+	uint64_t began_us = stopwatch_cpu_us();
+	int failed = decide(reconciler, node_name, ret_result, err);
+
+	if (!failed)
+		failed = apply(reconciler, node_name, ret_result, ret_applied, err);
+	join_pause_note(&reconciler->pause, node_name, stopwatch_cpu_us() - began_us,
+			loop_now_ms(reconciler->config.loop));
+	return failed;
 }
 
 static void run(struct reconciler *reconciler, struct view node_name)
 {
 	struct join_result result;
+	struct publisher_applied applied;
 	struct error error = {0};
-	size_t n_writes = 0;
 
 	reconciler->counters.runs++;
-	if (decide(reconciler, node_name, &result, &error) < 0 ||
-	    apply(reconciler, node_name, &result, &n_writes, &error) < 0) {
+	if (act(reconciler, node_name, &result, &applied, &error) < 0) {
 		LOG_ERROR("Node could not be reconciled", LOG_TEXT("node", node_name),
 			  LOG_ERROR_FIELD(&error));
 		settle(reconciler, node_name, &error);
@@ -260,23 +274,25 @@ static void run(struct reconciler *reconciler, struct view node_name)
 	if (result.is_buried)
 		forget(reconciler, node_name);
 	look_again(reconciler, node_name, result.again_in_ms);
-	if (n_writes == 0)
+	if (applied.n_held > 0)
+		hold(reconciler, node_name, &applied);
+	else if (applied.n_writes == 0)
 		settle(reconciler, node_name, NULL);
 }
 
 static void work(void *owner)
 {
 	struct reconciler *reconciler = owner;
+	uint64_t began_us = stopwatch_us();
 	struct view node_name;
 
-	for (unsigned i = 0; i < RUNS_PER_TURN; i++) {
-		if (!reconciler->config.is_ready(reconciler->config.owner) ||
-		    !workqueue_take(reconciler->queue, loop_now_ms(reconciler->config.loop),
-				    &node_name))
-			break;
+	while (reconciler->config.is_ready(reconciler->config.owner) &&
+	       workqueue_take(reconciler->queue, loop_now_ms(reconciler->config.loop), &node_name)) {
 		reconciler->run_began_us = stopwatch_us();
 		run(reconciler, node_name);
 		reconciler->run_began_us = 0;
+		if (stopwatch_us() - began_us >= RECONCILER_TURN_US)
+			break;
 	}
 	schedule(reconciler);
 }
@@ -322,7 +338,8 @@ int reconciler_new(const struct reconciler_config *config, struct reconciler **r
 	if (!reconciler)
 		return error_no_memory(err);
 	reconciler->config = *config;
-	list_init(&reconciler->awaited);
+	reconciler_events_init(&reconciler->events);
+	join_pause_init(&reconciler->pause);
 	reconciler->counters.durations.bounds = histogram_seconds;
 	arena_init(&reconciler->arena, JOIN_ARENA_CAP);
 	const struct publisher_config publisher = {
@@ -344,23 +361,14 @@ int reconciler_new(const struct reconciler_config *config, struct reconciler **r
 	return 0;
 }
 
-static void free_awaited(struct reconciler *reconciler)
-{
-	struct list *link;
-
-	while ((link = list_first(&reconciler->awaited))) {
-		list_remove(link);
-		free(CONTAINER_OF(link, struct awaited_events, link));
-	}
-}
-
 void reconciler_free(struct reconciler *reconciler)
 {
 	if (!reconciler)
 		return;
-	free_awaited(reconciler);
+	reconciler_events_deinit(&reconciler->events);
 	inventory_on_touch(reconciler->config.inventory, NULL, NULL);
 	publisher_free(reconciler->publisher);
+	join_pause_deinit(&reconciler->pause);
 	workqueue_free(reconciler->queue);
 	loop_timer_free(reconciler->timer);
 	arena_deinit(&reconciler->arena);
@@ -375,6 +383,7 @@ struct reconciler_counters reconciler_counters(const struct reconciler *reconcil
 	counters.load = workqueue_load(reconciler->queue, loop_now_ms(reconciler->config.loop));
 	counters.queue = workqueue_counters(reconciler->queue);
 	counters.writes = publisher_counters(reconciler->publisher);
+	counters.pauses = reconciler->pause.n_pauses;
 	return counters;
 }
 

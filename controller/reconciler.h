@@ -11,6 +11,9 @@
  * once. Nothing is written then, and no event counts as published.
  *
  * Threads: the loop's.
+ * Limits:  a turn on the loop begins no further join after RECONCILER_TURN_US. A node whose join was
+ *          dear waits for the next one as controller/join_pause.h says. Writes that
+ *          controller/write_budget.h holds are decided anew when there is room for one.
  */
 
 #include "base/error.h"
@@ -19,19 +22,9 @@
 #include "kube/apiclient.h"
 #include "kube/workqueue.h"
 #include "controller/publisher.h"
+#include "controller/reconciler_events.h"
 
 struct reconciler;
-
-/*
- * Events of one agent process up to `sequence` are in published statuses, or of no device that can have
- * one. All borrowed.
- */
-struct reconciler_events {
-	struct view node_name;
-	struct view boot_id;
-	int64_t instance;
-	int64_t sequence;
-};
 
 struct reconciler_config {
 	struct loop *loop;
@@ -52,6 +45,8 @@ struct reconciler_config {
 	void *owner;
 	uint64_t seed;
 };
+
+#define RECONCILER_TURN_US 5000u
 
 /* Registers for the inventory's touches. What the config points to must outlive the reconciler. */
 MUST_USE int reconciler_new(const struct reconciler_config *config,
@@ -75,6 +70,7 @@ enum reconciler_result {
 struct reconciler_counters {
 	uint64_t runs, errors, claims_refused, ids_unknown, devices_refused, objects_left_out;
 	uint64_t debounced_left_out;
+	uint64_t pauses; /* of nodes whose join was dear */
 	uint64_t depth;
 	uint64_t results[RECONCILER_N_RESULTS]; /* of runs that have ended */
 	struct histogram durations; /* of these, in seconds, until the last write was answered */

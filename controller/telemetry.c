@@ -175,6 +175,10 @@ static void collect_reconciler(struct telemetry *telemetry)
 	carry(telemetry, METRICS_WRITE_CONFLICTS, 0, counters.writes.conflicts);
 	carry(telemetry, METRICS_WRITES_REJECTED, 0, counters.writes.rejected);
 	carry(telemetry, METRICS_WRITES_DROPPED, 0, counters.writes.dropped);
+	for (size_t i = 0; i < ARRAY_SIZE(counters.writes.held); i++)
+		carry(telemetry, METRICS_WRITES_HELD, i, counters.writes.held[i]);
+	carry(telemetry, METRICS_WRITE_BUDGETS_FORGOTTEN, 0, counters.writes.budgets_forgotten);
+	carry(telemetry, METRICS_RECONCILE_PAUSES, 0, counters.pauses);
 	carry(telemetry, METRICS_CLAIMS_REFUSED, 0, counters.claims_refused);
 	carry(telemetry, METRICS_IDS_UNKNOWN, 0, counters.ids_unknown);
 	carry(telemetry, METRICS_DEVICES_REFUSED, 0, counters.devices_refused);

@@ -14,6 +14,7 @@ usage: hack/check-docs.py [--write] [FOLDER]     the checkout (default: where th
 - crds/README.md has each reason that src/join/wording.def, src/assess/health.def, src/assess/drift.def
   and src/assess/activity.c publish;
 - no sentence of the documents in PLAIN has more than SENTENCE words, code not counted;
+- README.md and src/README.md have as many lines as LINES says, or fewer;
 - controller/README.md has the flags of both programs and the metrics, crds/README.md the types of drift
   in src/assess/drift.def and the Events in controller/event_types.def; --write brings them up to date. What a type compares, and what to do about
   it, is written by hand in its row.
@@ -31,8 +32,10 @@ DOCUMENTS = ("README.md", "src/README.md", "CONTRIBUTING.md", "SECURITY.md", "cr
 PLAIN = ("README.md", "crds/README.md", "crds/gpuattributions.yaml", "manifests/README.md",
          "SECURITY.md", "CONTRIBUTING.md", "controller/README.md", "tests/README.md",
          "tests/e2e/README.md", "hack/cluster/README.md", "src/kubectl/README.md",
-         "manifests/monitoring/README.md", "manifests/samples/README.md")
+         "manifests/monitoring/README.md", "manifests/samples/README.md", "src/README.md",
+         "src/io/README.md", "src/join/README.md", "tests/fake/README.md", "tests/golden/README.md")
 SENTENCE = 30
+LINES = {"README.md": 130, "src/README.md": 150}
 TREES = ("controller", "crds", "src", "manifests", "tests", "hack")
 PREFIXES = ("", "src/")
 faults = []
@@ -136,6 +139,12 @@ def check_sentences(name):
             words = re.findall(r"[\w'’-]+", sentence)
             if len(words) > SENTENCE:
                 faults.append(f"{name}: {len(words)} words in one sentence: {' '.join(words[:9])} ...")
+
+
+def check_lines(name, most):
+    count = len((ROOT / name).read_text().splitlines())
+    if count > most:
+        faults.append(f"{name}: {count} lines, of {most}")
 
 
 def flags_of(table, _):
@@ -272,6 +281,8 @@ for check in (check_tests, check_simulator, check_cells, check_references, check
     check("tests/e2e/README.md")
 for document in PLAIN:
     check_sentences(document)
+for document, lines in LINES.items():
+    check_lines(document, lines)
 check_options()
 check_reasons("crds/README.md")
 check_tables("controller/README.md")

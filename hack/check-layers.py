@@ -7,7 +7,8 @@ usage: hack/check-layers.py [FOLDER]     the checkout (default: where this scrip
   - a layer includes only the layers that stand before it;
   - pure layers include nothing that reads a clock, does I/O, logs or starts threads;
   - a third-party library is included by the files that are named here and by no other;
-  - a file is included by its path from src/ (or controller/), and stems are unique.
+  - a file is included by its path from src/ (or controller/), and stems are unique;
+  - inside model, assess and join, no module (its .h and .c together) includes itself by way of others.
 Prints one line a violation and fails if there is any.
 """
 
@@ -30,6 +31,9 @@ MAY_INCLUDE = {
     "controller": ["base", "wire", "model", "assess", "join", "schema", "io", "kube"],
     "kubectl": ["base", "wire", "model", "assess", "join", "schema"],
 }
+
+# Where a stage reads only what stages above it made.
+WITHOUT_CIRCLES = {"model", "assess", "join"}
 
 # Values in, values out. kube is a set of state machines that are fed bytes, answers and time; the
 # files that feed them are excepted.
@@ -104,6 +108,32 @@ def check_stems(files):
             yield f"{path}: the name is taken by {other}"
 
 
+def includes_by_module(files):
+    """Which modules of its own layer a module includes; {"join/slots": {"join/facts", ...}, ...}"""
+    graph = {}
+    for path, file in files:
+        module, _, suffix = path.rpartition(".")
+        if layer_of(path) in WITHOUT_CIRCLES and suffix != "def":
+            headers = (own for _, own in INCLUDE.findall(file.read_text(encoding="utf-8")))
+            found = {own[:-2] for own in headers if own.endswith(".h") and layer_of(own) == layer_of(path)}
+            graph.setdefault(module, set()).update(found - {module})
+    return graph
+
+
+def check_circles(files):
+    """Modules that reach each other are one circle, which its first module tells."""
+    graph = includes_by_module(files)
+    reached = {module: set(graph[module]) for module in graph}
+    for middle in graph:
+        for module in graph:
+            if middle in reached[module]:
+                reached[module] |= reached[middle]
+    for module in sorted(graph):
+        circle = sorted(other for other in reached[module] if module in reached.get(other, ()))
+        if module in reached[module] and module == circle[0]:
+            yield f"a circle of includes: {', '.join(circle)}"
+
+
 def violations(root):
     files = list(sources(root))
     known = {path for path, _ in files}
@@ -119,6 +149,7 @@ def violations(root):
             for fault in faults:
                 yield f"{path}:{line}: {fault}"
     yield from check_stems(files)
+    yield from check_circles(files)
 
 
 def main():

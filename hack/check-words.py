@@ -6,7 +6,8 @@ usage: hack/check-words.py [--write] [FOLDER]     the checkout (default: where t
 
 A word is a row of KINDS' sources. It is to be
 - expected by a unit test;
-- met on the local cluster, by a promise of tests/e2e, or judged by the simulator;
+- met on the local cluster, by a promise of tests/e2e, or judged by the simulator; words of health and
+  activity are to be both;
 - in the reference, crds/README.md; a reason of health there with its state and recovery action.
 The table in tests/e2e/README.md is made of what is found; --write brings it up to date.
 
@@ -30,6 +31,7 @@ PAGE, REFERENCE = "tests/e2e/README.md", "crds/README.md"
 MARK = "<!-- table: words -->"
 NO_CLUSTER, NO_SIMULATOR = "–k", "–j"  # the page has their reasons
 CITED = 3  # promises in a cell, at most
+NEED_BOTH = "health|Healthy|recovery|activity"  # kinds that the cluster and the simulator have to show
 faults = []
 
 
@@ -338,6 +340,9 @@ def make_table(tests):
             unit, reference = tests.in_units(word), is_in_reference(word)
             for is_there, what in ((unit, "no unit test expects it"),
                                    (cluster or simulator, "neither cluster nor simulator shows it"),
+                                   ((cluster and simulator) or not (cluster or simulator) or
+                                    not re.search(NEED_BOTH, kind.title),
+                                    f"the {'simulator' if cluster else 'cluster'} does not show it"),
                                    (reference, f"{REFERENCE} does not explain it")):
                 if not is_there:
                     faults.append(f"{kind.title} {word.label}: {what}")

@@ -19,7 +19,7 @@
 
 #include "agent/evidence.h"
 #include "agent/ready_mark.h"
-#include "agent/reporter.h"
+#include "agent/replicas.h"
 #include "agent/sampler.h"
 #include "agent/schedule.h"
 #include "base/clock.h"
@@ -43,11 +43,9 @@ struct agent {
 
 	struct schedule schedule;
 	struct sampler *sampler;
-	struct delivery delivery;
-	struct reporter *reporter;
+	struct replicas *replicas;
 	bool has_sample;    /* the first one has ended */
 	unsigned last_loss; /* enum evidence_loss of the last report */
-	enum delivery_verdict last_verdict;
 	struct ready_mark mark;
 	int64_t refused; /* reports that were not accepted */
 
@@ -59,15 +57,16 @@ static void advance(struct agent *agent);
 
 /* Making a report. */
 
-static struct report tell(struct agent *agent, int64_t sequence)
+static struct report tell(struct agent *agent, int64_t instance, int64_t sequence)
 {
 	struct report report = {
 		.version = REPORT_VERSION,
 		.node = view_from(agent->settings->node_name),
 		.boot_id = boot_id_view(&agent->mark.boot_id),
-		.instance = agent->delivery.instance,
+		.instance = instance,
 		.sequence = sequence,
 		.observed_at = clock_wall_ms(),
+		.uptime_ms = (int64_t)clock_boot_ms(),
 		.agent_version = VIEW(GPU_ATTRIBUTION_VERSION),
 		.reports_refused = agent->refused,
 	};
@@ -85,40 +84,19 @@ static void log_loss(struct agent *agent, unsigned loss)
 	agent->last_loss = loss;
 }
 
-static int encode(struct agent *agent, int64_t sequence, struct sbuf *buf, struct error *err)
+static int encode(void *owner, int64_t instance, int64_t sequence, struct sbuf *buf,
+		  struct error *err)
 {
+	struct agent *agent = owner;
 	unsigned loss;
-	const struct report report = tell(agent, sequence);
+	const struct report report = tell(agent, instance, sequence);
 	if (evidence_encode(&report, buf, &loss, err) < 0)
 		return -1;
 	log_loss(agent, loss);
 	return 0;
 }
 
-/* Posting it. */
-
-static void log_refusal(struct agent *agent, enum delivery_verdict verdict, const struct error *err)
-{
-	const char *advice = delivery_advice(verdict);
-	uint64_t wait = delivery_next_at(&agent->delivery) - loop_now_ms(agent->loop);
-	if (!advice) {
-		LOG_INFO("Report delivery postponed", LOG_ERROR_FIELD(err),
-			 LOG_U64("retry_ms", wait));
-		return;
-	}
-	LOG_ERROR("Report delivery failed", LOG_ERROR_FIELD(err),
-		  LOG_TEXT("controller", view_from(agent->settings->controller)),
-		  LOG_TEXT("advice", view_from(advice)), LOG_U64("retry_ms", wait));
-}
-
-static void log_verdict(struct agent *agent, enum delivery_verdict verdict, const struct error *err)
-{
-	if (verdict != DELIVERY_ACCEPTED)
-		log_refusal(agent, verdict, err);
-	else if (agent->last_verdict != DELIVERY_ACCEPTED)
-		LOG_INFO("Report accepted", LOG_I64("sequence", agent->delivery.sequence));
-	agent->last_verdict = verdict;
-}
+/* What became of it. */
 
 static void end_once(struct agent *agent, const struct error *err)
 {
@@ -128,34 +106,21 @@ static void end_once(struct agent *agent, const struct error *err)
 	loop_stop(agent->loop);
 }
 
-static void answered(void *owner, const struct reporter_answer *answer)
+static void on_answer(void *owner, const struct replicas_answer *answer)
 {
 	struct agent *agent = owner;
-	enum delivery_verdict verdict = delivery_end(&agent->delivery, &answer->delivery,
-						     loop_now_ms(agent->loop), clock_boot_ms());
-	agent->refused += verdict != DELIVERY_ACCEPTED;
-	if (verdict == DELIVERY_ACCEPTED)
+	agent->refused += !answer->accepted;
+	if (answer->accepted)
 		sampler_acknowledge(agent->sampler, answer->acknowledged_events);
 	if (agent->settings->once) {
-		end_once(agent, verdict == DELIVERY_ACCEPTED ? NULL : &answer->error);
+		if (answer->accepted || !answer->others_wait)
+			end_once(agent, answer->accepted ? NULL : answer->error);
 		return;
 	}
-	log_verdict(agent, verdict, &answer->error);
-	if (verdict == DELIVERY_ACCEPTED)
-		ready_mark_accepted(&agent->mark, clock_boot_ms(), agent->delivery.heartbeat_ms);
+	if (answer->accepted)
+		ready_mark_accepted(&agent->mark, clock_boot_ms(),
+				    replicas_heartbeat_ms(agent->replicas));
 	advance(agent);
-}
-
-/* Posts the newest state. What cannot even be sent counts as an answer that did not come. */
-static void post(struct agent *agent)
-{
-	CLEANUP(sbuf_deinit) struct sbuf body;
-	struct reporter_answer none = {.acknowledged_events = -1};
-	sbuf_init(&body, LIMIT_REPORT_BYTES);
-	int64_t sequence = delivery_begin(&agent->delivery);
-	if (encode(agent, sequence, &body, &none.error) < 0 ||
-	    reporter_post(agent->reporter, sbuf_view(&body), &none.error) < 0)
-		answered(agent, &none);
 }
 
 /* Printing it. */
@@ -175,7 +140,7 @@ static int print(struct agent *agent, struct error *err)
 	CLEANUP(sbuf_deinit) struct sbuf text;
 	sbuf_init(&body, LIMIT_REPORT_BYTES);
 	sbuf_init(&text, PRINT_CAP);
-	if (encode(agent, delivery_begin(&agent->delivery), &body, err) < 0)
+	if (encode(agent, replicas_instance(agent->replicas), 1, &body, err) < 0)
 		return -1;
 	jindent(sbuf_view(&body), &text);
 	if (sbuf_check(&text, "report", err) < 0)
@@ -200,7 +165,7 @@ static void end_sample(void *owner, const struct sampler_outcome *outcome)
 		schedule_kubelet_restarted(&agent->schedule, now);
 	}
 	if (outcome->is_news || !agent->has_sample)
-		delivery_changed(&agent->delivery, now);
+		replicas_changed(agent->replicas);
 	agent->has_sample = true;
 	if (agent->settings->print) {
 		struct error err;
@@ -218,7 +183,7 @@ static void end_sample(void *owner, const struct sampler_outcome *outcome)
 static uint64_t report_at(const struct agent *agent)
 {
 	return sampler_is_busy(agent->sampler) ? DELIVERY_NEVER
-					       : delivery_next_at(&agent->delivery);
+					       : replicas_next_at(agent->replicas);
 }
 
 static uint64_t next_at(const struct agent *agent)
@@ -233,7 +198,7 @@ static void advance(struct agent *agent)
 	uint64_t now = loop_now_ms(agent->loop);
 	/* Before the next sample begins: samples that come one upon another would let none through. */
 	if (report_at(agent) <= now)
-		post(agent);
+		replicas_post(agent->replicas);
 	unsigned parts = sampler_is_busy(agent->sampler)
 				 ? 0
 				 : schedule_take_due(&agent->schedule, now);
@@ -265,7 +230,7 @@ static void on_surprise(void *owner, enum sampler_surprise surprise)
 	struct agent *agent = owner;
 	uint64_t now = loop_now_ms(agent->loop);
 	if (surprise == SAMPLER_EVENTS) {
-		delivery_changed(&agent->delivery, now);
+		replicas_changed(agent->replicas);
 		schedule_node_changed(&agent->schedule, now);
 	} else {
 		schedule_checkpoint_written(&agent->schedule, now);
@@ -380,24 +345,36 @@ static int open_sampler(struct agent *agent, struct error *err)
 		.kubelet_timeout_ms = (uint32_t)settings->kubelet_timeout_ms,
 		.nvml_timeout_ms = (uint32_t)settings->nvml_timeout_ms,
 		/* Rises from one agent of a boot to the next: there is less than one XID a ms. */
-		.last_event = agent->delivery.instance,
+		.last_event = replicas_instance(agent->replicas),
 		.surprised = on_surprise,
 	};
 	return sampler_new(agent->loop, agent->fetcher, &config, end_sample, agent,
 			   &agent->sampler, err);
 }
 
-static int open_reporter(struct agent *agent, struct error *err)
+static int open_replicas(struct agent *agent, struct error *err)
 {
 	const struct agent_settings *settings = agent->settings;
-	const struct reporter_config config = {
-		.controller = settings->controller,
-		.ca_file = settings->controller_ca_file,
-		.server_name = settings->controller_server_name,
-		.token_file = settings->token_file,
-		.timeout_ms = (uint32_t)settings->report_timeout_ms,
+	const struct replicas_config config = {
+		.reporter = {
+			.controller = settings->controller,
+			.ca_file = settings->controller_ca_file,
+			.server_name = settings->controller_server_name,
+			.token_file = settings->token_file,
+			.timeout_ms = (uint32_t)settings->report_timeout_ms,
+		},
+		.delivery = {
+			.heartbeat_ms = (uint32_t)settings->heartbeat_ms,
+			.instance = (int64_t)clock_boot_ms(),
+		},
+		.seed = prng_entropy(),
+		.looks_up = !settings->once,
+		.make = encode,
+		.answered = on_answer,
+		.changed = on_time,
+		.owner = agent,
 	};
-	return reporter_new(agent->fetcher, &config, answered, agent, &agent->reporter, err);
+	return replicas_new(agent->loop, agent->fetcher, &config, &agent->replicas, err);
 }
 
 static void plan(struct agent *agent)
@@ -407,13 +384,7 @@ static void plan(struct agent *agent)
 		.interval_ms = (uint32_t)settings->sample_interval_ms,
 		.debounce_ms = (uint32_t)settings->debounce_ms,
 	};
-	const struct delivery_config delivery = {
-		.heartbeat_ms = (uint32_t)settings->heartbeat_ms,
-		.instance = (int64_t)clock_boot_ms(),
-	};
 	schedule_init(&agent->schedule, &schedule, loop_now_ms(agent->loop), prng_entropy());
-	delivery_init(&agent->delivery, &delivery, prng_entropy());
-	agent->last_verdict = DELIVERY_UNREACHABLE;
 }
 
 static void freep(struct agent **agent)
@@ -431,7 +402,7 @@ int agent_new(const struct agent_settings *settings, struct agent **ret_agent, s
 	    open_loop(agent, err) < 0)
 		return -1;
 	plan(agent);
-	if (open_sampler(agent, err) < 0 || open_reporter(agent, err) < 0)
+	if (open_replicas(agent, err) < 0 || open_sampler(agent, err) < 0)
 		return -1;
 	watch_folders(agent);
 	*ret_agent = TAKE(agent);
@@ -447,7 +418,7 @@ static void log_start(const struct agent *agent)
 		 LOG_TEXT("libraries", sbuf_view(&libraries)),
 		 LOG_TEXT("node", view_from(agent->settings->node_name)),
 		 LOG_TEXT("controller", view_from(agent->settings->controller)),
-		 LOG_I64("instance", agent->delivery.instance));
+		 LOG_I64("instance", replicas_instance(agent->replicas)));
 }
 
 int agent_run(struct agent *agent, struct error *err)
@@ -473,7 +444,7 @@ void agent_free(struct agent *agent)
 		return;
 	filewatch_free(agent->socket_folder);
 	filewatch_free(agent->plugins_folder);
-	reporter_free(agent->reporter);
+	replicas_free(agent->replicas);
 	sampler_free(agent->sampler);
 	fetcher_free(agent->fetcher);
 	loop_signal_free(agent->interrupted);

@@ -20,7 +20,7 @@
  * so uid 0 without any capability may use them, and no other uid. Nothing is written but the file
  * --ready-file, and no port is opened.
  *
- * Threads: the one that calls; libcurl resolves names on threads of its own.
+ * Threads: the one that calls; names are looked up on threads of their own.
  */
 
 #include "agent/agent_settings.h"

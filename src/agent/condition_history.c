@@ -160,11 +160,11 @@ static void feed_counter(struct condition_past *past, struct condition_counter *
 }
 
 /* The reader tells the same time again and again, by the clock as it was at first. */
-static void feed_reset(struct condition_past *past, int64_t told, struct wall_time now)
+static void feed_reset(struct condition_past *past, const struct report_condition *c)
 {
-	if (told != past->read_reset)
-		note_reset(past, wall_time_of(told, now.told, (uint64_t)now.boot_ms));
-	past->read_reset = told;
+	if (c->reset_uptime_ms != past->read_reset)
+		note_reset(past, (struct wall_time){c->reset_time, c->reset_uptime_ms});
+	past->read_reset = c->reset_uptime_ms;
 }
 
 static void interrupt_all(struct condition_past *past)
@@ -191,7 +191,7 @@ static void feed_all(struct condition_past *past, const struct report_condition 
 	feed_nvlinks(past, &c->nvlinks);
 	feed_counter(past, &past->corrected, c->ecc_volatile.corrected);
 	feed_counter(past, &past->uncorrected, c->ecc_volatile.uncorrected);
-	feed_reset(past, c->reset_time, now);
+	feed_reset(past, c);
 	past->read_at = now;
 }
 
@@ -218,5 +218,6 @@ void condition_history_judge(struct condition_history *history, uint64_t now_ms,
 		c->pcie_degraded = pcie_verdict(past, &c->pcie_generation);
 		c->nvlinks_down = past->nvlinks_down;
 		c->reset_time = past->reset.told;
+		c->reset_uptime_ms = past->reset.boot_ms;
 	}
 }

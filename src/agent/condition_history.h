@@ -47,7 +47,7 @@ struct condition_past {
 	struct condition_counter corrected, uncorrected;
 	struct wall_time read_at;
 	struct wall_time reset;
-	int64_t read_reset; /* reset_time as the last sample had it */
+	int64_t read_reset; /* reset_uptime_ms as the last sample had it */
 };
 
 /* But for the settings zeroed: nothing was seen. */

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
+ * Heartbeats go to all replicas at once, so that one encoded report serves all. Their time is drawn when
+ * the first replica accepts a report. News and the heartbeat itself take it back, for then a report is
+ * due for each replica, and the next one that is accepted draws it again. A replica that is away is
+ * tried on its own and changes nothing of it. So does one that joins.
+ *
  * Redirects are answered by trying the configured address again, never by following Location: the
  * token must not go anywhere that an operator did not name. Behind a Service another try reaches
  * another replica, and the caller closes its connection so that it does.
@@ -8,7 +13,8 @@
  * After a 409 the reports get a new instance number, the present time since boot. That heals an
  * instance number that is too low for whatever reason (a machine restored from an image goes back
  * in time within one boot). Two agents on one node would take turns, at the pace of the back-off,
- * both telling the truth, until one of them ends.
+ * both telling the truth, until one of them ends. If several replicas refuse one report, it is renumbered
+ * once.
  *
  * A controller that was away is told of every node within BACKOFF_CAP_MS of its return. A try that
  * nobody answers costs one packet; a controller that is too busy says when to come (Retry-After).
@@ -29,14 +35,27 @@ enum {
 	HEARTBEAT_HIGH_S = 3600,
 };
 
-void delivery_init(struct delivery *delivery, const struct delivery_config *config, uint64_t seed)
+void delivery_pace_init(struct delivery_pace *pace, const struct delivery_config *config,
+			uint64_t seed)
 {
-	*delivery = (struct delivery){
+	*pace = (struct delivery_pace){
 		.instance = config->instance,
 		.heartbeat_ms = config->heartbeat_ms,
-		.due_at = DELIVERY_NEVER,
+		.heartbeat_at = DELIVERY_NEVER,
 	};
-	prng_init(&delivery->prng, seed);
+	prng_init(&pace->prng, seed);
+}
+
+int64_t delivery_make(struct delivery_pace *pace, uint64_t now)
+{
+	if (pace->heartbeat_at <= now)
+		pace->heartbeat_at = DELIVERY_NEVER;
+	return ++pace->sequence;
+}
+
+void delivery_init(struct delivery *delivery, struct delivery_pace *pace)
+{
+	*delivery = (struct delivery){.pace = pace, .due_at = DELIVERY_NEVER};
 	backoff_init(&delivery->backoff, BACKOFF_BASE_MS, BACKOFF_CAP_MS);
 }
 
@@ -44,21 +63,31 @@ void delivery_changed(struct delivery *delivery, uint64_t now)
 {
 	delivery->changed = true;
 	delivery->due_at = now;
+	delivery->pace->heartbeat_at = DELIVERY_NEVER;
+}
+
+void delivery_join(struct delivery *delivery, uint64_t now)
+{
+	delivery->due_at = now;
 }
 
 uint64_t delivery_next_at(const struct delivery *delivery)
 {
+	uint64_t due_at = delivery->due_at;
 	if (delivery->under_way)
 		return DELIVERY_NEVER;
-	return delivery->due_at > delivery->open_at ? delivery->due_at : delivery->open_at;
+	if (delivery->pace->heartbeat_at < due_at)
+		due_at = delivery->pace->heartbeat_at;
+	return due_at > delivery->open_at ? due_at : delivery->open_at;
 }
 
-int64_t delivery_begin(struct delivery *delivery)
+void delivery_begin(struct delivery *delivery)
 {
 	assert(!delivery->under_way);
 	delivery->under_way = true;
 	delivery->changed = false;
-	return ++delivery->sequence;
+	delivery->due_at = DELIVERY_NEVER;
+	delivery->instance = delivery->pace->instance;
 }
 
 static const struct {
@@ -82,45 +111,56 @@ static enum delivery_verdict judge(int status)
 	return DELIVERY_UNEXPECTED;
 }
 
-static void adopt_heartbeat(struct delivery *delivery, int64_t seconds)
+static void plan_heartbeat(struct delivery_pace *pace, uint64_t now)
 {
+	uint64_t tenth = pace->heartbeat_ms / 10;
+	uint64_t at = now + prng_between(&pace->prng, pace->heartbeat_ms - tenth,
+					 pace->heartbeat_ms + tenth);
+	if (at < pace->heartbeat_at)
+		pace->heartbeat_at = at;
+}
+
+/* True where it is another one. */
+static bool adopt_heartbeat(struct delivery_pace *pace, int64_t seconds)
+{
+	uint32_t before = pace->heartbeat_ms;
 	if (seconds <= 0)
-		return;
+		return false;
 	if (seconds < HEARTBEAT_LOW_S)
 		seconds = HEARTBEAT_LOW_S;
 	if (seconds > HEARTBEAT_HIGH_S)
 		seconds = HEARTBEAT_HIGH_S;
-	delivery->heartbeat_ms = (uint32_t)seconds * 1000;
+	pace->heartbeat_ms = (uint32_t)seconds * 1000;
+	return pace->heartbeat_ms != before;
 }
 
 static void accept(struct delivery *delivery, int64_t heartbeat_s, uint64_t now)
 {
-	adopt_heartbeat(delivery, heartbeat_s);
+	struct delivery_pace *pace = delivery->pace;
+	bool is_planned = pace->heartbeat_at != DELIVERY_NEVER;
+	bool is_other = adopt_heartbeat(pace, heartbeat_s);
 	backoff_reset(&delivery->backoff);
-	uint64_t tenth = delivery->heartbeat_ms / 10;
 	delivery->open_at = now;
-	delivery->due_at = now;
-	if (!delivery->changed)
-		delivery->due_at += prng_between(&delivery->prng, delivery->heartbeat_ms - tenth,
-						 delivery->heartbeat_ms + tenth);
+	if (is_planned ? is_other : !delivery->changed)
+		plan_heartbeat(pace, now);
 }
 
 /* A wait the server asked for is spread over a quarter more, or all its agents come at once. */
 static uint64_t wait_after_refusal(struct delivery *delivery, uint32_t retry_after_ms)
 {
-	uint32_t wait = backoff_next(&delivery->backoff, &delivery->prng);
+	uint32_t wait = backoff_next(&delivery->backoff, &delivery->pace->prng);
 	if (retry_after_ms == 0)
 		return wait;
 	if (retry_after_ms > RETRY_AFTER_CAP_MS)
 		retry_after_ms = RETRY_AFTER_CAP_MS;
-	return retry_after_ms + prng_between(&delivery->prng, 0, retry_after_ms / 4);
+	return retry_after_ms + prng_between(&delivery->pace->prng, 0, retry_after_ms / 4);
 }
 
-static void renumber(struct delivery *delivery, uint64_t boot_now_ms)
+static void renumber(struct delivery_pace *pace, uint64_t boot_now_ms)
 {
 	int64_t now = (int64_t)boot_now_ms;
-	delivery->instance = now > delivery->instance ? now : delivery->instance + 1;
-	delivery->sequence = 0;
+	pace->instance = now > pace->instance ? now : pace->instance + 1;
+	pace->sequence = 0;
 }
 
 enum delivery_verdict delivery_end(struct delivery *delivery, const struct delivery_answer *answer,
@@ -133,8 +173,8 @@ enum delivery_verdict delivery_end(struct delivery *delivery, const struct deliv
 		accept(delivery, answer->heartbeat_s, now);
 		return verdict;
 	}
-	if (verdict == DELIVERY_OUTDATED)
-		renumber(delivery, boot_now_ms);
+	if (verdict == DELIVERY_OUTDATED && delivery->instance == delivery->pace->instance)
+		renumber(delivery->pace, boot_now_ms);
 	delivery->due_at = now;
 	delivery->open_at = now + wait_after_refusal(delivery, answer->retry_after_ms);
 	return verdict;

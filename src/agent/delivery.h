@@ -2,11 +2,12 @@
 #pragma once
 
 /*
- * delivery - when to post a report, under which number, and what its answer means. Decides, does
- * nothing: it is told what happened and what time it is.
+ * delivery - when to post a report to one replica of the controller, under which number, and what its
+ * answer means. Decides, does nothing: it is told what happened and what time it is.
  *
- * One report is under way at a time, always made from the newest state: while the controller is
- * away nothing is queued.
+ * One report is under way at a time to each replica, always made from the newest state: while a replica
+ * is away nothing is queued for it. All deliveries of an agent share one pace: the numbers of reports
+ * and the time of the next heartbeat.
  *
  * Threads: any; an object belongs to its caller.
  * Times:   monotonic milliseconds.
@@ -24,23 +25,32 @@ struct delivery_config {
 	int64_t instance;      /* ms since boot at which the agent started */
 };
 
-struct delivery {
+/* What is the same for all replicas. */
+struct delivery_pace {
 	struct prng prng;
-	struct backoff backoff;
 	int64_t instance;      /* of the next report */
 	int64_t sequence;      /* of the last report made */
-	uint32_t heartbeat_ms;
-	uint64_t due_at;       /* the next report, or DELIVERY_NEVER before the first sample */
-	uint64_t open_at;      /* nothing is posted before: back-off or Retry-After */
+	uint32_t heartbeat_ms; /* as an answer said last; those that say nothing leave it */
+	uint64_t heartbeat_at; /* a report then though nothing changed. DELIVERY_NEVER: all that is due
+				  has not been accepted by anybody yet */
+};
+
+/* To one replica. */
+struct delivery {
+	struct delivery_pace *pace; /* borrowed */
+	struct backoff backoff;
+	int64_t instance; /* of the report that is under way */
+	uint64_t due_at;  /* what this replica was not told yet; DELIVERY_NEVER: there is nothing */
+	uint64_t open_at; /* nothing is posted before: back-off or Retry-After */
 	bool under_way;
-	bool changed;          /* since the report that is under way was made */
+	bool changed;     /* since the report that is under way was made */
 };
 
 /* What came back. */
 struct delivery_answer {
 	int status;              /* HTTP status, 0: none, the transfer failed */
 	uint32_t retry_after_ms; /* 0: not said */
-	int64_t heartbeat_s;     /* of a 200; 0: not said */
+	int64_t heartbeat_s;     /* of a 200 of the replica that leads; 0: not said */
 };
 
 /* What an answer asks of the people who run this, and of the caller. */
@@ -58,22 +68,32 @@ enum delivery_verdict {
 	DELIVERY_UNEXPECTED,  /* anything else */
 };
 
-/* Nothing is due until delivery_changed(). seed is for the jitter. */
-void delivery_init(struct delivery *delivery, const struct delivery_config *config, uint64_t seed);
+/* No heartbeat is due before the first report was accepted. seed is for the jitter. */
+void delivery_pace_init(struct delivery_pace *pace, const struct delivery_config *config,
+			uint64_t seed);
+/*
+ * A report is made, for all replicas for which one is due: its sequence number, which is higher than
+ * that of any report of this instance before. Then delivery_begin() for each of them.
+ */
+int64_t delivery_make(struct delivery_pace *pace, uint64_t now);
 
-/* There is something new to say; it is due at once, or when a back-off ends. */
+/* Nothing is due until delivery_changed() or delivery_join(). pace is borrowed for its life. */
+void delivery_init(struct delivery *delivery, struct delivery_pace *pace);
+/* There is something new to say; it is due at once, or when a back-off ends. Said to each replica. */
 void delivery_changed(struct delivery *delivery, uint64_t now);
+/* A replica is told for the first time what the others know already. */
+void delivery_join(struct delivery *delivery, uint64_t now);
 
 /* When the next report is to be made; DELIVERY_NEVER while one is under way. */
 uint64_t delivery_next_at(const struct delivery *delivery);
 
-/* A report is being made now: its sequence number. None may be under way. */
-int64_t delivery_begin(struct delivery *delivery);
+/* The report that was made last is posted. None may be under way. */
+void delivery_begin(struct delivery *delivery);
 
 /*
- * The answer to it. boot_now_ms is the time since boot, for a new instance number after a 409.
- * Sets when the next report is due: the heartbeat after a success, Retry-After or a back-off up to
- * 8 s after all else.
+ * The answer to it. boot_now_ms is the time since boot, for a new instance number after a 409, which
+ * counts for all replicas. Sets when the next report is due: the heartbeat after a success, Retry-After
+ * or a back-off up to 8 s after all else.
  */
 enum delivery_verdict delivery_end(struct delivery *delivery, const struct delivery_answer *answer,
 				   uint64_t now, uint64_t boot_now_ms);

@@ -89,10 +89,12 @@ static bool fails(struct subject *subject, const char *what, int code)
 	return device_reader_fails(&subject->asked, what, code);
 }
 
+/* A library may fill the buffer of a text without ending it. */
 static void read_name(struct subject *subject, struct report_device *device)
 {
 	char text[NVML_ABI_NAME_SIZE] = "";
 	int code = ASK(subject, name, text, sizeof(text));
+	text[sizeof(text) - 1] = '\0';
 	if (!fails(subject, "name", code))
 		device_reader_keep(subject->asked.reader, text, &device->model);
 }
@@ -101,6 +103,7 @@ static void read_serial(struct subject *subject, struct report_device *device)
 {
 	char text[NVML_ABI_SERIAL_SIZE] = "";
 	int code = ASK(subject, serial, text, sizeof(text));
+	text[sizeof(text) - 1] = '\0';
 	if (!fails(subject, "serial", code))
 		device_reader_keep(subject->asked.reader, text, &device->serial);
 }
@@ -225,6 +228,7 @@ static void read_profile(struct subject *mig, struct report_partition *partition
 	struct nvml_abi_attributes attributes = {.memory_mib = 0};
 	char text[NVML_ABI_NAME_SIZE] = "";
 	int code = ASK(mig, name, text, sizeof(text));
+	text[sizeof(text) - 1] = '\0';
 	struct view profile = fails(mig, "name", code) ? VIEW("") : profile_in_name(text);
 	code = ASK(mig, attributes, &attributes);
 	if (!fails(mig, "attributes", code)) {
@@ -335,6 +339,7 @@ static bool read_partition(struct subject *device, unsigned index, struct report
 		device->hides_partitions = true;
 		return false;
 	}
+	uuid[sizeof(uuid) - 1] = '\0';
 	mig.asked.label = uuid;
 	device_reader_keep(device->asked.reader, uuid, &ret->uuid);
 	read_profile(&mig, ret);

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "schema/report_check.h"
 #include "schema/report_doc.h"
 
 #define TOO_LARGE "left out: with it the report would be larger than the protocol allows"
@@ -81,7 +82,10 @@ static bool try_encode(const struct report *report, struct sbuf *buf, size_t bef
 {
 	buf->failure = ERROR_NONE;
 	sbuf_truncate(buf, before);
-	report_doc_encode(report, buf);
+	if (report_check_count_ids(report) > LIMIT_REPORT_ALL_IDS)
+		buf->failure = ERROR_LIMIT;
+	else
+		report_doc_encode(report, buf);
 	return buf->failure != ERROR_LIMIT;
 }
 

@@ -5,6 +5,9 @@
  * hardware - the driver as a source of evidence: the last good reading, kept and dated, and the
  * XID errors since. With it goes whose the processes are that the driver lists.
  *
+ * A device that NVML calls lost is still told of, as it last was: so it is not mistaken for one that was
+ * taken out. A changed count of corrected errors alone is no news (JMAP_NO_NEWS).
+ *
  * One reading that fails between two good ones changes nothing that is told: the last good one stands,
  * with its date. Only a failure that lasts for HARDWARE_HOLD_MS is told. Told at once are a hang, whose
  * time-out has passed already, XID errors, and that no device answers, though the driver does: these may

@@ -35,7 +35,7 @@ struct nvml {
 	bool is_started;
 	bool is_barren; /* no device answered at the last reading */
 	struct nvml_events events;
-	int64_t observed_at; /* last good reading */
+	struct wall_time observed; /* last good reading */
 	struct nvml_known_device known[LIMIT_REPORT_DEVICES];
 	struct device_memory memories[LIMIT_REPORT_DEVICES];
 	unsigned n_devices; /* at the last count, 0: none or never counted */
@@ -118,8 +118,10 @@ static void read_versions(struct reading *reading)
 	const struct nvml_library *library = &reading->nvml->library;
 	char text[NVML_ABI_VERSION_SIZE] = "";
 	int cuda = 0;
-	if (NVML_LIBRARY_CALL(library, driver_version, text, sizeof(text)) == NVML_ABI_SUCCESS)
+	if (NVML_LIBRARY_CALL(library, driver_version, text, sizeof(text)) == NVML_ABI_SUCCESS) {
+		text[sizeof(text) - 1] = '\0';
 		device_reader_keep(&reading->reader, text, &reading->result.driver_version);
+	}
 	if (NVML_LIBRARY_CALL(library, cuda_version, &cuda) == NVML_ABI_SUCCESS) {
 		snprintf(text, sizeof(text), "%d.%d", cuda / 1000, cuda % 1000 / 10);
 		device_reader_keep(&reading->reader, text, &reading->result.cuda_version);
@@ -131,19 +133,20 @@ static int identify(struct reading *reading, unsigned index, struct nvml_known_d
 {
 	const struct nvml_library *library = &reading->nvml->library;
 	struct nvml_known_device now = {.has_events = known->has_events,
-				   .reset_time = known->reset_time,
+				   .reset = known->reset,
 				   .peak = known->peak};
 	int code = library->handle(index, &now.handle);
 	if (code == NVML_ABI_SUCCESS)
 		code = library->uuid(now.handle, now.uuid, sizeof(now.uuid));
 	if (code != NVML_ABI_SUCCESS)
 		return code;
+	now.uuid[sizeof(now.uuid) - 1] = '\0';
 	if (now.handle != known->handle)
 		now.has_events = false;
 	if (strcmp(now.uuid, known->uuid) != 0)
-		now.reset_time = 0;
+		now.reset = (struct wall_time){0};
 	else if (now.handle != known->handle)
-		now.reset_time = reading->nvml->observed_at;
+		now.reset = reading->nvml->observed;
 	*known = now;
 	return NVML_ABI_SUCCESS;
 }
@@ -219,7 +222,8 @@ static int ask_device(struct reading *reading, unsigned index, struct report_dev
 	condition_reader_read(&subject, &ret->condition);
 	ret->condition.pcie_generation.busy =
 		ret->condition.pcie_generation.present && is_busy(&ret->activity);
-	ret->condition.reset_time = nvml->known[index].reset_time;
+	ret->condition.reset_time = nvml->known[index].reset.told;
+	ret->condition.reset_uptime_ms = nvml->known[index].reset.boot_ms;
 	tell_peak(&nvml->known[index], &ret->activity);
 	if (subject.missing)
 		return NVML_ABI_GPU_NOT_FOUND;
@@ -312,7 +316,7 @@ static void read_node(struct reading *reading)
 	nvml_events_await(&reading->nvml->events);
 }
 
-int nvml_read(struct nvml *nvml, int64_t wall_now, struct arena *arena,
+int nvml_read(struct nvml *nvml, struct wall_time now, struct arena *arena,
 	      struct nvml_reading *ret_reading, struct error *err)
 {
 	struct reading reading = {
@@ -328,8 +332,8 @@ int nvml_read(struct nvml *nvml, int64_t wall_now, struct arena *arena,
 	if (reading.reader.no_memory)
 		return error_no_memory(err);
 	if (source->state == REPORT_SOURCE_OK)
-		nvml->observed_at = wall_now;
-	source->observed_at = nvml->observed_at;
+		nvml->observed = now;
+	source->observed_at = nvml->observed.told;
 	*ret_reading = reading.result;
 	return 0;
 }

@@ -14,6 +14,7 @@
 
 #include "agent/nvml_waiter.h"
 #include "base/arena.h"
+#include "base/wall_time.h"
 #include "model/report.h"
 
 struct nvml;
@@ -60,8 +61,8 @@ void nvml_wait_with(struct nvml *nvml, struct nvml_waiter *waiter);
 void nvml_remember(struct nvml *nvml, struct array devices);
 
 /*
- * Reads everything once; loads and starts the library if it is not running. wall_now goes into
- * observed_at, which for a failed source is the time of the last good reading (0: none).
+ * Reads everything once; loads and starts the library if it is not running. The wall clock's time of
+ * now goes into observed_at, which for a failed source is that of the last good reading (0: none).
  *
  * source.state is one of
  * - ABSENT: there is no such library.
@@ -79,7 +80,7 @@ void nvml_remember(struct nvml *nvml, struct array devices);
  *
  * Fails with ERROR_NO_MEMORY only (the arena's cap counts as such); *ret_reading is then untouched.
  */
-MUST_USE int nvml_read(struct nvml *nvml, int64_t wall_now, struct arena *arena,
+MUST_USE int nvml_read(struct nvml *nvml, struct wall_time now, struct arena *arena,
 		       struct nvml_reading *ret_reading, struct error *err);
 
 /*

@@ -64,6 +64,7 @@ static void describe(const struct nvml_event *raw, uint32_t index, struct report
 	*ret = (struct report_event){
 		.sequence = index,
 		.time = clock_wall_ms(),
+		.uptime_ms = (int64_t)clock_boot_ms(),
 		.uuid = view_from(raw->uuid),
 		.type = REPORT_EVENT_XID,
 		.code = (int64_t)raw->xid,
@@ -96,8 +97,9 @@ static int read_events(struct nvml_child *child, struct arena *arena, struct eve
 static int read_devices(struct nvml_child *child, struct arena *arena, struct report *report,
 			struct error *err)
 {
+	const struct wall_time now = {clock_wall_ms(), (int64_t)clock_boot_ms()};
 	struct nvml_reading reading;
-	if (nvml_read(child->nvml, clock_wall_ms(), arena, &reading, err) < 0)
+	if (nvml_read(child->nvml, now, arena, &reading, err) < 0)
 		return -1;
 	report->sources.nvml = reading.source;
 	report->driver_version = reading.driver_version;

@@ -19,9 +19,9 @@
 struct nvml_known_device {
 	struct nvml_abi_device *handle; /* NULL: never seen in this session */
 	char uuid[NVML_ABI_UUID_SIZE];
-	bool has_events; /* registered on the event set */
-	int64_t reset_time; /* as in struct report_condition: NVML gave out another handle then */
-	uint32_t peak;   /* percent: its highest utilisation since the last reading */
+	bool has_events;        /* registered on the event set */
+	struct wall_time reset; /* it was after that: NVML gave out another handle then */
+	uint32_t peak;          /* percent: its highest utilisation since the last reading */
 };
 
 /* Zeroed but for the pointers, which are borrowed: nothing is watched. */

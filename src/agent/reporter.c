@@ -176,6 +176,7 @@ static int start(struct reporter *reporter, const char *authorization, struct vi
 	const struct fetch_request request = {
 		.method = "POST",
 		.url = url_text,
+		.connect_to = reporter->config.address,
 		.headers = headers,
 		.body = body,
 		.protocol = FETCH_HTTP1,

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * reporter - carries one report at a time to the controller: TLS, token, HTTP.
+ * reporter - carries one report at a time to one replica of the controller: TLS, token, HTTP.
  *
  * Token and authorities are read from their files for every report, for both are replaced while
  * the program runs. Redirects are not followed: the token goes to the configured address or
@@ -21,6 +21,7 @@ struct reporter;
 /* Texts are borrowed for the reporter's life. */
 struct reporter_config {
 	const char *controller;  /* https://HOST[:PORT] */
+	const char *address;     /* of the replica; NULL: any that the host leads to */
 	const char *ca_file;     /* "": the system's authorities */
 	const char *server_name; /* name in the controller's certificate; "": that of the URL */
 	const char *token_file;

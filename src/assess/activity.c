@@ -17,7 +17,7 @@
 /* Until the node's next report or heartbeat nothing is known that was not known before. */
 #define LEAST_WAIT_MS 10000
 
-/* Why a state is Unknown, the one that is said of several partitions first. */
+/* A word for each of enum activity_reason. */
 #define REASONS(REASON)                          \
 	REASON(NONE, "")                         \
 	REASON(NO_AGENT, "NoAgent")              \
@@ -27,17 +27,12 @@
 	REASON(SAMPLES_MISSING, "SamplesMissing") \
 	REASON(SETTLING, "Settling")
 
-enum reason {
-#define REASON(name, word) REASON_##name,
-	REASONS(REASON)
-#undef REASON
-};
-
 static const struct view reason_words[] = {
-#define REASON(name, word) VIEW_INIT(word),
+#define REASON(name, word) [ACTIVITY_REASON_##name] = VIEW_INIT(word),
 	REASONS(REASON)
 #undef REASON
 };
+static_assert(ARRAY_SIZE(reason_words) == ACTIVITY_REASON_SETTLING + 1, "each reason has a word");
 
 /* By enum report_activity_source. */
 static const struct view source_words[] = {
@@ -58,21 +53,37 @@ struct published {
 
 struct verdict {
 	int state; /* enum attribution_activity */
-	enum reason reason;
+	enum activity_reason reason;
 	int64_t idle_since;
 	int source; /* enum report_activity_source */
 };
 
-static enum reason reason_of(struct view word)
+enum activity_reason activity_reason_of(struct view word)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(reason_words); i++) {
 		if (view_equal(reason_words[i], word))
-			return (enum reason)i;
+			return (enum activity_reason)i;
 	}
-	return REASON_NONE;
+	return ACTIVITY_REASON_NONE;
 }
 
-static struct verdict unknown(enum reason reason)
+struct view activity_source(int source)
+{
+	assert(source >= 0 && (size_t)source < ARRAY_SIZE(source_words));
+	return source_words[source];
+}
+
+struct activity_previous activity_read_previous(const struct attribution_activity_state *published)
+{
+	return (struct activity_previous){
+		.state = published->state,
+		.reason = activity_reason_of(published->reason),
+		.idle_since = published->idle_since,
+		.last_transition_time = published->last_transition_time,
+	};
+}
+
+static struct verdict unknown(enum activity_reason reason)
 {
 	return (struct verdict){.state = ATTRIBUTION_ACTIVITY_UNKNOWN, .reason = reason};
 }
@@ -121,8 +132,7 @@ static int64_t idle_since(const struct activity_input *input, const struct repor
 static struct verdict judge_measuring(const struct activity_input *input,
 				      const struct report_activity *said, struct published before)
 {
-	const enum reason last = input->published ? reason_of(input->published->reason)
-						  : REASON_NONE;
+	const enum activity_reason last = input->published.reason;
 	const bool had_state = before.state == ATTRIBUTION_ACTIVITY_ACTIVE ||
 			       before.state == ATTRIBUTION_ACTIVITY_IDLE;
 
@@ -134,10 +144,11 @@ static struct verdict judge_measuring(const struct activity_input *input,
 					      : 0,
 			.source = said->source,
 		};
-	return unknown(had_state || last == REASON_SAMPLES_MISSING || last == REASON_NO_AGENT ||
-				       last == REASON_STALE
-			       ? REASON_SAMPLES_MISSING
-			       : REASON_SETTLING);
+	return unknown(had_state || last == ACTIVITY_REASON_SAMPLES_MISSING ||
+				       last == ACTIVITY_REASON_NO_AGENT ||
+				       last == ACTIVITY_REASON_STALE
+			       ? ACTIVITY_REASON_SAMPLES_MISSING
+			       : ACTIVITY_REASON_SETTLING);
 }
 
 /* For how long what a driver that fails told last still counts, in ms; negative: it does not. */
@@ -153,12 +164,13 @@ static struct verdict judge_one(const struct activity_input *input,
 				const struct report_activity *said, struct published before)
 {
 	if (input->silence != ACTIVITY_HEARD)
-		return unknown(input->silence == ACTIVITY_STALE ? REASON_STALE : REASON_NO_AGENT);
+		return unknown(input->silence == ACTIVITY_STALE ? ACTIVITY_REASON_STALE
+								: ACTIVITY_REASON_NO_AGENT);
 	if (!said || !is_credible(input, said))
-		return unknown(input->is_partitioned ? REASON_MIG_NOT_MEASURED
-						     : REASON_NOT_MEASURED);
+		return unknown(input->is_partitioned ? ACTIVITY_REASON_MIG_NOT_MEASURED
+						     : ACTIVITY_REASON_NOT_MEASURED);
 	if (input->is_dated && dated_left(input) < 0)
-		return unknown(REASON_SAMPLES_MISSING);
+		return unknown(ACTIVITY_REASON_SAMPLES_MISSING);
 	switch (said->state) {
 	case REPORT_ACTIVITY_BUSY:
 		return (struct verdict){.state = ATTRIBUTION_ACTIVITY_ACTIVE,
@@ -170,7 +182,7 @@ static struct verdict judge_one(const struct activity_input *input,
 	case REPORT_ACTIVITY_MEASURING:
 		return judge_measuring(input, said, before);
 	default: /* a word of a later version */
-		return unknown(REASON_NOT_MEASURED);
+		return unknown(ACTIVITY_REASON_NOT_MEASURED);
 	}
 }
 
@@ -227,6 +239,7 @@ static struct verdict judge_partitions(const struct activity_input *input, struc
 			ARRAY_AT(partitions, struct attribution_partition, i);
 		struct verdict one = judge_one(input, find_reported(input, p->uuid),
 					       find_published(input, p->uuid));
+		assert(one.state != ATTRIBUTION_ACTIVITY_UNSET);
 		p->activity = (struct attribution_partition_activity){one.state, one.idle_since};
 		sources[one.state] |= 1u << one.source;
 		all = join_two(all, one);
@@ -238,13 +251,11 @@ static struct verdict judge_partitions(const struct activity_input *input, struc
 
 static struct verdict judge_device(const struct activity_input *input, unsigned *sources)
 {
-	const struct attribution_activity_state *published = input->published;
-	struct published before = {0};
+	const struct published before = {input->published.state, input->published.idle_since};
 	struct verdict verdict;
 
-	if (published)
-		before = (struct published){published->state, published->idle_since};
 	verdict = judge_one(input, input->reported ? &input->reported->activity : NULL, before);
+	assert((verdict.state == ATTRIBUTION_ACTIVITY_UNKNOWN) == (verdict.source == 0));
 	sources[verdict.state] |= 1u << verdict.source;
 	return verdict;
 }
@@ -290,9 +301,9 @@ int64_t activity_again_in(const struct activity_input *input)
 
 static int64_t transition_time(const struct activity_input *input, int state)
 {
-	const struct attribution_activity_state *published = input->published;
-	bool is_same = published && published->state == state &&
-		       published->last_transition_time > 0;
+	const struct activity_previous *published = &input->published;
+	const bool is_same = published->state == state && published->last_transition_time > 0;
+
 	return is_same ? published->last_transition_time : input->now_wall_ms;
 }
 
@@ -308,6 +319,8 @@ int activity_judge(const struct activity_input *input, struct array partitions,
 		return -1;
 	verdict = copied.count > 0 ? judge_partitions(input, copied, sources)
 				   : judge_device(input, sources);
+	assert((verdict.reason != ACTIVITY_REASON_NONE) ==
+	       (verdict.state == ATTRIBUTION_ACTIVITY_UNKNOWN));
 	if (list_evidence(input, sources[verdict.state], &evidence, err) < 0)
 		return -1;
 	*ret_partitions = copied;

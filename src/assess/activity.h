@@ -28,6 +28,25 @@ enum activity_silence {
 	ACTIVITY_NO_AGENT,
 };
 
+/* Why a state is Unknown, the one that is said of several partitions first. */
+enum activity_reason {
+	ACTIVITY_REASON_NONE,
+	ACTIVITY_REASON_NO_AGENT,
+	ACTIVITY_REASON_STALE,
+	ACTIVITY_REASON_NOT_MEASURED,
+	ACTIVITY_REASON_MIG_NOT_MEASURED,
+	ACTIVITY_REASON_SAMPLES_MISSING,
+	ACTIVITY_REASON_SETTLING,
+};
+
+/* What was published of the device; zeros: nothing. */
+struct activity_previous {
+	int state; /* enum attribution_activity */
+	enum activity_reason reason;
+	int64_t idle_since;
+	int64_t last_transition_time;
+};
+
 /* What is known of the device; all is borrowed. */
 struct activity_input {
 	enum activity_silence silence;
@@ -39,8 +58,8 @@ struct activity_input {
 	int64_t former_heard_at; /* the agent's former instance of the same boot, last, by the node's */
 				 /* clock; 0: not known */
 	bool is_partitioned;     /* the sharing mode is one of MIG */
-	const struct attribution_activity_state *published; /* by this node; NULL: nothing */
-	struct array published_partitions;                  /* struct attribution_partition */
+	struct activity_previous published; /* by this node */
+	struct array published_partitions;  /* struct attribution_partition */
 	bool is_published_in_boot; /* from a report of the same boot as this one */
 	int64_t published_at;      /* by the node's clock: when that report was made, if by the same */
 				   /* instance of the agent as this one; else 0 */
@@ -48,6 +67,12 @@ struct activity_input {
 	struct arena *arena; /* results lie in it */
 };
 
+/* The reason of a word; NONE: there is none, or none of ours. */
+enum activity_reason activity_reason_of(struct view word);
+/* The word of evidence for enum report_activity_source; static. Empty of UNMEASURED. */
+struct view activity_source(int source);
+/* Reads what is published. A reason that is none of ours is NONE. */
+struct activity_previous activity_read_previous(const struct attribution_activity_state *published);
 /*
  * Judges the device. partitions: struct attribution_partition, all but whose activity is known;
  * *ret_partitions is the same with it. Fails with ERROR_NO_MEMORY.

@@ -17,6 +17,7 @@
 #include "assess/drift_mig.h"
 #include "assess/drift_mps.h"
 #include "assess/drift_operand.h"
+#include "assess/drift_plugin.h"
 #include "assess/drift_settling.h"
 #include "assess/drift_sharing.h"
 #include "assess/drift_text.h"
@@ -85,6 +86,7 @@ struct judge {
 
 struct view drift_word(enum drift_type type)
 {
+	assert((unsigned)type < N_DRIFT_TYPES);
 	return rows[type].word;
 }
 
@@ -99,11 +101,13 @@ enum drift_type drift_type_of(struct view word)
 
 bool drift_is_of_node(enum drift_type type)
 {
+	assert((unsigned)type < N_DRIFT_TYPES);
 	return rows[type].about & NODE;
 }
 
 unsigned drift_hides(enum drift_type type)
 {
+	assert((unsigned)type < N_DRIFT_TYPES);
 	return rows[type].hides;
 }
 
@@ -131,6 +135,7 @@ void drift_prepare(struct drift_node *node)
 {
 	const struct policy *policy = node->intent->policy;
 
+	assert(node->report && (node->pods || node->n_pods == 0));
 	node->config = NULL;
 	node->config_name = node->config_where = (struct view){0};
 	memset(node->operands, 0, sizeof(node->operands));
@@ -139,42 +144,10 @@ void drift_prepare(struct drift_node *node)
 		return;
 	count_operands(node, policy->namespace);
 	drift_operand_look(node);
-	drift_config_choose(node);
+	drift_plugin_choose(node);
 }
 
 /* One type */
-
-const struct attribution_drift *drift_published(const struct drift_device *device,
-						enum drift_type type)
-{
-	const struct attribution_intent_state *published = device->published;
-
-	for (uint32_t i = 0; published && i < published->drifts.count; i++) {
-		const struct attribution_drift *d = ARRAY_AT(published->drifts,
-							     struct attribution_drift, i);
-		if (view_equal(d->type, rows[type].word))
-			return d;
-	}
-	return NULL;
-}
-
-int64_t drift_pending_of(const struct drift_device *device, struct view word)
-{
-	const struct attribution_intent_state *published = device->published;
-
-	for (uint32_t i = 0; published && i < published->pending.count; i++) {
-		const struct attribution_pending_drift *p = ARRAY_AT(
-			published->pending, struct attribution_pending_drift, i);
-		if (view_equal(p->type, word))
-			return p->start_time;
-	}
-	return 0;
-}
-
-int64_t drift_pending_since(const struct drift_device *device, enum drift_type type)
-{
-	return drift_pending_of(device, rows[type].word);
-}
 
 static struct drift_finding ask(struct judge *judge, const struct row *row)
 {
@@ -194,6 +167,7 @@ static struct drift_finding ask(struct judge *judge, const struct row *row)
 static void add_drift(struct judge *judge, const struct row *row, struct drift_finding finding,
 		      int64_t start_time)
 {
+	assert(judge->n_drifts < N_DRIFT_TYPES);
 	judge->drifts[judge->n_drifts++] = (struct attribution_drift){
 		.type = row->word,
 		.severity = finding.severity != ATTRIBUTION_SEVERITY_UNSET ? finding.severity
@@ -207,6 +181,7 @@ static void add_drift(struct judge *judge, const struct row *row, struct drift_f
 
 static void add_pending(struct judge *judge, struct view word, int64_t start_time)
 {
+	assert(judge->n_pending < MAX_PENDING);
 	judge->pending[judge->n_pending++] = (struct attribution_pending_drift){word, start_time};
 }
 
@@ -236,7 +211,7 @@ static void count_new(struct judge *judge, const struct row *row, struct drift_f
 	const int64_t hold_off_ms = hold_off_of(judge, row);
 	const bool is_dated = finding.since > 0 && finding.since <= now + hold_off_ms;
 	int64_t start_time = is_dated ? finding.since
-				      : drift_pending_since(judge->device, type_of(row)),
+				      : judge->device->previous->pending_since[type_of(row)],
 		left;
 
 	if (row->waits_for & judge->settling.now) {
@@ -259,10 +234,11 @@ static void count_new(struct judge *judge, const struct row *row, struct drift_f
 /* What was published stays as it is. */
 static void keep(struct judge *judge, const struct row *row)
 {
-	const struct attribution_drift *drift = drift_published(judge->device, type_of(row));
-	const int64_t pending_since = drift_pending_since(judge->device, type_of(row));
+	const struct attribution_drift *drift = judge->device->previous->drifts[type_of(row)];
+	const int64_t pending_since = judge->device->previous->pending_since[type_of(row)];
 
 	if (drift) {
+		assert(judge->n_drifts < N_DRIFT_TYPES);
 		judge->drifts[judge->n_drifts++] = *drift;
 		judge->kept |= 1u << type_of(row);
 	} else if (pending_since != 0) {
@@ -278,9 +254,9 @@ static void keep(struct judge *judge, const struct row *row)
  */
 static void set_aside(struct judge *judge, const struct row *row)
 {
-	const struct attribution_drift *drift = drift_published(judge->device, type_of(row));
+	const struct attribution_drift *drift = judge->device->previous->drifts[type_of(row)];
 	const int64_t since = drift ? drift->start_time
-				    : drift_pending_since(judge->device, type_of(row));
+				    : judge->device->previous->pending_since[type_of(row)];
 
 	if (since != 0)
 		add_pending(judge, row->word, since);
@@ -295,6 +271,7 @@ static void judge_type(struct judge *judge, enum drift_type type)
 	if (judge->hidden & 1u << type)
 		return;
 	finding = ask(judge, row);
+	assert(finding.answer <= DRIFT_NOT_COMPARED);
 	if (finding.answer == DRIFT_CANNOT_TELL || finding.answer == DRIFT_UNREADABLE)
 		judge->untold |= 1u << type;
 	if (finding.answer == DRIFT_CANNOT_TELL)
@@ -306,7 +283,7 @@ static void judge_type(struct judge *judge, enum drift_type type)
 	if (finding.answer != DRIFT_FOUND)
 		return;
 	judge->hidden |= row->hides;
-	before = drift_published(judge->device, type_of(row));
+	before = judge->device->previous->drifts[type_of(row)];
 	if (before)
 		add_drift(judge, row, finding, before->start_time);
 	else
@@ -342,6 +319,7 @@ static void tell_drifts(const struct judge *judge, struct drift_verdict *verdict
 {
 	const struct attribution_drift *worst = find_worst(judge);
 
+	assert(worst);
 	verdict->state.state = ATTRIBUTION_INTENT_DRIFTED;
 	verdict->status = CONDITION_FALSE;
 	verdict->reason = worst->type;
@@ -372,7 +350,7 @@ static bool tell_unreadable(struct judge *judge, struct drift_verdict *verdict,
 
 	if (why.len == 0) {
 		reason = REASON_CONFIG_UNREADABLE;
-		why = drift_config_say_unreadable(judge->node, &judge->text);
+		why = drift_plugin_say_unreadable(judge->node, &judge->text);
 	}
 	if (why.len == 0)
 		why = drift_mig_say_unreadable(judge->node, &judge->text);
@@ -401,6 +379,7 @@ static bool tell_settling(const struct judge *judge, struct drift_verdict *verdi
 		return false;
 	while (first < DRIFT_SETTLING_HOLD_OFF && !(settling & 1u << first))
 		first++;
+	assert(first <= DRIFT_SETTLING_HOLD_OFF);
 	verdict->state.state = ATTRIBUTION_INTENT_SETTLING;
 	verdict->status = CONDITION_UNKNOWN;
 	verdict->reason = drift_settling_word((enum drift_settling)first);
@@ -425,7 +404,7 @@ static void tell_good(struct judge *judge, struct drift_verdict *verdict, struct
 	else
 		sbuf_append(message, drift_text(&judge->text, "as ClusterPolicy % says%",
 						intent->policy->name,
-						drift_config_say(judge->node, &judge->text)));
+						drift_plugin_say(judge->node, &judge->text)));
 	if (intent->policy)
 		drift_operand_say_off(judge->node, &judge->text, message);
 	say_types(judge->untold, VIEW("; cannot be told now: "), message);
@@ -447,6 +426,7 @@ static void add_work(struct judge *judge, struct sbuf *message)
 	if (n == 0)
 		return;
 	judge->n_pending += n;
+	assert(judge->n_pending <= MAX_PENDING);
 	drift_settling_say_expired(settling, message);
 	if (settling->again_in_ms >= 0)
 		judge->again_in_ms = again_sooner(judge->again_in_ms, settling->again_in_ms);
@@ -468,6 +448,7 @@ static int conclude(struct judge *judge, struct drift_verdict *ret_verdict, stru
 		 !tell_settling(judge, &verdict, &message))
 		tell_good(judge, &verdict, &message);
 	add_work(judge, &message);
+	assert(verdict.status != CONDITION_UNSET && verdict.reason.len > 0);
 	verdict.state.pending = list_of(judge->pending, judge->n_pending);
 	verdict.again_in_ms = judge->again_in_ms;
 	if (drift_text_check(&judge->text, err) < 0 || sbuf_check(&message, "message", err) < 0)
@@ -492,6 +473,7 @@ int drift_judge(const struct drift_node *node, const struct drift_device *device
 		.again_in_ms = -1,
 	};
 
+	assert(node->intent && node->report && device->status && device->previous);
 	if (!judge.drifts || !judge.pending)
 		return error_no_memory(err);
 	for (int type = 0; type < N_DRIFT_TYPES; type++)

@@ -7,9 +7,11 @@
 
 #include "assess/drift_allocatable.h"
 
-#include "assess/drift_config.h"
+#include <assert.h>
+
 #include "assess/drift_mig.h"
 #include "assess/drift_operand.h"
+#include "assess/drift_plugin.h"
 #include "assess/drift_text.h"
 
 #define OF_GPUS "nvidia.com/gpu"
@@ -86,18 +88,19 @@ struct drift_finding drift_allocatable_short(const struct drift_node *node,
 	const enum drift_operand_want want = drift_operand_want(node, POLICY_DEVICE_PLUGIN);
 	const struct array devices = node->report->devices;
 	bool is_config_unknown, is_strategy_unknown;
-	struct plan plan = {drift_config_in_force(node, &is_config_unknown),
+	struct plan plan = {drift_plugin_in_force(node, &is_config_unknown),
 			    drift_mig_strategy_of(node, &is_strategy_unknown).name, text};
 	int64_t wanted = 0, there;
 
 	if (want == DRIFT_OPERAND_OFF || want == DRIFT_OPERAND_NOT_HERE)
 		return DRIFT_ANSWER(DRIFT_NO);
 	if (is_strategy_unknown)
-		return drift_config_untold(node);
+		return drift_plugin_untold(node);
 	if (want == DRIFT_OPERAND_UNKNOWN || !device->is_listing_good)
 		return DRIFT_ANSWER(DRIFT_CANNOT_TELL);
 	for (uint32_t i = 0; i < devices.count; i++)
 		wanted += units_of(&plan, ARRAY_AT(devices, struct report_device, i));
+	assert(node->node); /* else it is not known whether a plugin is wanted */
 	there = sum_up(node->node);
 	if (there >= wanted)
 		return DRIFT_ANSWER(DRIFT_NO);

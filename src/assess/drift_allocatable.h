@@ -7,6 +7,6 @@
  * Threads: any; pure.
  */
 
-#include "assess/drift.h"
+#include "assess/drift_rule.h"
 
 drift_rule_fn drift_allocatable_short;

@@ -180,8 +180,8 @@ static int64_t new_since(const struct drift_node *node, const struct drift_devic
 static const struct pod *find_refused(const struct drift_node *node,
 				      const struct drift_device *device)
 {
-	const bool is_new = !drift_published(device, DRIFT_SLOTS_LEAKED) &&
-			    drift_pending_since(device, DRIFT_SLOTS_LEAKED) == 0;
+	const bool is_new = !device->previous->drifts[DRIFT_SLOTS_LEAKED] &&
+			    device->previous->pending_since[DRIFT_SLOTS_LEAKED] == 0;
 	const int64_t free_at = free_since(node, device->status) + FREE_FOR_MS;
 	const int64_t new_at = is_new ? new_since(node, device) : 0;
 	const int64_t since = free_at > new_at ? free_at : new_at;

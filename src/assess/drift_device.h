@@ -7,7 +7,7 @@
  * Threads: any; pure.
  */
 
-#include "assess/drift.h"
+#include "assess/drift_rule.h"
 
 drift_rule_fn drift_device_missing;
 drift_rule_fn drift_device_driver_mismatch;

@@ -8,6 +8,8 @@
 
 #include "assess/drift_labels.h"
 
+#include <assert.h>
+
 #include "assess/drift_operand.h"
 #include "assess/drift_text.h"
 
@@ -169,6 +171,7 @@ static struct drift_finding compare(const struct drift_node *node,
 	const int64_t n_devices = count_devices(labels, devices);
 	const int64_t replicas = count_replicas(device);
 
+	assert(devices.count > 0 && has_one_model(devices));
 	if (is_other(labels->gpu_count, n_devices))
 		return differ(VIEW("nvidia.com/gpu.count"), labels->gpu_count,
 			      drift_text_number(text, n_devices), VIEW("NVML"), text);

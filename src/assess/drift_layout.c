@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "assess/drift_layout.h"
 
+#include <assert.h>
+
 #include "assess/drift_text.h"
 
 #define NO_DEVICES "MIG mode on, without MIG devices"
@@ -142,6 +144,7 @@ struct drift_finding drift_layout_compare(const struct drift_node *node,
 	const struct mig_config_part *part;
 	bool is_uncertain;
 
+	assert(reported && node->node && node->node->mig_config.len > 0);
 	if (intent->mig_configs_state == INTENT_CONFIG_THERE)
 		layout = mig_config_find(intent->mig_configs, node->node->mig_config);
 	else if (intent->mig_configs_state == INTENT_CONFIG_NONE &&

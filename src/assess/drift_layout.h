@@ -8,7 +8,7 @@
  * Threads: any; pure.
  */
 
-#include "assess/drift.h"
+#include "assess/drift_rule.h"
 
 /*
  * Compares. The node's label names a layout, and the policy's ConfigMap with layouts can be read, if it

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "assess/drift_mig.h"
 
-#include "assess/drift_config.h"
+#include <assert.h>
+
 #include "assess/drift_layout.h"
 #include "assess/drift_operand.h"
+#include "assess/drift_plugin.h"
 #include "assess/drift_text.h"
 #include "model/device_id.h"
 
@@ -74,6 +76,7 @@ void drift_mig_look(struct drift_node *node)
 {
 	const struct array offers = find_offers(node->report);
 
+	assert(node->report);
 	node->offered = 0;
 	node->n_resources = 0;
 	node->has_plugins_ids = false;
@@ -109,6 +112,7 @@ static struct view find_variable(const struct policy *policy, struct view name)
 /* What overrides the strategy of configurations; its name is empty: nothing does. */
 static struct drift_mig_strategy find_override(const struct policy *policy)
 {
+	assert(policy);
 	const struct view variable = find_variable(policy, VIEW(STRATEGY_VARIABLE));
 
 	if (variable.len > 0)
@@ -124,7 +128,7 @@ static struct view strategy_in(const struct plugin_config *config)
 struct drift_mig_strategy drift_mig_strategy_of(const struct drift_node *node, bool *ret_is_unknown)
 {
 	const struct drift_mig_strategy override = find_override(node->intent->policy);
-	const struct plugin_config *config = drift_config_in_force(node, ret_is_unknown);
+	const struct plugin_config *config = drift_plugin_in_force(node, ret_is_unknown);
 
 	if (override.name.len > 0) {
 		*ret_is_unknown = false;
@@ -175,7 +179,7 @@ struct drift_finding drift_mig_strategy_differs(const struct drift_node *node,
 	if (want == DRIFT_OPERAND_OFF || want == DRIFT_OPERAND_NOT_HERE)
 		return DRIFT_ANSWER(DRIFT_NO);
 	if (is_unknown)
-		return drift_config_untold(node);
+		return drift_plugin_untold(node);
 	if (want == DRIFT_OPERAND_UNKNOWN || !node->is_offer_known)
 		return DRIFT_ANSWER(DRIFT_CANNOT_TELL);
 	if (others == 0)
@@ -275,7 +279,7 @@ struct view drift_mig_say_unreadable(const struct drift_node *node, struct drift
 	if (intent->mig_configs)
 		return drift_text(text, "ConfigMap %/% cannot be read: %", intent->policy->namespace,
 				  intent->policy->mig_config, intent->mig_configs->error);
-	return drift_config_say_lost(intent->policy, intent->policy->mig_config,
+	return drift_plugin_say_lost(intent->policy, intent->policy->mig_config,
 				     intent->mig_configs_why, text);
 }
 

@@ -8,7 +8,7 @@
  * Threads: any; pure.
  */
 
-#include "assess/drift.h"
+#include "assess/drift_rule.h"
 
 /* How the plugin shall offer MIG devices. */
 struct drift_mig_strategy {

@@ -7,8 +7,8 @@
 
 #include "assess/drift_mps.h"
 
-#include "assess/drift_config.h"
 #include "assess/drift_operand.h"
+#include "assess/drift_plugin.h"
 #include "assess/drift_sharing.h"
 #include "assess/drift_text.h"
 
@@ -59,7 +59,7 @@ struct drift_finding drift_mps_left_behind(const struct drift_node *node,
 	bool is_unknown = !node->intent->known || (policy && policy->unreadable.len > 0);
 
 	if (policy && !is_unknown)
-		config = drift_config_in_force(node, &is_unknown);
+		config = drift_plugin_in_force(node, &is_unknown);
 	if (!reported || !device->is_listing_good)
 		return DRIFT_ANSWER(device->is_listing_good ? DRIFT_NO : DRIFT_CANNOT_TELL);
 	if (reported->compute_mode != REPORT_COMPUTE_EXCLUSIVE_PROCESS ||
@@ -67,7 +67,7 @@ struct drift_finding drift_mps_left_behind(const struct drift_node *node,
 	    (!config && device->status->sharing.mode == ATTRIBUTION_MODE_MPS))
 		return DRIFT_ANSWER(DRIFT_NO);
 	if (is_unknown)
-		return policy && policy->unreadable.len == 0 ? drift_config_untold(node)
+		return policy && policy->unreadable.len == 0 ? drift_plugin_untold(node)
 							      : DRIFT_ANSWER(DRIFT_UNREADABLE);
 	if (!node->is_pods_current)
 		return DRIFT_ANSWER(DRIFT_CANNOT_TELL);
@@ -76,7 +76,7 @@ struct drift_finding drift_mps_left_behind(const struct drift_node *node,
 	return (struct drift_finding){
 		.answer = DRIFT_FOUND,
 		.intended = config ? drift_text(text, "no MPS (%)",
-						drift_config_source(node, text))
+						drift_plugin_source(node, text))
 				   : VIEW("no MPS (no configuration asks for it)"),
 		.observed = VIEW("compute mode ExclusiveProcess (NVML), and no pod with "
 				 "label app=nvidia-device-plugin-mps-control-daemon on the node (pods)"),
@@ -102,12 +102,12 @@ struct drift_finding drift_mps_not_running(const struct drift_node *node,
 					   struct drift_text *text)
 {
 	bool is_unknown;
-	const struct plugin_config *config = drift_config_in_force(node, &is_unknown);
+	const struct plugin_config *config = drift_plugin_in_force(node, &is_unknown);
 	const struct drift_operand *pods = drift_operand_pods(node, POD_OPERAND_MPS_DAEMON);
 	const struct view fault = find_fault(device, pods);
 
 	if (is_unknown)
-		return drift_config_untold(node);
+		return drift_plugin_untold(node);
 	if (!is_intended(device, config) || (device->is_listing_good && !device->reported))
 		return DRIFT_ANSWER(DRIFT_NO);
 	if (fault.len == 0)
@@ -115,7 +115,7 @@ struct drift_finding drift_mps_not_running(const struct drift_node *node,
 	return (struct drift_finding){
 		.answer = DRIFT_FOUND,
 		.intended = drift_text(text, "MPS (%)",
-				       drift_config_source(node, text)),
+				       drift_plugin_source(node, text)),
 		.observed = fault,
 		.message = VIEW("See the pod of DaemonSet nvidia-device-plugin-mps-control-daemon, and "
 				"label nvidia.com/mps.capable of the node."),

@@ -8,7 +8,7 @@
  * Threads: any; pure.
  */
 
-#include "assess/drift.h"
+#include "assess/drift_rule.h"
 
 drift_rule_fn drift_mps_left_behind;
 drift_rule_fn drift_mps_not_running;

@@ -25,8 +25,10 @@ static const struct part *part_of(enum policy_operand operand)
 {
 	const struct part *part = parts;
 
-	while (part->operand != operand)
+	while (part->operand != operand) {
 		part++;
+		assert(part < parts + ARRAY_SIZE(parts));
+	}
 	return part;
 }
 
@@ -65,6 +67,7 @@ static enum drift_operand_want find_want(const struct drift_node *node, const st
 const struct drift_operand *drift_operand_pods(const struct drift_node *node,
 					       enum pod_operand operand)
 {
+	assert(node->intent->policy && (unsigned)operand < POD_N_OPERANDS);
 	return node->is_pods_current && node->intent->policy->namespace.len > 0
 		       ? &node->operands[operand]
 		       : NULL;
@@ -72,6 +75,7 @@ const struct drift_operand *drift_operand_pods(const struct drift_node *node,
 
 void drift_operand_look(struct drift_node *node)
 {
+	assert(node->intent->policy);
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		node->wants[parts[i].operand] = (uint8_t)find_want(node, &parts[i]);
 }
@@ -79,7 +83,7 @@ void drift_operand_look(struct drift_node *node)
 enum drift_operand_want drift_operand_want(const struct drift_node *node,
 					   enum policy_operand operand)
 {
-	assert(node->intent->policy);
+	assert(node->intent->policy && (unsigned)operand < POLICY_N_OPERANDS);
 	return (enum drift_operand_want)node->wants[operand];
 }
 
@@ -129,6 +133,7 @@ struct drift_finding drift_operand_policy_conflict(const struct drift_node *node
 	};
 
 	(void)device;
+	assert(intent->policy && intent->n_policies > 0);
 	if (intent->n_policies > 1) {
 		finding.observed = drift_text(
 			text, "% ClusterPolicies, of which %, the oldest, counts (API server)",

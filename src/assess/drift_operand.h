@@ -8,7 +8,7 @@
  * Threads: any; pure.
  */
 
-#include "assess/drift.h"
+#include "assess/drift_rule.h"
 #include "base/sbuf.h"
 
 /* Whether the operator shall run one of its parts on the node. */

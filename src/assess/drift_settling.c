@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "assess/drift_settling.h"
 
+#include <assert.h>
+
 #include "base/again.h"
 
 static const struct {
@@ -16,11 +18,22 @@ static const struct {
 
 struct view drift_settling_word(enum drift_settling kind)
 {
+	assert((unsigned)kind < N_DRIFT_SETTLING);
 	return kinds[kind].word;
+}
+
+enum drift_settling drift_settling_of(struct view word)
+{
+	int kind = 0;
+
+	while (kind < N_DRIFT_SETTLING && !view_equal(kinds[kind].word, word))
+		kind++;
+	return (enum drift_settling)kind;
 }
 
 struct view drift_settling_text(enum drift_settling kind)
 {
+	assert((unsigned)kind < N_DRIFT_SETTLING);
 	return kinds[kind].text;
 }
 
@@ -60,6 +73,7 @@ static void date(struct drift_settling_state *state, int kind, const struct drif
 	const int64_t since = published == 0 || published > now ? now : published;
 	const int64_t left = since + limit_of(node, kind) - now;
 
+	assert(kinds[kind].limit_ms > 0 && state->now & 1u << kind);
 	state->since[kind] = since;
 	if (left > 0) {
 		state->again_in_ms = again_sooner(state->again_in_ms, left);
@@ -75,7 +89,7 @@ struct drift_settling_state drift_settling_look(const struct drift_node *node,
 	struct drift_settling_state state = {.now = find(node), .again_in_ms = -1};
 
 	for (int kind = 0; kind < N_DRIFT_SETTLING; kind++) {
-		const int64_t published = drift_pending_of(device, kinds[kind].word);
+		const int64_t published = device->previous->work_since[kind];
 
 		if (kinds[kind].limit_ms == 0)
 			continue;
@@ -94,11 +108,10 @@ uint32_t drift_settling_list(const struct drift_settling_state *state,
 	uint32_t n = 0;
 
 	for (int kind = 0; kind < N_DRIFT_SETTLING; kind++) {
-		const struct view word = kinds[kind].word;
-
 		if (state->since[kind] != 0 &&
-		    (is_waited_for || drift_pending_of(device, word) != 0))
-			list[n++] = (struct attribution_pending_drift){word, state->since[kind]};
+		    (is_waited_for || device->previous->work_since[kind] != 0))
+			list[n++] = (struct attribution_pending_drift){kinds[kind].word,
+								       state->since[kind]};
 	}
 	return n;
 }

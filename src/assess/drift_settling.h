@@ -11,7 +11,7 @@
  * Threads: any; pure.
  */
 
-#include "assess/drift.h"
+#include "assess/drift_rule.h"
 #include "base/sbuf.h"
 
 struct drift_settling_state {
@@ -27,6 +27,8 @@ struct drift_settling_state drift_settling_look(const struct drift_node *node,
 						const struct drift_device *device);
 /* The word of a kind, which is a reason of InSync; static. */
 struct view drift_settling_word(enum drift_settling kind);
+/* The kind of a word; N_DRIFT_SETTLING: it is none of ours. */
+enum drift_settling drift_settling_of(struct view word);
 /* The sentence for it; static. */
 struct view drift_settling_text(enum drift_settling kind);
 /*

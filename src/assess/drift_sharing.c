@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-#include "assess/drift_config.h"
+#include "assess/drift_plugin.h"
 #include "assess/drift_text.h"
 
 #define SHARED_SUFFIX ".shared"
@@ -141,6 +141,7 @@ static struct view say(enum kind kind, int64_t replicas, struct view resource,
 		return drift_text(text, "% not shared", resource);
 	if (kind == NOT_KNOWN)
 		return drift_text(text, "% replicas of %", drift_text_number(text, replicas), resource);
+	assert((size_t)kind < ARRAY_SIZE(kind_names));
 	return drift_text(text, "%, % replicas of %", kind_names[kind],
 			  drift_text_number(text, replicas), resource);
 }
@@ -148,6 +149,7 @@ static struct view say(enum kind kind, int64_t replicas, struct view resource,
 struct view drift_sharing_say_offer(const struct drift_device *device, struct drift_text *text)
 {
 	static const struct plugin_config any;
+	assert(device->n_offers > 0);
 	const struct comparison c = compare(device, &device->offers[0], &any);
 
 	return say(c.observed, c.replicas_observed, c.offer->resource, text);
@@ -156,6 +158,7 @@ struct view drift_sharing_say_offer(const struct drift_device *device, struct dr
 struct view drift_sharing_say(const struct drift_device *device, const struct plugin_config *config,
 			      struct drift_text *text)
 {
+	assert(device->n_offers > 0 && config);
 	const struct comparison c = compare(device, &device->offers[0], config);
 
 	return say(c.intended, c.replicas_intended, c.base, text);
@@ -170,10 +173,10 @@ static struct drift_finding look(const struct drift_node *node, const struct dri
 				 struct drift_text *text)
 {
 	bool is_unknown;
-	const struct plugin_config *config = drift_config_in_force(node, &is_unknown);
+	const struct plugin_config *config = drift_plugin_in_force(node, &is_unknown);
 
 	if (is_unknown) {
-		const struct drift_finding untold = drift_config_untold(node);
+		const struct drift_finding untold = drift_plugin_untold(node);
 		assert(untold.answer != DRIFT_FOUND);
 		return untold;
 	}
@@ -186,7 +189,7 @@ static struct drift_finding look(const struct drift_node *node, const struct dri
 		.intended = drift_text(text, "% (%)",
 				       say(ret->intended, ret->replicas_intended,
 						    ret->base, text),
-				       drift_config_source(node, text)),
+				       drift_plugin_source(node, text)),
 	};
 }
 
@@ -236,7 +239,7 @@ struct drift_finding drift_sharing_resource_name(const struct drift_node *node,
 		return finding;
 	finding.intended = drift_text(text, "resource %% (renameByDefault, %)",
 				      c.base, c.is_renamed_intended ? VIEW(SHARED_SUFFIX) : VIEW(""),
-				      drift_config_source(node, text));
+				      drift_plugin_source(node, text));
 	finding.observed = drift_text(text, "resource % (kubelet)", c.offer->resource);
 	finding.message = VIEW("Delete the device plugin's pod on the node, so that it reads its "
 			       "configuration anew.");

@@ -10,7 +10,7 @@
  * Threads: any; pure.
  */
 
-#include "assess/drift.h"
+#include "assess/drift_rule.h"
 
 /* True when what is on offer of the device is as the configuration says, as far as can be told. */
 bool drift_sharing_fits(const struct drift_device *device, const struct plugin_config *config);

@@ -23,6 +23,7 @@ static void append(struct filling *filling, struct view part)
 	const size_t room = sizeof(filling->bytes) - filling->len;
 	const size_t n = part.len < room ? part.len : room;
 
+	assert(filling->len <= sizeof(filling->bytes));
 	if (n == 0)
 		return;
 	memcpy(filling->bytes + filling->len, part.ptr, n);

@@ -2,6 +2,7 @@
 
 #include "assess/events.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "assess/xid.h"
@@ -70,9 +71,18 @@ static void explain(struct attribution_health_event *event)
 	};
 	const struct xid xid = xid_look_up(event->xid);
 
+	assert((size_t)xid.class < sizeof(classes) / sizeof(classes[0]));
 	event->meaning = xid.meaning;
 	event->class = classes[xid.class];
 	event->action = xid.action;
+}
+
+/* What is not known to have been earlier was now at the latest. */
+static void date(const struct events *list, struct attribution_health_event *event,
+		 bool is_of_boot)
+{
+	if (list->uptime_ms > 0 && (!is_of_boot || event->uptime_ms == 0))
+		event->uptime_ms = list->uptime_ms;
 }
 
 static int add_event(struct events *list, const struct report_event *event, struct error *err)
@@ -86,10 +96,12 @@ static int add_event(struct events *list, const struct report_event *event, stru
 	*added = (struct attribution_health_event){
 		.xid = event->code,
 		.event_time = event->time,
+		.uptime_ms = event->uptime_ms,
 		.partition = find_partition(list->reported, event),
 		.tenants = {.present = true},
 	};
 	explain(added);
+	date(list, added, true);
 	if (events_have(known, added))
 		return 0;
 	list->n_items++;
@@ -125,6 +137,7 @@ static void leave_out_oldest(struct events *list)
 			list->items[n++] = event;
 		room -= !needed && room > 0;
 	}
+	assert(n <= LIMIT_HEALTH_EVENTS);
 	list->n_items = n;
 }
 
@@ -136,14 +149,17 @@ int events_collect(struct events *list, struct error *err)
 	list->items = arena_alloc(list->arena, kept.count + told.count, sizeof(*list->items));
 	if (!list->items)
 		return error_no_memory(err);
+	assert(list->n_items == 0);
 	for (uint32_t i = 0; i < kept.count; i++) {
 		struct attribution_health_event *event = &list->items[list->n_items++];
 		*event = *ARRAY_AT(kept, struct attribution_health_event, i);
 		explain(event);
+		date(list, event, list->is_same_boot);
 	}
 	for (uint32_t i = 0; i < told.count; i++)
 		if (add_event(list, ARRAY_AT(told, struct report_event, i), err) < 0)
 			return -1;
+	assert(list->n_items <= kept.count + told.count);
 	qsort(list->items, list->n_items, sizeof(*list->items), by_time);
 	if (list->n_items > LIMIT_HEALTH_EVENTS)
 		leave_out_oldest(list);

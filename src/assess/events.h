@@ -33,13 +33,16 @@ struct events {
 	const struct report_device *reported; /* NULL: the report does not list the device */
 	struct events_holders holders;
 	struct array published; /* struct attribution_health_event */
+	bool is_same_boot;      /* they were published of the report's boot */
+	int64_t uptime_ms;      /* of that boot, now; 0: not told */
 	struct arena *arena;
 	struct attribution_health_event *items; /* newest first */
 	uint32_t n_items;
 };
 
 /*
- * Fills items: those that were published, and the report's new ones. They lie in the arena. Fails with
+ * Fills items: those that were published, and the report's new ones. They lie in the arena. One whose
+ * uptime is not known, as it was in another boot or node, gets the present one. Fails with
  * ERROR_NO_MEMORY.
  */
 MUST_USE int events_collect(struct events *events, struct error *err);

@@ -13,10 +13,11 @@
 #include <stdio.h>
 
 #include "assess/health.def"
+#include "assess/health_finding.h"
+#include "assess/health_reading.h"
 #include "assess/xid.h"
 #include "base/limits.h"
 
-#define READ_SIZE 512 /* room for the message of a healthy device */
 /* The longest reason of an XID error, with its NUL. */
 #define XID_REASON_SIZE 32u
 /* Until the node's next report or heartbeat nothing is known that was not known before. */
@@ -42,6 +43,7 @@ struct row {
 
 /* So there is room for each number of an error, and each finding. */
 static_assert(LIMIT_HEALTH_REASONS >= LIMIT_HEALTH_EVENTS + N_FINDINGS, "reasons are left out");
+static_assert(N_FINDINGS <= 64 && (int)N_FINDINGS == (int)N_HEALTH_FINDINGS, "findings are bits");
 
 static const struct row table[] = {
 #define FINDING_ROW(name, reason, state, action, matter, message)                                  \
@@ -55,7 +57,7 @@ static const struct row table[] = {
 
 struct judge {
 	const struct health_input *input;
-	const struct attribution_health_state *last; /* published, by whichever node; NULL: nothing */
+	const struct health_previous *last; /* published, by whichever node; NULL: nothing */
 	bool is_listed; /* by NVML, now */
 	bool was_away;  /* missing from NVML's list, or lost */
 	struct report_condition condition; /* not present: nothing is read */
@@ -70,41 +72,68 @@ struct judge {
 
 /* What was published */
 
-static bool has_reason(const struct attribution_health_state *published, struct view reason)
+/* The bit of a finding. */
+static uint64_t bit_of(enum finding finding)
 {
-	return published &&
-	       view_is_among(reason, published->reasons.items, published->reasons.count);
+	assert((unsigned)finding < N_FINDINGS);
+	return UINT64_C(1) << finding;
 }
 
-static bool has(const struct attribution_health_state *published, enum finding finding)
+static bool has(const struct health_previous *published, enum finding finding)
 {
+	return published && published->found & bit_of(finding);
+}
+
+static uint64_t findings_of(struct view reason)
+{
+	uint64_t found = 0;
+
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
-		if (table[i].reason.len > 0 && table[i].finding == finding)
-			return has_reason(published, table[i].reason);
-	return false;
+		if (table[i].reason.len > 0 && view_equal(table[i].reason, reason))
+			found |= bit_of(table[i].finding);
+	return found;
 }
 
-bool health_was_listed(const struct attribution_health_state *published)
+struct health_previous health_read_previous(const struct attribution_health_state *published)
+{
+	struct health_previous previous = {.recovery_action = published->recovery_action};
+	const struct view xid = VIEW(HEALTH_XID_REASON);
+
+	for (uint32_t i = 0; i < published->reasons.count; i++) {
+		const struct view reason = *ARRAY_AT(published->reasons, struct view, i);
+
+		previous.found |= findings_of(reason);
+		if (previous.n_xids < LIMIT_HEALTH_REASONS && view_starts_with(reason, xid) &&
+		    view_parse_i64(view_from_offset(reason, xid.len),
+				   &previous.xids[previous.n_xids]))
+			previous.n_xids++;
+	}
+	return previous;
+}
+
+bool health_was_listed(const struct health_previous *published)
 {
 	return !has(published, DEVICE_MISSING) && !has(published, NVML_UNAVAILABLE);
 }
 
-bool health_was_missing(const struct attribution_health_state *published)
+bool health_was_missing(const struct health_previous *published)
 {
 	return has(published, DEVICE_MISSING);
 }
 
 static struct view xid_reason(int64_t code, char text[static XID_REASON_SIZE])
 {
-	int len = snprintf(text, XID_REASON_SIZE, HEALTH_XID_REASON, code);
+	int len = snprintf(text, XID_REASON_SIZE, HEALTH_XID_REASON "%" PRId64, code);
 	assert(len > 0 && (unsigned)len < XID_REASON_SIZE);
 	return (struct view){text, (size_t)len};
 }
 
 static bool had_xid(const struct judge *judge, int64_t code)
 {
-	char text[XID_REASON_SIZE];
-	return has_reason(judge->last, xid_reason(code, text));
+	for (uint32_t i = 0; judge->last && i < judge->last->n_xids; i++)
+		if (judge->last->xids[i] == code)
+			return true;
+	return false;
 }
 
 /* Evidence */
@@ -132,17 +161,6 @@ static bool is_withdrawn(const struct judge *judge)
 	       (input->is_withdrawn || has(judge->input->published, NOT_ADVERTISED));
 }
 
-static bool reads_memory_errors(const struct report_condition *c)
-{
-	return c->ecc_volatile.uncorrected >= 0 || c->remapped_rows.present ||
-	       c->retired_pages.present;
-}
-
-static bool reads_links(const struct report_condition *c)
-{
-	return c->nvlinks.present || c->fabric != REPORT_FABRIC_UNREAD || c->pcie_lanes.present;
-}
-
 /*
  * What the agent has not decided since it started is as it was published, for a boot long. So its
  * restart changes nothing.
@@ -162,8 +180,9 @@ static bool is_unread(const struct judge *judge)
 	const struct report_condition *c = &judge->condition;
 	const struct report *report = judge->input->report;
 	return report && judge->is_listed && c->present && !c->lost && !c->reset_required &&
-	       !reads_memory_errors(c) && !reads_links(c) && !c->slowdown.present &&
-	       c->recovery == REPORT_RECOVERY_UNREAD && report->events_since == 0;
+	       !health_reading_has_memory_errors(c) && !health_reading_has_links(c) &&
+	       !c->slowdown.present && c->recovery == REPORT_RECOVERY_UNREAD &&
+	       report->events_since == 0;
 }
 
 /*
@@ -189,7 +208,7 @@ static void look_at_recovery(struct judge *judge)
 		{RECOVERY_REQUIRED, REPORT_RECOVERY_OTHER},
 	};
 	const struct report_condition *c = &judge->condition;
-	const struct attribution_health_state *published = judge->input->published;
+	const struct health_previous *published = judge->input->published;
 	const bool is_read = c->recovery != REPORT_RECOVERY_UNREAD;
 	bool *found = judge->found;
 
@@ -203,7 +222,7 @@ static void look_at_recovery(struct judge *judge)
 			      : DRAIN_P2P_REQUIRED] = false;
 	/* A device that must be reset answers nothing else. */
 	found[RESET_REQUIRED] =
-		is_so(judge, is_read || c->reset_required || reads_memory_errors(c),
+		is_so(judge, is_read || c->reset_required || health_reading_has_memory_errors(c),
 		      c->recovery == REPORT_RECOVERY_RESET || c->reset_required, RESET_REQUIRED);
 }
 
@@ -264,17 +283,27 @@ static void add_reason(struct judge *judge, const struct row *row, struct view r
 	health->message = message;
 }
 
-static bool was_reset_since(const struct judge *judge, int64_t time)
+static bool was_reset_since(const struct judge *judge, const struct attribution_health_event *event)
 {
-	return time <= judge->condition.reset_time && judge->condition.reset_time > 0 &&
-	       judge->is_content;
+	const struct report_condition *c = &judge->condition;
+	const bool is_later = judge->input->heard_uptime_ms > 0
+				      ? event->uptime_ms <= c->reset_uptime_ms
+				      : event->event_time <= c->reset_time;
+	return is_later && c->reset_time > 0 && judge->is_content;
+}
+
+static int64_t age_of(const struct judge *judge, const struct attribution_health_event *event)
+{
+	const struct health_input *input = judge->input;
+	return input->heard_uptime_ms > 0 ? input->heard_uptime_ms - event->uptime_ms
+					  : input->heard_at - event->event_time;
 }
 
 /* The driver was asked long after, and asked for nothing. */
-static bool is_quiet_since(const struct judge *judge, int64_t time)
+static bool is_quiet_since(const struct judge *judge, const struct attribution_health_event *event)
 {
 	return judge->condition.recovery == REPORT_RECOVERY_NONE && judge->is_content &&
-	       judge->input->heard_at - time >= judge->input->quiet_ms;
+	       age_of(judge, event) >= judge->input->quiet_ms;
 }
 
 /*
@@ -291,23 +320,24 @@ static bool was_booted_since(const struct judge *judge, int64_t time)
 	return was_booted && !judge->found[DEVICE_MISSING];
 }
 
-/* True when what an error of that class asks for was done since then, or is not needed. */
-static bool is_mended(const struct judge *judge, enum xid_class class, int64_t time)
+/* True when what the error asks for was done since then, or is not needed. */
+static bool is_mended(const struct judge *judge, const struct attribution_health_event *event)
 {
-	return was_booted_since(judge, time) ||
+	const enum xid_class class = xid_look_up(event->xid).class;
+
+	return was_booted_since(judge, event->event_time) ||
 	       (class == XID_NEEDS_REBOOT && judge->is_listed && !judge->found[GPU_LOST] &&
 		judge->was_away) ||
-	       (class == XID_NEEDS_RESET && was_reset_since(judge, time)) ||
+	       (class == XID_NEEDS_RESET && was_reset_since(judge, event)) ||
 	       (class == XID_LOOK_CLOSER &&
-		(was_reset_since(judge, time) || is_quiet_since(judge, time)));
+		(was_reset_since(judge, event) || is_quiet_since(judge, event)));
 }
 
 /* True when the event was published, and was settled then, or has been since. */
 static bool is_history(const struct judge *judge, const struct attribution_health_event *event)
 {
 	return events_have(judge->events.published, event) &&
-	       (!had_xid(judge, event->xid) ||
-		is_mended(judge, xid_look_up(event->xid).class, event->event_time));
+	       (!had_xid(judge, event->xid) || is_mended(judge, event));
 }
 
 /* The next number of that class that speaks against the device, in ascending order; NULL: none. */
@@ -345,6 +375,7 @@ static int add_xids(struct judge *judge, const struct row *row, struct error *er
 		int len = snprintf(line, sizeof(line), HEALTH_XID_MESSAGE, event->xid,
 				   VIEW_ARG(xid_look_up(event->xid).meaning));
 		struct view reason, message;
+		assert(len > 0 && (size_t)len < sizeof(line));
 		if (!arena_copy(arena, xid_reason(event->xid, text), &reason) ||
 		    !arena_copy(arena, (struct view){line, (size_t)len}, &message))
 			return error_no_memory(err);
@@ -365,7 +396,7 @@ static void look_again(struct judge *judge)
 		event = &judge->events.items[i];
 		if (xid_look_up(event->xid).class != XID_LOOK_CLOSER || is_history(judge, event))
 			continue;
-		int64_t left = event->event_time + judge->input->quiet_ms - judge->input->heard_at;
+		int64_t left = judge->input->quiet_ms - age_of(judge, event);
 		if (left < LEAST_WAIT_MS)
 			left = LEAST_WAIT_MS;
 		if (*again < 0 || left < *again)
@@ -409,42 +440,6 @@ static void heed_driver(struct judge *judge)
 		state->recovery_action = (int)actions[told];
 }
 
-/* That nothing was found says little without what was looked at. */
-static int say_what_was_read(struct judge *judge, struct error *err)
-{
-	const struct report_condition *c = &judge->condition;
-	const struct report *report = judge->input->report;
-	const struct {
-		bool is_read;
-		struct view name;
-	} parts[] = {
-		{report->events_since > 0, VIEW("XID errors")},
-		{c->ecc_volatile.uncorrected >= 0, VIEW("ECC")},
-		{c->remapped_rows.present || c->retired_pages.present, VIEW("row remapping")},
-		{c->recovery != REPORT_RECOVERY_UNREAD, VIEW("recovery action")},
-		{c->slowdown.present, VIEW("slowdown")},
-		{reads_links(c), VIEW("links")},
-	};
-	char text[READ_SIZE];
-	int len = snprintf(text, sizeof(text), "%s", HEALTH_NOTHING_FOUND_MESSAGE);
-
-	for (int is_read = 1; is_read >= 0; is_read--) {
-		const char *separator = is_read ? "; read: " : "; cannot be read here: ";
-		for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-			if (parts[i].is_read != is_read)
-				continue;
-			len += snprintf(text + len, sizeof(text) - (size_t)len, "%s%.*s", separator,
-					VIEW_ARG(parts[i].name));
-			separator = ", ";
-		}
-	}
-	assert((size_t)len < sizeof(text));
-	if (!arena_copy(judge->input->arena, (struct view){text, (size_t)len},
-			&judge->health.message))
-		return error_no_memory(err);
-	return 0;
-}
-
 /* From worst to best; the first reason gives state and action. A device without any is Healthy. */
 static int find_reasons(struct judge *judge, struct error *err)
 {
@@ -460,7 +455,10 @@ static int find_reasons(struct judge *judge, struct error *err)
 		return -1;
 	look_again(judge);
 	heed_driver(judge);
-	return judge->n_reasons == 0 && judge->condition.present ? say_what_was_read(judge, err) : 0;
+	if (judge->n_reasons > 0 || !judge->condition.present)
+		return 0;
+	return health_reading_say(&judge->condition, judge->input->report, judge->input->arena,
+				  &judge->health.message, err);
 }
 
 static struct array list_of(const void *items, uint32_t n)
@@ -478,6 +476,8 @@ int health_judge(const struct health_input *input, struct health *ret_health, st
 				.reported = input->reported,
 				.holders = input->holders,
 				.published = input->published_events,
+				.is_same_boot = input->is_same_boot,
+				.uptime_ms = input->heard_uptime_ms,
 				.arena = input->arena,
 			},
 		.is_listed = input->reported && input->list == HEALTH_LIST_GOOD,
@@ -492,11 +492,15 @@ int health_judge(const struct health_input *input, struct health *ret_health, st
 		},
 	};
 
+	assert(!input->is_same_boot || !input->is_other_boot);
+	assert(!input->reported || input->report);
+	assert(!input->is_withdrawn || input->is_off_offer);
 	judge.was_away = has(judge.last, DEVICE_MISSING) || has(judge.last, GPU_LOST);
 	if (input->reported && input->reported->condition.present)
 		judge.condition = input->reported->condition;
 	if (events_collect(&judge.events, err) < 0 || find_reasons(&judge, err) < 0)
 		return -1;
+	assert(judge.n_reasons > 0 || judge.health.state.state == ATTRIBUTION_HEALTH_HEALTHY);
 	judge.health.state.reasons = list_of(judge.reasons, judge.n_reasons);
 	judge.health.state.events_since = input->report ? input->report->events_since : 0;
 	judge.health.state.events = list_of(judge.events.items, judge.events.n_items);

@@ -13,7 +13,8 @@
  * - or the device was reset since, if the error asks for no more than a reset;
  * - or the driver still asks for nothing quiet_ms later, if the error's number does not say
  *   what to do.
- * The last two count only while nothing else is wrong with the device itself.
+ * The last two count only while nothing else is wrong with the device itself. Clocks may be set, so they
+ * go by the time since boot where the agent tells it.
  * What NVML told to be wrong stays a reason until it is read to be well, or the node is booted. That it
  * cannot be read tells nothing, and one failed reading of a device is no reset.
  *
@@ -26,6 +27,7 @@
 
 #include "assess/events.h"
 #include "base/arena.h"
+#include "base/limits.h"
 #include "model/attribution.h"
 #include "model/report.h"
 
@@ -36,18 +38,27 @@ enum health_list {
 	HEALTH_LIST_GOOD,
 };
 
+/* What was published of the device. */
+struct health_previous {
+	uint64_t found;      /* reasons, as bits of enum health_finding */
+	int recovery_action; /* enum attribution_recovery */
+	int64_t xids[LIMIT_HEALTH_REASONS]; /* numbers of errors that were reasons */
+	uint32_t n_xids;
+};
+
 /* What is known of the device; all is borrowed. */
 struct health_input {
 	const struct report *report;          /* of the node; NULL: none */
 	const struct report_device *reported; /* NULL: the report does not list the device */
 	enum health_list list;
-	const struct attribution_health_state *published; /* by this node; NULL: nothing */
-	const struct attribution_health_state *former; /* by the node that the card was taken from; */
-						       /* NULL: from none */
+	const struct health_previous *published; /* by this node; NULL: nothing */
+	const struct health_previous *former; /* by the node that the card was taken from; */
+					      /* NULL: from none */
 	struct array published_events; /* the device's, by whichever node */
 	int64_t booted_after; /* by the node's clock: it was booted after that; 0: not known */
 	int64_t quiet_ms;     /* if the driver asks for nothing so long after an error, it was nothing */
 	int64_t heard_at;     /* by the node's clock: what the report says was so then still */
+	int64_t heard_uptime_ms; /* the same, since boot; 0: not told, and clocks must do */
 	bool is_same_boot;    /* the published status is of the report's boot */
 	bool is_other_boot;   /* it is of one before; neither: that is not known */
 	bool is_plugin_unhealthy; /* a pod's status says so of the device */
@@ -64,6 +75,8 @@ struct health {
 	int64_t again_in_ms; /* time alone may change the verdict then; -1: it does not */
 };
 
+/* Reads what is published. Reasons that are none of ours are left out. */
+struct health_previous health_read_previous(const struct attribution_health_state *published);
 /* Judges the device. The result lies in the arena or is borrowed. Fails with ERROR_NO_MEMORY. */
 MUST_USE int health_judge(const struct health_input *input, struct health *ret_health,
 			  struct error *err);
@@ -71,6 +84,6 @@ MUST_USE int health_judge(const struct health_input *input, struct health *ret_h
  * True when NVML listed the device, as it was published: it says neither that the device is missing,
  * nor that NVML could not be read. While NVML hangs its last list counts.
  */
-bool health_was_listed(const struct attribution_health_state *published);
+bool health_was_listed(const struct health_previous *published);
 /* True when it was published as missing: also while NVML cannot be read since then. */
-bool health_was_missing(const struct attribution_health_state *published);
+bool health_was_missing(const struct health_previous *published);

@@ -7,6 +7,7 @@
 
 #include "assess/xid.h"
 
+#include <assert.h>
 #include <stddef.h>
 
 static const struct xid table[] = {
@@ -89,6 +90,7 @@ struct xid xid_look_up(int64_t code)
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		if (table[i].code == code)
 			xid = table[i];
+	assert((size_t)xid.class < sizeof(actions) / sizeof(actions[0]));
 	if (xid.action.len == 0)
 		xid.action = actions[xid.class];
 	return xid;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/credit.h"
 
+#include <assert.h>
+
 #define ONE 1000u
 
 static uint64_t brim_of(struct credit_rate rate)
@@ -32,4 +34,13 @@ bool credit_draw(struct credit *credit, struct credit_rate rate, uint64_t n, uin
 		return false;
 	credit->thousandths -= n * ONE;
 	return true;
+}
+
+uint64_t credit_wait_ms(struct credit credit, struct credit_rate rate, uint64_t n, uint64_t now_ms)
+{
+	assert(n * ONE <= brim_of(rate));
+	fill(&credit, rate, now_ms);
+	if (credit.thousandths >= n * ONE)
+		return 0;
+	return (n * ONE - credit.thousandths + rate.per_second - 1) / rate.per_second;
 }

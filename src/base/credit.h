@@ -26,3 +26,6 @@ struct credit_rate {
 struct credit credit_full(struct credit_rate rate, uint64_t now_ms);
 /* Draws n. False: there is less, and nothing was drawn. */
 bool credit_draw(struct credit *credit, struct credit_rate rate, uint64_t n, uint64_t now_ms);
+/* In how many ms n can be drawn, if nobody draws before; 0: now. n is not above the brim. */
+uint64_t credit_wait_ms(struct credit credit, struct credit_rate rate, uint64_t n,
+			uint64_t now_ms);

@@ -15,6 +15,7 @@
 #define LIMIT_REPORT_PROCESSES 1024u /* of a device */
 #define LIMIT_REPORT_HOLDINGS 8192u  /* entries of podResources and of checkpoint.entries, each */
 #define LIMIT_REPORT_DEVICE_IDS 8192u /* in one entry */
+#define LIMIT_REPORT_ALL_IDS 32768u /* in all four lists of them: 64 devices of 128 slots in each */
 #define LIMIT_REPORT_EVENTS 256u
 #define LIMIT_REPORT_MESSAGE 256u
 #define LIMIT_REPORT_DEPTH 16u
@@ -28,6 +29,12 @@
 
 /* Objects of one node, above which a report creates no more; two whole sets of devices. */
 #define LIMIT_NODE_OBJECTS (2 * LIMIT_REPORT_DEVICES)
+
+/* Objects and nodes that were written lately, whose budgets are remembered (write_budget.h). */
+#define LIMIT_WRITE_OBJECTS 65536u
+#define LIMIT_WRITE_NODES 16384u
+/* Nodes whose joins were dear and that wait for the next one (join_pause.h). */
+#define LIMIT_PAUSED_NODES 1024u
 
 /* PodResources and the checkpoint, read by the node's agent. */
 #define LIMIT_PODRESOURCES_BYTES (16u * LIMIT_MIB)
@@ -148,6 +155,7 @@
 #define LIMIT_NUMBER_COUNT 1000000u          /* slots, tenants, processes */
 #define LIMIT_NUMBER_ERRORS 1000000000000000u /* of a device's memory */
 #define LIMIT_NUMBER_COUNTER 1000000000000000u /* what an agent counts of itself */
+#define LIMIT_NUMBER_UPTIME_MS 10000000000000u /* time since boot: 317 years */
 #define LIMIT_NUMBER_PERCENT 100u
 #define LIMIT_NUMBER_CELSIUS 1000u
 #define LIMIT_NUMBER_MILLIWATTS 1000000000u

@@ -371,7 +371,7 @@ static int on_new_socket(void *owner, curl_socket_t fd, curlsocktype purpose)
 	return CURL_SOCKOPT_OK;
 }
 
-static void set_callbacks(struct fetch *fetch)
+static void set_callbacks(struct fetch *fetch, const struct fetch_request *request)
 {
 	CURL *easy = fetch->easy;
 	curl_easy_setopt(easy, CURLOPT_PRIVATE, fetch);
@@ -380,7 +380,9 @@ static void set_callbacks(struct fetch *fetch)
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, fetch);
 	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
 	curl_easy_setopt(easy, CURLOPT_HEADERDATA, fetch);
-	curl_easy_setopt(easy, CURLOPT_RESOLVER_START_FUNCTION, on_look_up);
+	/* libcurl calls it for an address, too, which needs no name server. */
+	if (!request->connect_to)
+		curl_easy_setopt(easy, CURLOPT_RESOLVER_START_FUNCTION, on_look_up);
 	curl_easy_setopt(easy, CURLOPT_RESOLVER_START_DATA, fetch);
 	curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, on_new_socket);
 	curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, fetch);
@@ -406,7 +408,7 @@ int fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
 	assert(handler->body && handler->done);
 	if (!fetch || !fetch->easy)
 		return error_no_memory(err);
-	set_callbacks(fetch);
+	set_callbacks(fetch, request);
 	if (fetch_options_apply(&fetch->options, fetch->easy, request, err) != 0)
 		return -1;
 	fetch->last_byte_at = loop_now_ms(fetcher->loop);

@@ -52,6 +52,8 @@ struct fetch_request {
 	const char *method;
 	const char *url;
 	const char *unix_socket;     /* path, or NULL */
+	const char *connect_to;      /* IP address to connect to, at the URL's port, and no name is looked
+					up; NULL: the URL's host. "Host:" and TLS keep the URL's host */
 	const char *const *headers;  /* "Name: value", NULL-terminated; may be NULL */
 	struct view body;            /* copied; without one, POST, PUT and PATCH send an empty body */
 	enum fetch_protocol protocol;
@@ -59,7 +61,8 @@ struct fetch_request {
 	uint32_t connect_timeout_ms; /* until TLS stands; 0: 10 s */
 	uint32_t total_timeout_ms;   /* 0: none */
 	uint32_t idle_timeout_ms;    /* no byte for this long: failed; 0: none */
-	/* TLS, for https URLs: 1.2 or newer. Connections are shared only where all of this is equal. */
+	/* TLS, for https URLs: 1.2 or newer. Connections are shared only where all of this and connect_to
+	 * are equal. */
 	struct view ca_pem;          /* the only authorities believed; empty: the system's */
 	const char *server_name;     /* to verify and for SNI when it is not the URL's host, or NULL */
 	struct view client_cert_pem;

@@ -81,31 +81,63 @@ static void curl_textp(char **text)
 	curl_free(*text);
 }
 
-/* Puts the name to verify into the URL, and sends the connection and "Host:" to the real one. */
-static int rename_server(struct fetch_options *options, CURL *easy, CURLU *url,
-			 const char *server_name, struct error *err)
+static int get_server(CURLU *url, char **ret_host, char **ret_port, struct error *err)
 {
-	CLEANUP(curl_textp) char *host = NULL;
-	CLEANUP(curl_textp) char *port = NULL;
-	CLEANUP(sbuf_deinit) struct sbuf line = {0};
-	sbuf_init(&line, LIMIT_URL);
-	if (curl_url_get(url, CURLUPART_HOST, &host, 0) != CURLUE_OK ||
-	    curl_url_get(url, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) != CURLUE_OK)
+	if (curl_url_get(url, CURLUPART_HOST, ret_host, 0) != CURLUE_OK ||
+	    curl_url_get(url, CURLUPART_PORT, ret_port, CURLU_DEFAULT_PORT) != CURLUE_OK)
 		return error_set(err, ERROR_REJECTED, 0, "a URL without a host");
-	sbuf_printf(&line, "::%s:%s", host, port);
+	return 0;
+}
+
+/* Sends the connection there, whatever host the URL names. An IPv6 address is written in brackets. */
+static int connect_to(struct fetch_options *options, CURL *easy, const char *host, const char *port,
+		      struct error *err)
+{
+	CLEANUP(sbuf_deinit) struct sbuf line = {0};
+	bool is_bare = strchr(host, ':') && host[0] != '[';
+	sbuf_init(&line, LIMIT_URL);
+	sbuf_printf(&line, is_bare ? "::[%s]:%s" : "::%s:%s", host, port);
 	const char *text = sbuf_text(&line);
-	options->connect_to = text ? curl_slist_append(NULL, text) : NULL;
+	if (!text)
+		return error_no_memory(err);
+	if (!is_clean(text))
+		return error_set(err, ERROR_REJECTED, 0, "a control character in an address");
+	options->connect_to = curl_slist_append(NULL, text);
 	if (!options->connect_to)
 		return error_no_memory(err);
 	curl_easy_setopt(easy, CURLOPT_CONNECT_TO, options->connect_to);
-	sbuf_clear(&line);
+	return 0;
+}
+
+/* Puts the name to verify into the URL, and leaves the real one in "Host:". */
+static int rename_server(struct fetch_options *options, CURLU *url, const char *server_name,
+			 const char *host, const char *port, struct error *err)
+{
+	CLEANUP(sbuf_deinit) struct sbuf line = {0};
+	sbuf_init(&line, LIMIT_URL);
 	sbuf_printf(&line, "Host: %s:%s", host, port);
-	text = sbuf_text(&line);
+	const char *text = sbuf_text(&line);
 	if (!text)
 		return error_no_memory(err);
 	if (curl_url_set(url, CURLUPART_HOST, server_name, 0) != CURLUE_OK)
 		return error_set(err, ERROR_REJECTED, 0, "not a server name: %s", server_name);
 	return add_header(options, text, err);
+}
+
+/* Where to connect, and under which name, where either is not what the URL says. */
+static int set_server(struct fetch_options *options, CURL *easy, CURLU *url,
+		      const struct fetch_request *request, struct error *err)
+{
+	CLEANUP(curl_textp) char *host = NULL;
+	CLEANUP(curl_textp) char *port = NULL;
+	if (!request->server_name && !request->connect_to)
+		return 0;
+	if (get_server(url, &host, &port, err) != 0 ||
+	    connect_to(options, easy, request->connect_to ? request->connect_to : host, port, err) != 0)
+		return -1;
+	if (!request->server_name)
+		return 0;
+	return rename_server(options, url, request->server_name, host, port, err);
 }
 
 static bool is_http(const char *url)
@@ -125,8 +157,7 @@ static int set_url(struct fetch_options *options, CURL *easy, const struct fetch
 	if (!is_http(request->url) ||
 	    curl_url_set(url, CURLUPART_URL, request->url, 0) != CURLUE_OK)
 		return error_set(err, ERROR_REJECTED, 0, "not a URL: %s", request->url);
-	if (request->server_name &&
-	    rename_server(options, easy, url, request->server_name, err) != 0)
+	if (set_server(options, easy, url, request, err) != 0)
 		return -1;
 	if (curl_url_get(url, CURLUPART_URL, &text, 0) != CURLUE_OK ||
 	    curl_easy_setopt(easy, CURLOPT_URL, text) != CURLE_OK)

@@ -56,6 +56,7 @@ static size_t list_offers(const struct subject *subject, struct drift_offer offe
 		offer->is_mig |= slot->is_mig;
 		offer->is_hami |= slot->is_hami;
 	}
+	assert(n <= LIMIT_OFFERS);
 	if (n > 1)
 		qsort(offers, n, sizeof(*offers), by_resource);
 	return n;
@@ -86,17 +87,10 @@ struct drift_node compare_node(const struct facts *facts, const struct slots *sl
 
 /* Whether the device was there */
 
-static bool was_missing(const struct attribution_intent_state *intent)
+static bool was_missing(const struct drift_previous *intent)
 {
-	const struct view type = drift_word(DRIFT_DEVICE_MISSING);
-	for (uint32_t i = 0; i < intent->drifts.count; i++)
-		if (view_equal(ARRAY_AT(intent->drifts, struct attribution_drift, i)->type, type))
-			return true;
-	for (uint32_t i = 0; i < intent->pending.count; i++)
-		if (view_equal(ARRAY_AT(intent->pending, struct attribution_pending_drift, i)->type,
-			       type))
-			return true;
-	return false;
+	return intent->drifts[DRIFT_DEVICE_MISSING] ||
+	       intent->pending_since[DRIFT_DEVICE_MISSING] != 0;
 }
 
 /*
@@ -106,10 +100,10 @@ static bool was_missing(const struct attribution_intent_state *intent)
 static bool is_seen_since_boot(const struct subject *subject)
 {
 	const struct report *report = subject->facts->input->report;
-	const struct attribution_status *published = subject->published;
+	const struct previous *published = subject->device->published;
 
 	if (!published || report->boot_id.len == 0 ||
-	    !view_equal(published->report.boot_id, report->boot_id))
+	    !view_equal(published->status->report.boot_id, report->boot_id))
 		return false;
 	return was_missing(&published->intent) || health_was_listed(&published->health);
 }
@@ -125,9 +119,10 @@ static int64_t offered_since(const struct subject *subject, const struct attribu
 
 static int64_t here_since(const struct subject *subject, const struct attribution_status *status)
 {
-	const struct attribution_status *published = subject->published;
+	const struct previous *published = subject->device->published;
 	const struct condition *healthy =
-		published ? attribution_find_condition(published, VIEW("Healthy")) : NULL;
+		published ? attribution_find_condition(published->status,
+						       wording_condition(CONDITION_HEALTHY)) : NULL;
 	int64_t since;
 
 	if (!healthy || health_was_missing(&published->health))
@@ -141,6 +136,8 @@ int compare_intent(const struct subject *subject, const struct drift_node *node,
 		   struct attribution_status *status, struct drift_verdict *ret_verdict,
 		   struct error *err)
 {
+	static const struct drift_previous nothing;
+	const struct previous *published = subject->device->published;
 	struct drift_offer offers[LIMIT_OFFERS];
 	const struct drift_device device = {
 		.uuid = subject->device->uuid,
@@ -151,7 +148,7 @@ int compare_intent(const struct subject *subject, const struct drift_node *node,
 		.offers = offers,
 		.n_offers = list_offers(subject, offers),
 		.status = status,
-		.published = subject->published ? &subject->published->intent : NULL,
+		.previous = published ? &published->intent : &nothing,
 	};
 
 	assert(node->report);

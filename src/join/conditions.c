@@ -343,6 +343,7 @@ static uint32_t add_others(const struct attribution_status *object, struct condi
 		if (!wording_is_condition(found->type))
 			conditions[n++] = *found;
 	}
+	assert(n <= LIMIT_CONDITIONS);
 	return n;
 }
 
@@ -352,7 +353,7 @@ int conditions_make(const struct conditions_facts *facts, struct arena *arena,
 	struct condition *conditions = arena_alloc(arena, LIMIT_CONDITIONS, sizeof(*conditions));
 	struct condition verdicts[N_CONDITION_TYPES];
 
-	assert(!facts->is_awaited || facts->previous);
+	assert(facts->status && (!facts->is_awaited || facts->previous));
 	if (!conditions)
 		return error_no_memory(err);
 	if (make_attributed(facts, arena, &verdicts[CONDITION_ATTRIBUTED], err) < 0 ||

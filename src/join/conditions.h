@@ -11,7 +11,8 @@
 
 #include "assess/drift.h"
 #include "assess/health.h"
-#include "join/stages.h"
+#include "join/tenants.h"
+#include "join/unplaced.h"
 
 struct conditions_facts {
 	const struct previous *previous; /* what is published; NULL: nothing */

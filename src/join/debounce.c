@@ -106,6 +106,7 @@ bool debounce_counts(struct debounce *debounce, const struct debounce_subject *s
 	struct slot *slot;
 	int64_t left;
 
+	assert(subject->waits_ms >= 0);
 	/* One that may stop being published for another reason keeps its age. */
 	if (subject->is_published && subject->kind != DEBOUNCE_OVERLAP)
 		return true;

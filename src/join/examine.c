@@ -2,6 +2,8 @@
 
 #include "join/examine.h"
 
+#include <assert.h>
+
 #include "base/limits.h"
 
 /*
@@ -68,17 +70,6 @@ static bool is_on(const struct attribution_health_event *event, struct array par
 	return event->partition.len == 0 || partitions.count == 0;
 }
 
-/* Of what a container held that has left, as it was published. */
-static struct array partitions_of(const struct subject *subject,
-				  const struct attribution_past_tenant *past)
-{
-	const struct attribution_tenant *tenant =
-		subject->published ? attribution_find_tenant(subject->published, past->pod_uid,
-							     past->container)
-				   : NULL;
-	return tenant ? tenant->partitions : (struct array){0};
-}
-
 /* Each once. Those that left did so on this node, unless the card comes from another. */
 static int list_tenants(const struct subject *subject, struct attribution_health_event *event,
 			struct error *err)
@@ -100,7 +91,7 @@ static int list_tenants(const struct subject *subject, struct attribution_health
 	for (uint32_t i = 0; i < n_past; i++, past++)
 		if (was_there(subject, past->pod_uid, past->start_time, at) &&
 		    at <= past->end_time + TOLD_LATE_MS &&
-		    is_on(event, partitions_of(subject, past)))
+		    is_on(event, past->partitions))
 			add_tenant(subject, event, (struct attribution_event_tenant){
 				past->pod_uid, past->pod_namespace, past->pod_name,
 				past->container});
@@ -170,6 +161,14 @@ int64_t examine_heard_at(const struct join_input *input)
 			     : 0;
 }
 
+/* What is reported was so then still, as ms since boot; 0: not told. */
+static int64_t heard_uptime(const struct join_input *input)
+{
+	const int64_t told = input->report ? input->report->uptime_ms : 0;
+	const int64_t uptime = told + input->report_held_ms - input->report_age_ms;
+	return told > 0 && uptime > 0 ? uptime : 0;
+}
+
 static bool is_same_boot(const struct subject *subject)
 {
 	const struct report *report = subject->facts->input->report;
@@ -190,16 +189,18 @@ int examine_health(const struct subject *subject, struct health *ret_health, str
 {
 	const struct previous *previous = subject->device->previous;
 	const struct previous *published = subject->device->published;
+	assert(!subject->is_awaited && (!published || published == previous));
 	const struct health_input input = {
 		.report = subject->facts->input->report,
 		.reported = subject->device->reported,
 		.list = worth_of(subject->facts->devices->nvml),
-		.published = published ? &published->status->health : NULL,
-		.former = subject->device->is_taken ? &previous->status->health : NULL,
+		.published = published ? &published->health : NULL,
+		.former = subject->device->is_taken ? &previous->health : NULL,
 		.published_events = previous ? previous->status->health.events : (struct array){0},
 		.booted_after = subject->facts->input->booted_after,
 		.quiet_ms = subject->facts->input->limits->quiet_ms,
 		.heard_at = examine_heard_at(subject->facts->input),
+		.heard_uptime_ms = heard_uptime(subject->facts->input),
 		.is_same_boot = is_same_boot(subject),
 		.is_other_boot = is_other_boot(subject),
 		.is_plugin_unhealthy = is_plugin_unhealthy(subject),

@@ -79,6 +79,8 @@ static int gather_uses(struct collector *c)
 	input->awaiting = c->awaiting;
 	for (size_t i = 0; i < input->n_pods; i++)
 		add_uses(c, input->pods[i]);
+	assert(c->grants.n_uses <= n_uses && input->n_lacking <= input->n_pods);
+	assert(input->n_awaiting <= input->n_pods);
 	return 0;
 }
 

@@ -19,6 +19,7 @@
 
 #include "base/limits.h"
 #include "join/from_resource_claim.h"
+#include "join/slots.h"
 #include "join/tenants.h"
 
 static int64_t max(int64_t a, int64_t b)

@@ -9,7 +9,7 @@
  * Limits:  LIMIT_PARTITIONS partitions.
  */
 
-#include "join/slots.h"
+#include "join/subject.h"
 
 /* Each lies in the subject's arena or is borrowed from it, and fails with ERROR_NO_MEMORY. */
 

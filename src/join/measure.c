@@ -2,6 +2,8 @@
 
 #include "join/measure.h"
 
+#include <assert.h>
+
 #include "join/examine.h"
 
 static enum activity_silence silence_of(const struct subject *subject, bool is_fresh)
@@ -34,6 +36,7 @@ int measure_activity(const struct subject *subject, bool is_fresh,
 		     struct error *err)
 {
 	const struct join_input *join = subject->facts->input;
+	const struct previous *previous = subject->device->published;
 	const struct attribution_status *published = subject->published;
 	const struct activity_input input = {
 		.silence = silence_of(subject, is_fresh),
@@ -44,13 +47,14 @@ int measure_activity(const struct subject *subject, bool is_fresh,
 		.observed_at = join->report ? join->report->observed_at : 0,
 		.former_heard_at = join->former_heard_at,
 		.is_partitioned = is_partitioned(status->sharing.mode),
-		.published = published ? &published->activity : NULL,
+		.published = previous ? previous->activity : (struct activity_previous){0},
 		.published_partitions = published ? published->partitions : (struct array){0},
 		.is_published_in_boot = is_of_boot(published, join->report),
 		.published_at = published_at(published, join->report),
 		.now_wall_ms = join->now_wall_ms,
 		.arena = subject->arena,
 	};
+	assert(!previous == !published);
 	*ret_again_in_ms = activity_again_in(&input);
 	return activity_judge(&input, status->partitions, &status->partitions, &status->activity,
 			      err);

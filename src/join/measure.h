@@ -8,7 +8,7 @@
  */
 
 #include "assess/activity.h"
-#include "join/slots.h"
+#include "join/subject.h"
 
 /*
  * Judges the activity of the device and of its partitions, which are in the status, as its sharing

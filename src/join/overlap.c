@@ -23,6 +23,7 @@
 #include <stdlib.h>
 
 #include "base/sbuf.h"
+#include "join/tenants.h"
 
 struct seat {
 	struct view unit;
@@ -185,6 +186,7 @@ static int tell(const struct holding *holding, struct arena *arena, struct view 
 	CLEANUP(sbuf_deinit) struct sbuf message;
 	size_t n_named = holding->n_pods < OVERLAP_PODS ? holding->n_pods : OVERLAP_PODS;
 
+	assert(holding->n_pods > 1);
 	sbuf_init(&message, OVERLAP_MESSAGE);
 	wording_held_twice(holding->unit, holding->pods, n_named, holding->n_pods - n_named,
 			   &message);

@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "assess/drift_previous.h"
+
 static enum reason read_reason(const struct attribution_status *status, enum condition_type type)
 {
 	const struct condition *condition = attribution_find_condition(status,
@@ -46,6 +48,9 @@ int previous_read(const struct attribution_status *status, struct arena *arena,
 		.n_tenants = status->tenants.count,
 		.attributed = read_reason(status, CONDITION_ATTRIBUTED),
 		.ready = read_reason(status, CONDITION_READY),
+		.health = health_read_previous(&status->health),
+		.activity = activity_read_previous(&status->activity),
+		.intent = drift_previous_read(&status->intent),
 		.is_agentless =
 			read_reason(status, CONDITION_REPORT_FRESH) == REASON_NO_AGENT,
 	};
@@ -71,6 +76,7 @@ size_t previous_list_pods(const struct previous *previous, struct view *uids)
 	for (uint32_t i = 0; previous && i < previous->n_tenants; i++)
 		if (!previous->tenants[i].is_unknown)
 			uids[n++] = previous->tenants[i].published->pod_uid;
+	assert(n <= previous_max_pods(previous));
 	return n;
 }
 

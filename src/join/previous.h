@@ -8,6 +8,9 @@
  * Threads: any; immutable once made.
  */
 
+#include "assess/activity.h"
+#include "assess/drift.h"
+#include "assess/health.h"
 #include "base/arena.h"
 #include "join/wording.h"
 #include "model/attribution.h"
@@ -28,6 +31,9 @@ struct previous {
 	uint32_t n_tenants;
 	enum reason attributed, ready; /* of these conditions; REASON_NONE: none, or not known */
 	unsigned evidence;             /* of enum evidence: what the sharing mode rests on */
+	struct health_previous health;
+	struct activity_previous activity;
+	struct drift_previous intent;
 	bool is_agentless;             /* made without any report of an agent */
 };
 

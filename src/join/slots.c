@@ -219,6 +219,8 @@ void slots_look(const struct slots *slots, struct subject *subject)
 	const struct facts *facts = subject->facts;
 	const size_t first = slots->first[subject->index];
 
+	assert(subject->tenants && first <= slots->first[subject->index + 1]);
+	assert(slots->first[subject->index + 1] <= slots->n_items);
 	subject->slots = &slots->items[first];
 	subject->n_slots = slots->first[subject->index + 1] - first;
 	subject->is_claimed = from_resource_claim_hands_out(facts, subject->index);

@@ -64,6 +64,7 @@ struct source source_judge(const struct node_pods *node_pods)
 		source.settles_in_ms = settles_in_ms;
 	if (source.is_settling && source.pod_resources == SOURCE_COMPLETE)
 		source.pod_resources = SOURCE_PARTIAL;
+	assert(source.is_settling == (source.settles_in_ms > 0));
 	return source;
 }
 

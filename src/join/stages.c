@@ -10,6 +10,7 @@
 #include "join/from_resource_claim.h"
 #include "join/layout.h"
 #include "join/measure.h"
+#include "join/unplaced.h"
 
 /* What is known of the device before anything is found out. */
 static struct subject begin(const struct stages_node *node, size_t index)
@@ -172,6 +173,7 @@ int stages_run(const struct stages_node *node, size_t index, bool is_duplicate,
 	     measure_activity(&subject, known.is_fresh, &status, &activity_again_in_ms, err) < 0) ||
 	    find_drifts(node, &subject, &known, &status, err) < 0)
 		return -1;
+	assert(!subject.is_awaited || known.previous);
 	set_report_state(&known, &status);
 	if (conditions_make(&known, node->arena, &status.conditions, err) < 0)
 		return -1;

@@ -13,7 +13,7 @@
  */
 
 #include "assess/drift.h"
-#include "join/tenants.h"
+#include "join/slots.h"
 
 /* What is known of the node. */
 struct stages_node {
@@ -50,15 +50,6 @@ MUST_USE int sharing_conclude(const struct subject *subject, struct attribution_
 			      bool *ret_is_without_ids, struct error *err);
 /* True when NVML lists a client of MPS on the device. */
 bool sharing_has_mps_process(const struct report_device *reported);
-
-/* IDs of no known form that are held of a device. */
-struct unplaced {
-	struct view odd_id; /* the lowest; or empty */
-	size_t n_odd;       /* how often one is held */
-};
-/* Lists the unplaced tenants in the status, and finds the IDs of no known form. */
-MUST_USE int unplaced_find(const struct subject *subject, struct attribution_status *status,
-			   struct unplaced *ret_unplaced, struct error *err);
 
 /*
  * Lists the unallocated users in the status, whose sharing mode is known. Its tenants get their

@@ -274,6 +274,8 @@ static void remember(struct walk *walk, const struct previous_tenant *previous, 
 		.container = tenant->container,
 		.start_time = tenant->start_time,
 		.end_time = until > tenant->start_time ? until : tenant->start_time,
+		.partitions = tenant->partitions_left_out > 0 ? (struct array){0}
+							      : tenant->partitions,
 	};
 }
 

@@ -13,7 +13,7 @@
  *          LIMIT_RECENT_TENANTS are remembered.
  */
 
-#include "join/slots.h"
+#include "join/subject.h"
 
 struct tenants {
 	struct array listed; /* struct attribution_tenant, by pod UID, container; with room for */

@@ -12,7 +12,7 @@
  * is of no known form, the share of the device is not known.
  */
 
-#include "join/stages.h"
+#include "join/unplaced.h"
 
 #include <assert.h>
 

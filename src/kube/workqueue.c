@@ -271,6 +271,15 @@ void workqueue_done(struct workqueue *queue, struct view key, uint64_t now)
 	free(item);
 }
 
+void workqueue_put_off(struct workqueue *queue, struct view key, uint64_t now)
+{
+	struct item *item = worked_on(queue, key);
+	assert(item->again);
+	leave_line(&queue->working, item);
+	item->not_before = 0;
+	want_again(queue, item, item->again_at, now);
+}
+
 void workqueue_failed(struct workqueue *queue, struct view key, uint32_t retry_after_ms,
 		      uint64_t now)
 {

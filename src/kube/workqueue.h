@@ -46,6 +46,11 @@ bool workqueue_take(struct workqueue *queue, uint64_t now, struct view *ret_key)
 /* The work on a key has ended well: its failures are forgotten. */
 void workqueue_done(struct workqueue *queue, struct view key, uint64_t now);
 /*
+ * The work on a key has to wait: done, neither well nor badly. Earlier failures are remembered. The key
+ * has been added during the work.
+ */
+void workqueue_put_off(struct workqueue *queue, struct view key, uint64_t now);
+/*
  * The work failed: done, and wanted again with the same priority after a back-off (5 ms doubling
  * to 1000 s, with jitter), or after retry_after_ms when that is longer. Adds, those during the work
  * included, may bring that forward, but neither below retry_after_ms nor below the back-off's first

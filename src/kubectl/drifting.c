@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "assess/drift.h"
 #include "assess/drift_settling.h"
 #include "kubectl/report_state.h"
 

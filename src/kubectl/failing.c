@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "assess/health_finding.h"
 #include "kubectl/remedy.h"
 #include "kubectl/report_state.h"
 
@@ -19,7 +20,7 @@
 /* A reason that tells of the silence only, and nothing of the device. */
 static bool is_silence(struct view reason)
 {
-	return view_equal(reason, VIEW("NoAgent"));
+	return view_equal(reason, health_finding_word(HEALTH_FINDING_NO_AGENT));
 }
 
 static bool has_reason(const struct attribution_health_state *health)
@@ -61,7 +62,7 @@ find_event_of(const struct attribution_health_state *health, struct view reason)
 		const struct attribution_health_event *event =
 			ARRAY_AT(health->events, struct attribution_health_event, i);
 		char text[32];
-		snprintf(text, sizeof(text), "XID%" PRId64, event->xid);
+		snprintf(text, sizeof(text), HEALTH_XID_REASON "%" PRId64, event->xid);
 		if (view_equal(view_from(text), reason))
 			return event;
 	}

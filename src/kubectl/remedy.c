@@ -2,6 +2,7 @@
 
 #include "kubectl/remedy.h"
 
+#include "assess/health_finding.h"
 #include "base/compiler.h"
 #include "base/sbuf.h"
 #include "kubectl/failing.h"
@@ -21,12 +22,12 @@ static const char *const remedies[] = {
 
 /* Where to look, by the reason for which the state is Unknown. */
 static const struct {
-	struct view reason;
+	enum health_finding reason;
 	const char *place;
 } places[] = {
-	{VIEW_INIT("DeviceMissing"), "NVML does not list it: look at the kernel's log on its node"},
-	{VIEW_INIT("NVMLHangs"), "the driver does not answer: look at the kernel's log on its node"},
-	{VIEW_INIT("NVMLUnavailable"), "NVML does not work: look at the agent's log on its node"},
+	{HEALTH_FINDING_DEVICE_MISSING, "NVML does not list it: look at the kernel's log on its node"},
+	{HEALTH_FINDING_NVML_HANGS, "the driver does not answer: look at the kernel's log on its node"},
+	{HEALTH_FINDING_NVML_UNAVAILABLE, "NVML does not work: look at the agent's log on its node"},
 };
 
 static void write_place(const struct attribution_status *status, struct sbuf *buf)
@@ -34,7 +35,7 @@ static void write_place(const struct attribution_status *status, struct sbuf *bu
 	struct view reason = failing_reason(status);
 	const char *place = "look at the agent's log on its node";
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		if (view_equal(reason, places[i].reason))
+		if (view_equal(reason, health_finding_word(places[i].reason)))
 			place = places[i].place;
 	}
 	sbuf_append(buf, view_from(place));

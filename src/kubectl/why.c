@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "assess/activity.h"
 #include "join/wording.h"
 #include "kubectl/tenancy_row.h"
 #include "kubectl/words.h"
@@ -180,29 +181,42 @@ void why_mode(struct why_list *list, const struct attribution_status *status)
 
 /* Activity */
 
-static const struct {
-	struct view word;
-	struct view text;
-} activity_words[] = {
-	{VIEW_INIT("NVMLUtilization"),
-	 VIEW_INIT("the utilisation that NVML tells, looked at by the agent every few seconds")},
-	{VIEW_INIT("DCGM"), VIEW_INIT("engine activity, as the node's dcgm-exporter tells it")},
-	{VIEW_INIT("NoProcess"), VIEW_INIT("there is no process on it, so nothing can compute")},
-	{VIEW_INIT("NotMeasured"), VIEW_INIT("NVML tells no utilisation, and its processes cannot be "
-					     "listed, or there are some")},
-	{VIEW_INIT("MIGNotMeasured"), VIEW_INIT("under MIG NVML tells no utilisation of a partition")},
-	{VIEW_INIT("SamplesMissing"), VIEW_INIT("the agent or the driver was away for more than 2 min, so "
-						"work may have been missed")},
-	{VIEW_INIT("Settling"), VIEW_INIT("measuring has begun, and the window is not full yet")},
-	{VIEW_INIT("ReportStale"), VIEW_INIT("the node's agent is silent")},
-	{VIEW_INIT("NoAgent"), VIEW_INIT("no agent reports for the node")},
+/* By reason. */
+static const struct view activity_texts[] = {
+	[ACTIVITY_REASON_NO_AGENT] = VIEW_INIT("no agent reports for the node"),
+	[ACTIVITY_REASON_STALE] = VIEW_INIT("the node's agent is silent"),
+	[ACTIVITY_REASON_NOT_MEASURED] = VIEW_INIT("NVML tells no utilisation, and its processes "
+						   "cannot be listed, or there are some"),
+	[ACTIVITY_REASON_MIG_NOT_MEASURED] =
+		VIEW_INIT("under MIG NVML tells no utilisation of a partition"),
+	[ACTIVITY_REASON_SAMPLES_MISSING] = VIEW_INIT("the agent or the driver was away for more than "
+						      "2 min, so work may have been missed"),
+	[ACTIVITY_REASON_SETTLING] =
+		VIEW_INIT("measuring has begun, and the window is not full yet"),
 };
 
+static const struct {
+	int source; /* enum report_activity_source */
+	struct view text;
+} source_texts[] = {
+	{REPORT_ACTIVITY_NVML,
+	 VIEW_INIT("the utilisation that NVML tells, looked at by the agent every few seconds")},
+	{REPORT_ACTIVITY_DCGM,
+	 VIEW_INIT("engine activity, as the node's dcgm-exporter tells it")},
+	{REPORT_ACTIVITY_NO_PROCESS,
+	 VIEW_INIT("there is no process on it, so nothing can compute")},
+};
+
+/* Of a reason or of a line of evidence. */
 static struct view activity_text(struct view word)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(activity_words); i++)
-		if (view_equal(activity_words[i].word, word))
-			return activity_words[i].text;
+	const enum activity_reason reason = activity_reason_of(word);
+
+	if (reason != ACTIVITY_REASON_NONE)
+		return activity_texts[reason];
+	for (size_t i = 0; i < ARRAY_SIZE(source_texts); i++)
+		if (view_equal(activity_source(source_texts[i].source), word))
+			return source_texts[i].text;
 	return VIEW("a word that this version does not know");
 }
 

@@ -230,6 +230,8 @@ struct attribution_past_tenant {
 	struct view container;
 	int64_t start_time;
 	int64_t end_time;
+	struct array partitions; /* struct view, UUIDs of those it held last; none: not known, or */
+				 /* it held shares of the whole device */
 };
 
 struct attribution_activity_state {
@@ -262,6 +264,7 @@ struct attribution_event_tenant {
 struct attribution_health_event {
 	int64_t xid;
 	int64_t event_time;
+	int64_t uptime_ms; /* it was then or earlier, since the boot of the report; 0: not known */
 	struct view meaning;
 	int class;          /* enum attribution_event_class */
 	struct view action; /* what to do about it, one sentence */

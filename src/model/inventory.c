@@ -7,6 +7,7 @@
 #include "model/attribution_set.h"
 #include "model/claim.h"
 #include "model/config_set.h"
+#include "model/node_reports.h"
 #include "model/node_set.h"
 #include "model/place.h"
 #include "model/pod_set.h"
@@ -346,56 +347,19 @@ const struct attribution *inventory_next_attribution(const struct inventory *inv
 
 /* Reports */
 
-/* The objects of devices that a report names, or no longer names, may change hands. */
-static void touch_holders(const struct inventory *inventory, const struct place *place,
-			  const struct report *report)
+static struct node_reports reports_of(struct inventory *inventory)
 {
-	for (uint32_t i = 0; report && i < report->devices.count; i++) {
-		struct view uuid = ARRAY_AT(report->devices, struct report_device, i)->uuid;
-		char buffer[CLAIM_NAME_SIZE];
-		const struct attribution_record *record = attribution_set_find(
-			&inventory->attributions, claim_object_name(uuid, buffer));
-
-		if (record && record->base.place != place)
-			place_touch(&inventory->places, record->base.place, false);
-	}
-}
-
-/* The other nodes that report devices whose objects are this one's wait for what it says. */
-static void touch_rivals(const struct inventory *inventory, const struct place *place)
-{
-	for (struct list *l = place->attributions.next; l != &place->attributions; l = l->next) {
-		struct view name =
-			CONTAINER_OF(l, struct attribution_record, base.link)->attribution.name;
-		const struct place *rival;
-
-		for (unsigned i = 0; (rival = claim_place(&inventory->claims, name, i)); i++)
-			if (rival != place)
-				place_touch(&inventory->places, rival, false);
-	}
+	return (struct node_reports){&inventory->places, &inventory->claims,
+				     &inventory->attributions};
 }
 
 int inventory_put_report(struct inventory *inventory, const struct report *report,
 			 place_release_fn release, void *owner, uint64_t now_ms,
 			 struct error *err)
 {
-	struct place *place = place_ensure(&inventory->places, report->node, err);
+	const struct node_reports reports = reports_of(inventory);
 
-	assert(release);
-	if (!place)
-		return -1;
-	if (claim_add(&inventory->claims, place, report, now_ms, err) < 0) {
-		claim_drop(&inventory->claims, place, report, place->report);
-		place_release(&inventory->places, place);
-		return -1;
-	}
-	claim_drop(&inventory->claims, place, place->report, report);
-	touch_holders(inventory, place, place->report);
-	touch_holders(inventory, place, report);
-	touch_rivals(inventory, place);
-	place_take_report(place, report, release, owner, now_ms);
-	place_touch(&inventory->places, place, false);
-	return 0;
+	return node_reports_put(&reports, report, release, owner, now_ms, err);
 }
 
 struct place_refusals inventory_note_refusals(struct inventory *inventory, struct view node_name,
@@ -409,20 +373,10 @@ struct place_refusals inventory_note_refusals(struct inventory *inventory, struc
 bool inventory_refresh_report(struct inventory *inventory, struct view node_name, int64_t listed_at,
 			      uint64_t stale_ms, uint64_t now_ms)
 {
-	struct place *place = place_find(&inventory->places, node_name);
-	bool was_stale;
+	const struct node_reports reports = reports_of(inventory);
 
-	if (!place || !place->report)
-		return false;
-	assert(place->report_at <= now_ms);
-	was_stale = now_ms - place->report_at >= stale_ms;
-	place->report_at = now_ms;
-	place_note_listed(place, listed_at, now_ms);
-	if (was_stale)
-		touch_holders(inventory, place, place->report);
-	if (was_stale || place->awaits_hearing)
-		place_touch(&inventory->places, place, false);
-	return true;
+	return node_reports_refresh(&reports, place_find(&inventory->places, node_name), listed_at,
+				    stale_ms, now_ms);
 }
 
 void inventory_put_figures(struct inventory *inventory, struct view node_name,
@@ -443,20 +397,13 @@ const struct place *inventory_find_place(const struct inventory *inventory, stru
 	return place_find(&inventory->places, node_name);
 }
 
-static void forget_report(struct inventory *inventory, struct place *place)
-{
-	claim_drop(&inventory->claims, place, place->report, NULL);
-	place_release_report(place);
-	place->booted_after = 0;
-	place_release(&inventory->places, place);
-}
-
 void inventory_forget_report(struct inventory *inventory, struct view node_name)
 {
+	const struct node_reports reports = reports_of(inventory);
 	struct place *place = place_find(&inventory->places, node_name);
 
 	if (place)
-		forget_report(inventory, place);
+		node_reports_forget(&reports, place);
 }
 
 int inventory_keep_recall(struct inventory *inventory, struct view node_name,
@@ -510,24 +457,14 @@ struct inventory_parts inventory_parts(struct inventory *inventory)
 
 /* The end */
 
-static void free_reports(struct inventory *inventory)
-{
-	struct table_node *node = table_next(&inventory->places.by_name, NULL);
-
-	while (node) {
-		struct place *place = CONTAINER_OF(node, struct place, link);
-
-		node = table_next(&inventory->places.by_name, node);
-		forget_report(inventory, place);
-	}
-}
-
 void inventory_free(struct inventory *inventory)
 {
 	if (!inventory)
 		return;
+	const struct node_reports reports = reports_of(inventory);
+
 	inventory->places.touch = NULL;
-	free_reports(inventory);
+	node_reports_forget_all(&reports);
 	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++)
 		record_set_deinit(inventory->sets[i]);
 	pod_set_deinit(&inventory->pods);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/mig_config.h"
 
+#include <assert.h>
 #include <stddef.h>
 
 const struct mig_config *mig_config_find(const struct mig_configs *configs, struct view name)
@@ -33,6 +34,7 @@ const struct mig_config_part *mig_config_part_of(const struct mig_config *layout
 		if (is_for(part, index))
 			last = part;
 	}
+	assert(!last || last->is_for_all || last->indices.count > 0);
 	*ret_is_uncertain = last && last->filters.count > 0;
 	return last;
 }

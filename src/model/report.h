@@ -214,6 +214,7 @@ struct report_condition {
 	int64_t clocks_event_reasons;   /* bits of enum report_clocks_event; -1: unread */
 	struct report_slowdown slowdown;
 	int64_t reset_time; /* the device was reset after that, by the node's clock; 0: not seen */
+	int64_t reset_uptime_ms; /* the same, since boot; 0: not seen, or not told */
 };
 
 /* As of the moment, for metrics: no verdict rests on it. Each is -1 where it cannot be read. */
@@ -280,6 +281,7 @@ enum report_event_type {
 struct report_event {
 	int64_t sequence;
 	int64_t time; /* node's wall clock, ms since 1970 */
+	int64_t uptime_ms; /* the same, since boot; 0: not told */
 	struct view uuid;
 	int type; /* enum report_event_type */
 	int64_t code;
@@ -294,6 +296,7 @@ struct report {
 	int64_t instance; /* ms since boot at which the agent started */
 	int64_t sequence;
 	int64_t observed_at;
+	int64_t uptime_ms; /* of observed_at, since boot; 0: not told */
 	struct view agent_version;
 	struct view driver_version;
 	struct view cuda_version;
@@ -303,7 +306,7 @@ struct report {
 	struct array pod_resources; /* struct report_pod_resource */
 	struct array allocatable;   /* struct report_resource_devices */
 	struct report_checkpoint checkpoint;
-	int64_t reports_refused; /* reports of this agent that were not accepted */
+	int64_t reports_refused; /* posts of this agent, to any replica, that were not accepted */
 	int64_t nvml_processes;  /* how many it has started to call NVML */
 	struct array events; /* struct report_event, ascending */
 	int64_t events_dropped;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/resource_claim_set.h"
 
+#include <assert.h>
+
 /* A pod that is not there yet touches its node when it comes. */
 static void touch_consumers(const struct resource_claim_set *set,
 			    const struct resource_claim *claim, bool initial)
@@ -19,6 +21,7 @@ static void change(struct record_set *records, struct record *old, struct record
 	const struct resource_claim *claim = record ? record->object : NULL;
 
 	if (before) {
+		assert(set->n_otherwise >= before->has_other_consumers);
 		set->n_otherwise -= before->has_other_consumers;
 		touch_consumers(set, before, event->is_initial);
 	}

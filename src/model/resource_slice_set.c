@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/resource_slice_set.h"
 
+#include <assert.h>
+
 static bool is_unplaced(const struct resource_slice *slice)
 {
 	return slice->driver.len > 0 && slice->node.len == 0;
@@ -25,9 +27,11 @@ static void change(struct record_set *records, struct record *old, struct record
 {
 	struct resource_slice_set *set = CONTAINER_OF(records, struct resource_slice_set, records);
 
+	assert(set->n_unplaced > 0 || !old || !is_unplaced(old->object));
 	set->n_unplaced -= old && is_unplaced(old->object);
 	set->n_unplaced += record && is_unplaced(record->object);
 	if (old && old->place) {
+		assert(old->place->n_slices > 0);
 		old->place->n_slices--;
 		place_touch(records->places, old->place, event->is_initial);
 	}

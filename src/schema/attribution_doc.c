@@ -251,6 +251,8 @@ static const struct jmap_row past_tenant_rows[] = {
 	 .limit = LIMIT_TEXT_LABEL},
 	{"startTime", JMAP_TIME, 0, JMAP_AT(attribution_past_tenant, start_time)},
 	{"endTime", JMAP_TIME, 0, JMAP_AT(attribution_past_tenant, end_time)},
+	{"partitions", JMAP_TEXTS, 0, JMAP_AT(attribution_past_tenant, partitions),
+	 .limit = LIMIT_TEXT_UUID, .max_items = LIMIT_PARTITIONS},
 	{0},
 };
 
@@ -284,6 +286,8 @@ static const struct jmap_row event_tenant_rows[] = {
 static const struct jmap_row health_event_rows[] = {
 	{"xid", JMAP_I64, 0, JMAP_AT(attribution_health_event, xid), .limit = LIMIT_NUMBER_XID},
 	{"eventTime", JMAP_TIME, 0, JMAP_AT(attribution_health_event, event_time)},
+	{"uptimeMilliseconds", JMAP_I64, 0, JMAP_AT(attribution_health_event, uptime_ms),
+	 .limit = LIMIT_NUMBER_UPTIME_MS},
 	{"meaning", JMAP_TEXT, 0, JMAP_AT(attribution_health_event, meaning),
 	 .limit = LIMIT_TEXT_MEANING},
 	{"class", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(attribution_health_event, class),
@@ -292,7 +296,8 @@ static const struct jmap_row health_event_rows[] = {
 	 .limit = LIMIT_TEXT_ACTION},
 	{"partition", JMAP_TEXT, 0, JMAP_AT(attribution_health_event, partition),
 	 .limit = LIMIT_TEXT_UUID},
-	{"tenants", JMAP_ARRAY, 0, JMAP_AT(attribution_health_event, tenants),
+	/* They were UIDs in the first release. */
+	{"tenants", JMAP_ARRAY, JMAP_LENIENT, JMAP_AT(attribution_health_event, tenants),
 	 .limit = LIMIT_EVENT_TENANTS, .rows = event_tenant_rows,
 	 .element_size = sizeof(struct attribution_event_tenant)},
 	{"tenantsLeftOut", JMAP_I64, 0, JMAP_AT(attribution_health_event, tenants_left_out),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "schema/report_check.h"
 
+#include "base/limits.h"
 #include "model/device_id.h"
 
 int report_check_refuse_version(int64_t version, struct error *err)
@@ -82,6 +83,26 @@ int report_check_reading(const struct report *reading, struct error *err)
 	return check_devices(reading, err) != 0 ? -1 : check_events(reading, err);
 }
 
+static size_t count_advertised(struct array lists)
+{
+	size_t n = 0;
+	for (uint32_t i = 0; i < lists.count; i++)
+		n += ARRAY_AT(lists, struct report_resource_devices, i)->device_ids.count;
+	return n;
+}
+
+size_t report_check_count_ids(const struct report *report)
+{
+	const struct array listed = report->pod_resources, entries = report->checkpoint.entries;
+	size_t n = count_advertised(report->allocatable) +
+		   count_advertised(report->checkpoint.registered);
+	for (uint32_t i = 0; i < listed.count; i++)
+		n += ARRAY_AT(listed, struct report_pod_resource, i)->device_ids.count;
+	for (uint32_t i = 0; i < entries.count; i++)
+		n += ARRAY_AT(entries, struct report_checkpoint_entry, i)->device_ids.count;
+	return n;
+}
+
 int report_check(const struct report *report, struct error *err)
 {
 	if (report->version != REPORT_VERSION)
@@ -90,5 +111,8 @@ int report_check(const struct report *report, struct error *err)
 		return error_set(err, ERROR_REJECTED, 0, "node: empty");
 	if (report->boot_id.len == 0)
 		return error_set(err, ERROR_REJECTED, 0, "bootID: empty");
+	if (report_check_count_ids(report) > LIMIT_REPORT_ALL_IDS)
+		return error_set(err, ERROR_LIMIT, 0, "deviceIDs: too many, at most %u in all lists",
+				 LIMIT_REPORT_ALL_IDS);
 	return report_check_reading(report, err);
 }

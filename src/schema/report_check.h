@@ -2,10 +2,11 @@
 #pragma once
 
 /*
- * report_check - holds a report that was decoded to what no table of its rows can say. Used by
- * report_doc only.
+ * report_check - holds a report that was decoded to what no table of its rows can say. The checks are
+ * used by report_doc only.
  *
- * All fail with ERROR_REJECTED. The text begins with the path of the member that is at fault.
+ * All fail with ERROR_REJECTED, and where there is too much with ERROR_LIMIT. The text begins with the
+ * path of the member that is at fault.
  *
  * Threads: any.
  */
@@ -20,5 +21,10 @@ int report_check_refuse_version(int64_t version, struct error *err);
  * numbers ascend.
  */
 MUST_USE int report_check_reading(const struct report *reading, struct error *err);
-/* The version is understood, the node and its boot have names, and all that a reading must be. */
+/* How many device IDs the report names, in all its lists. */
+size_t report_check_count_ids(const struct report *report);
+/*
+ * The version is understood, the node and its boot have names, there are at most LIMIT_REPORT_ALL_IDS
+ * device IDs, and all that a reading must be.
+ */
 MUST_USE int report_check(const struct report *report, struct error *err);

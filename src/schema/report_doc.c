@@ -204,6 +204,8 @@ static const struct jmap_row condition_rows[] = {
 	{"slowdown", JMAP_OBJECT, 0, JMAP_AT(report_condition, slowdown), .rows = slowdown_rows,
 	 .present_offset = 1 + offsetof(struct report_condition, slowdown.present)},
 	{"resetTime", JMAP_TIME, 0, JMAP_AT(report_condition, reset_time)},
+	{"resetUptimeMilliseconds", JMAP_I64, 0, JMAP_AT(report_condition, reset_uptime_ms),
+	 .limit = LIMIT_NUMBER_UPTIME_MS},
 	{0},
 };
 
@@ -298,6 +300,8 @@ static const struct jmap_row checkpoint_rows[] = {
 static const struct jmap_row event_rows[] = {
 	{"sequence", JMAP_I64, JMAP_REQUIRED, JMAP_AT(report_event, sequence), .limit = INT64_MAX},
 	{"time", JMAP_TIME, 0, JMAP_AT(report_event, time)},
+	{"uptimeMilliseconds", JMAP_I64, 0, JMAP_AT(report_event, uptime_ms),
+	 .limit = LIMIT_NUMBER_UPTIME_MS},
 	{"uuid", JMAP_TEXT, 0, JMAP_AT(report_event, uuid), .limit = LIMIT_TEXT_UUID},
 	{"type", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(report_event, type), .names = event_type_names},
 	{"code", JMAP_I64, JMAP_KEEP_ZERO, JMAP_AT(report_event, code), .limit = LIMIT_NUMBER_XID},
@@ -338,6 +342,8 @@ static const struct jmap_row report_rows[] = {
 	{"sequence", JMAP_I64, JMAP_REQUIRED | JMAP_NO_NEWS, JMAP_AT(report, sequence),
 	 .limit = INT64_MAX},
 	{"observedAt", JMAP_TIME, JMAP_REQUIRED | JMAP_NO_NEWS, JMAP_AT(report, observed_at)},
+	{"uptimeMilliseconds", JMAP_I64, JMAP_NO_NEWS, JMAP_AT(report, uptime_ms),
+	 .limit = LIMIT_NUMBER_UPTIME_MS},
 	{"agentVersion", JMAP_TEXT, 0, JMAP_AT(report, agent_version), .limit = LIMIT_TEXT_VERSION},
 	ROW_DRIVER_VERSION,
 	ROW_CUDA_VERSION,

@@ -201,7 +201,7 @@ static void open_front(void)
 	config.rules = (struct identity_rules){VIEW("aud"), VIEW("ns"), VIEW("agent")};
 	const struct tls_certificate_request request = {
 		.common_name = "bench", .now = time(NULL), .lifetime_s = 3600};
-	const struct front_state state = {.heartbeat_s = 60};
+	const struct front_state state = {.heartbeat_s = 60, .leads = true};
 	if (front_new(&config, &front, &err) != 0 ||
 	    tls_make_certificate(&request, &cert, &key, &err) != 0 ||
 	    front_set_certificate(front, sbuf_view(&cert), sbuf_view(&key), &err) != 0 ||

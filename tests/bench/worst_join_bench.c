@@ -32,12 +32,19 @@
 static struct build_world world;
 static struct sbuf json;
 static size_t end; /* of the report that is being written */
+static size_t n_ids; /* that may still be written */
 
 /* Writing reports */
 
 static bool has_room(void)
 {
-	return json.len + 4096 < end;
+	return json.len + 4096 < end && n_ids > 0;
+}
+
+/* Each of the two books may have half of the IDs. */
+static void allow_ids(void)
+{
+	n_ids = (size_t)LIMIT_REPORT_ALL_IDS * end / LIMIT_REPORT_BYTES / 2;
 }
 
 static void begin(const char *what)
@@ -91,7 +98,7 @@ static void put_booked(unsigned pod, unsigned container)
 static unsigned put_ids(const char *format, unsigned first, unsigned max, size_t until)
 {
 	unsigned n = 0;
-	for (; n < max && json.len < until; n++) {
+	for (; n < max && n_ids > 0 && json.len < until; n++, n_ids--) {
 		char id[128];
 		int len = snprintf(id, sizeof(id), format, (first + n) % 64, first + n);
 		next(n);
@@ -104,11 +111,13 @@ static unsigned put_ids(const char *format, unsigned first, unsigned max, size_t
 
 static void open_list(void)
 {
+	allow_ids();
 	sbuf_printf(&json, ",\"podResources\":[");
 }
 
 static void open_book(void)
 {
+	allow_ids();
 	sbuf_printf(&json, "],\"checkpoint\":{\"entries\":[");
 }
 
@@ -144,7 +153,7 @@ static void put_long(unsigned n_pods, const char *format)
 	size_t half = json.len + (end - json.len) / 2;
 	unsigned n = 0;
 	open_list();
-	for (unsigned i = 0; json.len + 4096 < half; i++) {
+	for (unsigned i = 0; json.len + 4096 < half && n_ids > 0; i++) {
 		next(i);
 		put_listed(i % n_pods, 0);
 		n += put_ids(format, n, LIMIT_REPORT_DEVICE_IDS, half - 1024);

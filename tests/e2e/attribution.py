@@ -24,7 +24,7 @@ from datetime import datetime
 
 from cluster import (CONTROLLER_USER, ROOT, WITNESSES, WRITES, Cluster, Failed, Skipped, Tests,
                      Watch, run, uids_of, wait_for)
-from illness import change_world, moment
+from illness import agents_with, change_world, moment
 
 SLICED, EXCLUSIVE = "node-1", "node-2"
 NAMESPACE = ("-n", "gpu-attribution")
@@ -383,6 +383,9 @@ def a_silent_agent_is_said_its_tenants_stay_and_deleted_pods_still_leave(cluster
             wait_health(cluster, name, "Unknown", "ReportStale", reasons=[])
             wait_activity(cluster, name, "Unknown", "ReportStale")
         table = cluster.kubectl("get", "gpuattributions")
+        head, *rows = (line.split() for line in table.splitlines())
+        assert head[-1] == "READY", table
+        assert {r[-1] for r in rows if r[0] in theirs} == {"Unknown"}, table
         assert selected(cluster, "status.health.state=Healthy") == others, table
         assert selected(cluster, "status.reportState=Stale") == theirs, table
         condition = cluster.condition(cluster.attributions()[min(theirs)], "ReportFresh")
@@ -551,20 +554,8 @@ WELL = {"lost": False, "resetRequired": False, "recoveryAction": 0, "fabric": "C
 SHORT_WINDOWS = {"GPU_ATTRIBUTION_SAMPLE_INTERVAL": "1s", "GPU_ATTRIBUTION_SLOW_AFTER": "6s",
                  "GPU_ATTRIBUTION_SLOW_CLEAR_AFTER": "25s", "GPU_ATTRIBUTION_NARROW_AFTER": "12s"}
 SLOW_AFTER = 6
+NARROW_AFTER = 12
 SAMPLES = 4  # seconds in which the agent surely takes two
-
-
-@contextlib.contextmanager
-def agents_with(cluster, settings):
-    """For a while the agents have these settings."""
-    def set_env(changes):
-        cluster.kubectl(*NAMESPACE, "set", "env", AGENT, *changes)
-        cluster.rollout(AGENT)
-    set_env([f"{name}={value}" for name, value in settings.items()])
-    try:
-        yield
-    finally:
-        set_env([f"{name}-" for name in settings])
 
 
 def with_agents(settings):
@@ -822,11 +813,31 @@ def nvlinks_that_go_down_degrade_a_device_until_they_are_up(cluster):
 
 
 def use_device(cluster, node, name, percent):
-    """The device computes to that extent."""
+    """The device computes to that extent. Its temperature and memory move, too, and so does what its
+    processes have of that."""
     def change(world):
         device = next(d for d in world["devices"] if d["uuid"].lower() == name)
         device["utilization"] = {"gpu": percent, "memory": 0}
+        device["temperatureC"] = 30 + percent // 2
+        device["memoryUsedMiB"] = 1000 + 10 * percent
+        for process in device.get("processes", []):
+            process["memoryMiB"] = 900 + 10 * percent
     change_world(cluster, node, change)
+
+
+@contextlib.contextmanager
+def process_on(cluster, node, name):
+    """For a while the driver lists one on the device. Nobody can look at it."""
+    def list_it(*processes):
+        def change(world):
+            device = next(d for d in world["devices"] if d["uuid"].lower() == name)
+            device["processes"] = [*processes]
+        change_world(cluster, node, change)
+    list_it({"pid": 4194303, "kind": "Compute", "memoryMiB": 900})
+    try:
+        yield
+    finally:
+        list_it()
 
 
 def column(table, title):
@@ -854,10 +865,11 @@ def wait_activity(cluster, name, state, reason=None):
 
 @tests.promise
 def a_gpu_that_is_held_and_not_used_is_idle_with_one_write_and_active_with_another(cluster):
-    with agents_with(cluster, SHORT_IDLENESS):
+    with agents_with(cluster, SHORT_IDLENESS), contextlib.ExitStack() as stack:
         uid = cluster.create_tenant("forgotten", EXCLUSIVE)
         name = next(n for n, i in cluster.attributions().items()
                     if uid in [t["podUID"] for t in i["status"].get("tenants", [])])
+        stack.enter_context(process_on(cluster, EXCLUSIVE, name))
         use_device(cluster, EXCLUSIVE, name, 0)
         cluster.kubectl("delete", "gpuattribution", name)  # what was known of it before
         wait_activity(cluster, name, "Unknown", "Settling")
@@ -893,8 +905,9 @@ def a_gpu_that_is_held_and_not_used_is_idle_with_one_write_and_active_with_anoth
         assert n_writes() == 2, n_writes()
         assert abs(moment(again["idleSince"]) - stopped) <= 6, (again, stopped)
         assert time.time() - moment(again["idleSince"]) >= IDLE_AFTER, again
-        return (f"{held}Active {took:.1f} s after the first work; 2 * {HOUR_OF_SAMPLES} figures that "
-                f"moved: no write; to Active and back to Idle: {n_writes()}")
+        return (f"{held}Active {took:.1f} s after the first work; 2 * {HOUR_OF_SAMPLES} times other "
+                f"utilisation, temperature, memory and memory of a process: no write; to Active and "
+                f"back to Idle: {n_writes()}")
 
 
 @tests.promise
@@ -933,6 +946,16 @@ def clocks_and_pcie_links_that_stay_low_degrade_a_device(cluster):
             for name, _, _ in rows:
                 wait_for("its health", lambda name=name: health_of(
                     cluster, name)["state"] == "Healthy")
+        # An idle device's link is slow by design: that counts while the device computes.
+        for generation, percent, reason in ((1, 0, None), (1, 60, "PCIeLinkDegraded"), (4, 60, None)):
+            link = {"pcieGeneration": {"total": 4, "active": generation},
+                    "utilization": {"gpu": percent, "memory": 0}}
+            with driver_tells(cluster, EXCLUSIVE, told(lambda _, link=link: {
+                    **fast, **wide, **link})):
+                time.sleep(NARROW_AFTER + SAMPLES)
+                for name, _, _ in rows:
+                    wait_for(f"generation {generation} at {percent} %", lambda name=name: health_of(
+                        cluster, name)["reasons"] == ([reason] if reason else []))
     return f"slow after {took:.1f} s"
 
 

@@ -2,6 +2,7 @@
 """What goes wrong with a device: the stand-in driver of its node tells it, and what the status has to
 say of it is waited for."""
 
+import contextlib
 import fcntl
 import json
 import os
@@ -27,6 +28,21 @@ def change_world(cluster, node, change):
             json.dump(world, file)
         os.chmod(path + ".new", 0o644)
         os.replace(path + ".new", path)
+
+
+@contextlib.contextmanager
+def agents_with(cluster, settings):
+    """For a while the agents have these settings."""
+    agents = "daemonset/gpu-attribution-agent"
+
+    def set_env(changes):
+        cluster.kubectl("-n", "gpu-attribution", "set", "env", agents, *changes)
+        cluster.rollout(agents)
+    set_env([f"{name}={value}" for name, value in settings.items()])
+    try:
+        yield
+    finally:
+        set_env([f"{name}-" for name in settings])
 
 
 class Patient:
@@ -61,8 +77,11 @@ class Patient:
                            **instance})
         change_world(self.cluster, self.node, change)
 
+    def status(self):
+        return self.cluster.attributions()[self.uuid.lower()]["status"]
+
     def health(self):
-        return self.cluster.attributions()[self.uuid.lower()]["status"]["health"]
+        return self.status()["health"]
 
     def wait_reasons(self, state, *reasons):
         """Waits until these and no others, but for the plugin's, are the reasons for that state. While

@@ -21,8 +21,9 @@ import sys
 import tempfile
 import time
 
-from cluster import WITNESSES, Cluster, Failed, Tests, Watch, run, wait_for
-from illness import Patient, accused
+from cluster import (CONTROLLER_USER, WITNESSES, WRITES, Cluster, Failed, Tests, Watch, run,
+                     wait_for)
+from illness import Patient, accused, agents_with
 from sharing import (REPLICAS, TIME_SLICED_FREE, TIME_SLICED_HELD, Held, Sharing, differences,
                      expected, shown, unit_of)
 
@@ -44,6 +45,9 @@ MIG_MIXED_SHARED = Sharing("mig-mixed-time-slicing", "2:A100:1g.5gb,1g.5gb", "mi
                            {"gpu": 2, "mig-1g.5gb": 3})
 MIG_PARTLY_SHARED = Sharing("mig-mixed-time-slicing", "2:A100:3g.20gb,1g.5gb", "mixed",
                             {"gpu": 2, "mig-1g.5gb": 3})
+
+# The driver compares two of its samples; those that are closer than 0.2 s repeat the figure.
+SHORT_IDLENESS = {"GPU_ATTRIBUTION_IDLE_AFTER": "20s", "GPU_ATTRIBUTION_SAMPLE_INTERVAL": "500ms"}
 
 tests = Tests(clean=Cluster.delete_pods)
 present = {}  # node to the sharing that it was set up for last
@@ -339,6 +343,53 @@ def an_xid_error_of_a_mig_device_names_its_tenant_and_one_of_the_gpu_each(cluste
         gpu.wait_reasons("Healthy")
         restart_plugin(cluster, THIRD)
     wait_for("its health", lambda: gpu.health()["state"] == "Healthy")
+
+
+@tests.promise
+def a_mig_device_that_computes_is_active_beside_idle_ones_and_its_gpu_with_it(cluster):
+    set_up(cluster, THIRD, MIG_MIXED)
+    uid = cluster.create_tenant("worker", THIRD, 1, 0, "nvidia.com/mig-3g.20gb")
+    own = held_by(cluster, THIRD, {uid})[0].ids[0]
+    device = next(d for d in devices(cluster, THIRD) if "migDevices" in d)
+    others = [d["uuid"] for d in device["migDevices"] if d["uuid"] != own]
+    gpu = Patient(cluster, THIRD, device["uuid"])
+
+    def compute(percent):
+        """The tenant's GPU instance, and no other."""
+        gpu.tell(migDevices=[{**d, "graphicsUtilization": percent if d["uuid"] == own else 0}
+                             for d in device["migDevices"]])
+
+    def wait_activity(whole, its):
+        def look():
+            status = gpu.status()
+            states = {p["uuid"]: p.get("activity", {}).get("state") for p in status["partitions"]}
+            if (status["activity"]["state"] != whole or states[own] != its or
+                    any(states[other] != "Idle" for other in others)):
+                raise Failed(f"{status['activity']}, {states}")
+            return status["activity"]
+        return wait_for(f"{whole}, and {its} by itself", look, timeout=90)
+    try:
+        with agents_with(cluster, SHORT_IDLENESS):
+            compute(60)
+            active = wait_activity("Active", "Active")
+            assert (active["scope"], active["evidence"]) == ("Partition", ["GPM"]), active
+            since = len(cluster.audit())
+
+            def n_writes():
+                return sum(event["objectRef"].get("name") == device["uuid"].lower() for event in
+                           cluster.requests_of(CONTROLLER_USER, since, WRITES, "gpuattributions"))
+            for percent in range(5, 100, 5):
+                compute(percent)
+                time.sleep(0.6)
+            assert n_writes() == 0 and gpu.status()["activity"] == active, gpu.status()["activity"]
+            compute(0)
+            idle = wait_activity("Idle", "Idle")
+            assert n_writes() == 1 and "idleSince" in idle, idle
+            compute(60)
+            wait_activity("Active", "Active")
+            assert n_writes() == 2, n_writes()
+    finally:
+        gpu.tell(migDevices=device["migDevices"])
 
 
 @tests.promise

@@ -39,6 +39,7 @@ DEFAULT = "compute mode is Default"
 DEFAULT_CONTRADICTS = "compute mode is Default, which contradicts"
 LABEL_CONTRADICTS = "node label gpu.sharing-strategy is {}, which contradicts"
 MPS_PROCESS = "an MPS process is on the device"
+TELEMETRY_S = 2.5  # counters are brought up to date every other second
 ATTRIBUTIONS = "/apis/gpuattribution.dev/v1alpha1/gpuattributions"
 REPLICAS, ROUNDS = 4, 100
 
@@ -596,14 +597,17 @@ class Tally:
         self.cluster, self.total, self.since = cluster, (0, 0), counted(cluster)
 
     def take(self):
-        """The counter of reconciles is brought up to date every other second."""
-        now = self.since
+        """The counter of reconciles is brought up to date every other second. One reconcile may be
+        for several reports, so both are read until they have stopped."""
+        now, since = counted(self.cluster), time.monotonic()
 
-        def is_complete():
-            nonlocal now
-            now = counted(self.cluster)
-            return now[1] - self.since[1] >= now[0] - self.since[0]
-        wait_for("a reconcile for each report", is_complete)
+        def have_stopped():
+            nonlocal now, since
+            last, now = now, counted(self.cluster)
+            if now != last:
+                since = time.monotonic()
+            return time.monotonic() - since > TELEMETRY_S
+        wait_for("reports and reconciles to stop", have_stopped)
         self.total = tuple(t + n - s for t, n, s in zip(self.total, now, self.since))
         self.since = (0, 0)
 

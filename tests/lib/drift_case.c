@@ -3,6 +3,7 @@
 
 #include "lib/test_main.h"
 
+#include "assess/drift_previous.h"
 #include "base/limits.h"
 
 #define GIB40 40960
@@ -133,6 +134,7 @@ static void make_device(struct drift_case *c)
 		.here_since = 1,
 		.offers = c->offers,
 		.status = &c->status,
+		.previous = &c->previous,
 	};
 	drift_case_offer(c, "nvidia.com/gpu", 4, true, false);
 }
@@ -277,6 +279,7 @@ struct drift_finding drift_case_ask(struct drift_case *c, drift_rule_fn *rule)
 
 	c->text = (struct drift_text){.arena = &c->arena};
 	drift_prepare(&c->node);
+	c->previous = drift_previous_read(&c->published);
 	finding = rule(&c->node, &c->device, &c->text);
 	assert_int_equal(drift_text_check(&c->text, &err), 0);
 	return finding;
@@ -287,6 +290,7 @@ void drift_case_judge(struct drift_case *c)
 	struct error err;
 
 	drift_prepare(&c->node);
+	c->previous = drift_previous_read(&c->published);
 	assert_int_equal(drift_judge(&c->node, &c->device, &c->arena, &c->verdict, &err), 0);
 }
 
@@ -302,7 +306,6 @@ void drift_case_publish(struct drift_case *c)
 	for (uint32_t i = 0; i < state->pending.count; i++)
 		c->published_pending[i] = *ARRAY_AT(state->pending,
 						    struct attribution_pending_drift, i);
-	c->device.published = &c->published;
 }
 
 const struct attribution_drift *drift_case_drift(const struct drift_case *c, const char *type)

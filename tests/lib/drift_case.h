@@ -56,6 +56,7 @@ struct drift_case {
 	struct attribution_past_tenant past[2];
 	struct drift_offer offers[2];
 	struct attribution_intent_state published;
+	struct drift_previous previous; /* made of it */
 	struct attribution_drift published_drifts[DRIFT_CASE_MAX * 2];
 	struct attribution_pending_drift published_pending[DRIFT_CASE_MAX * 2];
 	struct drift_verdict verdict;

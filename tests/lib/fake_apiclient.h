@@ -11,7 +11,9 @@
 
 #include "kube/apiclient.h"
 
+#ifndef FAKE_APICLIENT_MAX /* a test may have more, which includes the .inc first */
 #define FAKE_APICLIENT_MAX 64
+#endif
 #define FAKE_APICLIENT_MAX_REFLECTORS 16
 
 struct apiclient_request {

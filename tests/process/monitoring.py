@@ -10,6 +10,7 @@ has: the controller, dcgm-exporter and kube-state-metrics, as they are. How long
 looks back is promtool's part; here nothing is waited for.
 """
 
+import ast
 import atexit
 import functools
 import json
@@ -95,6 +96,15 @@ def each_alert_has_a_test_in_which_it_fires_and_is_silent_after_it():
                 for case in test["alert_rule_test"] if case["alertname"] == alert["alert"]]
         fired = ["exp_alerts" in case for case in seen]
         assert fired and not fired[0] and any(fired) and not fired[-1], (alert["alert"], fired)
+
+
+@promise
+def each_alert_is_caused_on_the_local_cluster_or_left_to_promtool_by_name():
+    sets = re.findall(r"^(IN_TROUBLE|IN_SILENCE|BY_PROMTOOL) = (\{.*?\})$",
+                      read(TOP, "tests", "e2e", "monitoring.py"), re.M | re.S)
+    assert len(sets) == 3, sets
+    named = [name for _, text in sets for name in ast.literal_eval(text)]
+    assert sorted(named) == sorted(a["alert"] for a in alerts()), sorted(named)
 
 
 @promise

@@ -17,6 +17,7 @@
 #include "base/handoff.h"
 #include "base/heap.h"
 #include "base/prng.h"
+#include "base/stopwatch.h"
 #include "io/loop.h"
 #include "sim/check.h"
 
@@ -212,6 +213,22 @@ uint64_t clock_boot_ms(void)
 int64_t clock_wall_ms(void)
 {
 	return clockwork_wall(clockwork_actor);
+}
+
+/* Programs take no time, however fast the machine is: so a history is the same everywhere. */
+uint64_t stopwatch_us(void)
+{
+	return now_ms * 1000;
+}
+
+double stopwatch_seconds(uint64_t since_us)
+{
+	return (double)(stopwatch_us() - since_us) / 1e6;
+}
+
+uint64_t stopwatch_cpu_us(void)
+{
+	return 0;
 }
 
 void clockwork_set_entropy_apart(bool is_apart)

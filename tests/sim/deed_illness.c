@@ -10,11 +10,16 @@
 #define FLOOD_MS 1100u /* the agent asks for errors each second, and tells them apart by their times */
 #define FINDS_OUT_MS 20000 /* a sample and a report */
 
-static struct world_gpu *watched_gpu(int arg)
+static bool is_powered(const struct world_gpu *gpu)
+{
+	return gpu->node >= 0 && world.nodes[gpu->node].powered;
+}
+
+static struct world_gpu *powered_gpu(int arg)
 {
 	struct world_gpu *gpu = deed_gpu(arg);
 
-	return gpu && gpu->node >= 0 && driver_is_watched(gpu->node) ? gpu : NULL;
+	return gpu && is_powered(gpu) ? gpu : NULL;
 }
 
 static void cure(void *owner, uint64_t gpu)
@@ -69,11 +74,11 @@ static int some_partition(const struct world_gpu *gpu, int n)
 void deed_raise_partial(const int *args)
 {
 	static const int codes[] = {13, 31, 43, 46, 48, 62, 74, 79, 92, 94, 95, 119, 999};
-	struct world_gpu *gpu = watched_gpu(args[0]);
+	struct world_gpu *gpu = powered_gpu(args[0]);
 
 	if (gpu)
-		world_raise_on(gpu, codes[args[1] % (int)ARRAY_SIZE(codes)],
-			       args[3] ? some_partition(gpu, args[2]) : -1);
+		driver_raise(gpu, codes[args[1] % (int)ARRAY_SIZE(codes)],
+			     args[3] ? some_partition(gpu, args[2]) : -1);
 	deed_for_ms(30000);
 }
 
@@ -81,14 +86,14 @@ static void raise_again(void *owner, uint64_t code)
 {
 	struct world_gpu *gpu = owner;
 
-	if (gpu->node >= 0 && driver_is_watched(gpu->node))
-		world_raise(gpu, (int)code);
+	if (is_powered(gpu))
+		driver_raise(gpu, (int)code, -1);
 }
 
 /* An application that fails again and again. */
 void deed_flood(const int *args)
 {
-	struct world_gpu *gpu = watched_gpu(args[0]);
+	struct world_gpu *gpu = powered_gpu(args[0]);
 
 	for (int i = 0; gpu && i < args[1]; i++)
 		clockwork_in(FLOOD_MS * (uint64_t)i, raise_again, gpu, args[2] ? 31 : 13);

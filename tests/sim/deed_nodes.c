@@ -296,8 +296,8 @@ void deed_raise_xid(const int *args)
 {
 	struct world_gpu *gpu = deed_gpu(args[0]);
 
-	if (gpu)
-		world_raise(gpu, 31);
+	if (gpu && gpu->node >= 0 && world.nodes[gpu->node].powered)
+		driver_raise(gpu, 31, -1);
 	deed_for_ms(10000);
 }
 
@@ -325,17 +325,16 @@ static void end_pods_on(int gpu)
 	}
 }
 
-/* Of all classes; each is there twice, and the second time it ends the pods. What nobody listens for
- * is lost. */
+/* Of all classes; each is there twice, and the second time it ends the pods. */
 void deed_raise_error(const int *args)
 {
 	static const int codes[] = {13, 31, 43, 45, 48, 62, 63, 64, 74, 79, 94, 999};
 	const int n_codes = (int)ARRAY_SIZE(codes);
 	struct world_gpu *gpu = deed_gpu(args[0]);
 
-	if (!gpu || gpu->node < 0 || !driver_is_watched(gpu->node))
+	if (!gpu || gpu->node < 0 || !world.nodes[gpu->node].powered)
 		return;
-	world_raise(gpu, codes[args[1] % n_codes]);
+	driver_raise(gpu, codes[args[1] % n_codes], -1);
 	if (args[1] >= n_codes)
 		end_pods_on((int)(gpu - world.gpus));
 	deed_for_ms(30000);

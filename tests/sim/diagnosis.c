@@ -14,7 +14,6 @@
 
 #include "base/compiler.h"
 #include "base/limits.h"
-#include "sim/cause.h"
 #include "sim/clockwork.h"
 #include "sim/illness.h"
 #include "sim/oracle.h"
@@ -25,7 +24,6 @@
 #define LOOK_CLOSER_MS 600000u /* after it such an error may be settled */
 
 #define MAX_CODE 999 /* of the errors that happen here */
-#define CLOCK_SET_MS 400000u    /* several steps of at most 90 s */
 
 #define BIT(name) ILLNESS_BIT(ILLNESS_##name)
 #define UNHEALTHY                                                                                  \
@@ -239,16 +237,11 @@ int diagnosis_find_xid(const struct attribution_status *status, int recovery)
 	return 0;
 }
 
-/* The time is told by the node's clock, which somebody may have set meanwhile. */
-static uint64_t slack_ms(int node)
-{
-	return cause_since(CAUSE_NODE_CLOCK, node, -1, 0) ? CLOCK_SET_MS : 0;
-}
-
-static bool settles_by_time(const struct world_error *error, uint64_t slack)
+/* Whatever the node's clock says, which somebody may have set meanwhile. */
+static bool settles_by_time(const struct world_error *error)
 {
 	return class_of(error->code) == LOOK_CLOSER &&
-	       clockwork_now() - error->raised_at + slack >= LOOK_CLOSER_MS;
+	       clockwork_now() - error->raised_at >= LOOK_CLOSER_MS;
 }
 
 /* Time tells something only where the driver asks for nothing, as far as is known. */
@@ -262,7 +255,7 @@ static bool is_settled(const struct judge *judge, const struct world_error *erro
 	return illness_cured_at(judge->gpu) >= error->raised_at ||
 	       (class_of(error->code) == NEEDS_REBOOT &&
 		illness_back_at(judge->gpu) >= error->raised_at) ||
-	       (asks_for_nothing(judge) && settles_by_time(error, slack_ms(error->node)));
+	       (asks_for_nothing(judge) && settles_by_time(error));
 }
 
 bool diagnosis_may_settle(void)
@@ -270,11 +263,9 @@ bool diagnosis_may_settle(void)
 	for (int gpu = 0; gpu < world.n_gpus; gpu++)
 		for (unsigned i = 0; i < world.gpus[gpu].n_errors; i++) {
 			const struct world_error *error = &world.gpus[gpu].errors[i];
-			uint64_t slack = slack_ms(error->node);
 
-			if (error->is_reason && settles_by_time(error, slack) &&
-			    clockwork_now() - error->fetched_at <
-				    LOOK_CLOSER_MS + SETTLES_MS + slack)
+			if (error->is_reason && settles_by_time(error) &&
+			    clockwork_now() - error->fetched_at < LOOK_CLOSER_MS + SETTLES_MS)
 				return true;
 		}
 	return false;
@@ -503,7 +494,7 @@ static bool was_reset_after(const struct judge *judge, int code)
 	for (unsigned i = 0; i < gpu->n_errors; i++)
 		if (gpu->errors[i].code == code && gpu->errors[i].raised_at + TOLD_MS > since)
 			return false;
-	return since > 0 && slack_ms(gpu->node) == 0;
+	return since > 0;
 }
 
 static void judge_rest_error(const struct judge *judge, int code)

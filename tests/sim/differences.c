@@ -401,7 +401,7 @@ static const char *const works[] = {
 bool differences_is_work(struct view word)
 {
 	for (size_t i = DIFFERENCE_MIG; i < ARRAY_SIZE(works); i++)
-		if (view_equal(word, view_from(works[i])))
+		if (view_equal_ignoring_case(word, view_from(works[i])))
 			return true;
 	return false;
 }
@@ -481,7 +481,8 @@ enum difference differences_of(struct view word)
 {
 	int difference = 0;
 
-	while (difference < DIFFERENCE_N && !view_equal(word, view_from(rows[difference].word)))
+	while (difference < DIFFERENCE_N &&
+	       !view_equal_ignoring_case(word, view_from(rows[difference].word)))
 		difference++;
 	return (enum difference)difference;
 }

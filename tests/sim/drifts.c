@@ -483,7 +483,7 @@ static void judge_users(const struct attribution_status *status, int gpu)
 	uint32_t n_drifts = 0, n_others = 0;
 
 	for (uint32_t i = 0; i < status->intent.drifts.count; i++)
-		n_drifts += view_equal(
+		n_drifts += view_equal_ignoring_case(
 			ARRAY_AT(status->intent.drifts, struct attribution_drift, i)->type, word);
 	for (uint32_t i = 0; i < status->unallocated_users.count; i++)
 		n_others += !may_be_operators(
@@ -529,7 +529,7 @@ static void judge_reason(const struct attribution_status *status,
 	    differences_is_work_old(node))
 		return;
 	for (int i = 0; i < N_REASONS; i++)
-		if (view_equal(reason, view_from(reasons_of_in_sync[i].word)) &&
+		if (view_equal_ignoring_case(reason, view_from(reasons_of_in_sync[i].word)) &&
 		    was_reason_at[node][i] + SOON_MS < clockwork_now())
 			oracle_accuse(ORACLE_FALSE_DRIFT, "%s: InSync says %.*s, which is not so",
 				      world.gpus[gpu].uuid, VIEW_ARG(reason));
@@ -540,11 +540,11 @@ static void judge_pending(const struct attribution_status *status, int gpu)
 {
 	const struct array pending = status->intent.pending;
 
-	if (view_equal(reason_in(status), VIEW("HoldOff")) && !has_pending(status))
+	if (view_equal_ignoring_case(reason_in(status), VIEW("HoldOff")) && !has_pending(status))
 		oracle_accuse(ORACLE_FALSE_DRIFT, "%s: InSync says HoldOff, and nothing is pending",
 			      world.gpus[gpu].uuid);
-	if ((view_equal(reason_in(status), VIEW("InSync")) ||
-	     view_equal(reason_in(status), VIEW("Unmanaged"))) &&
+	if ((view_equal_ignoring_case(reason_in(status), VIEW("InSync")) ||
+	     view_equal_ignoring_case(reason_in(status), VIEW("Unmanaged"))) &&
 	    (has_pending(status) || status->intent.drifts.count > 0))
 		oracle_accuse(ORACLE_FALSE_DRIFT, "%s: InSync is good, and something differs",
 			      world.gpus[gpu].uuid);
@@ -692,7 +692,7 @@ static void judge_rest_reason(const struct attribution_status *status, int gpu)
 		return;
 	if (!is_managed(world.gpus[gpu].node) && is_any(gpu, DIFFERENCE_UNJUDGED))
 		return; /* it may wait, and then that is told */
-	if (!view_equal(reason, view_from(expected)))
+	if (!view_equal_ignoring_case(reason, view_from(expected)))
 		oracle_accuse(ORACLE_AT_REST, "%s: InSync says %.*s, and it is %s",
 			      world.gpus[gpu].uuid, VIEW_ARG(reason), expected);
 }

@@ -34,11 +34,6 @@ void driver_reset(void)
 	memset(is_registered, 0, sizeof(is_registered));
 }
 
-bool driver_is_watched(int node)
-{
-	return is_watched[node];
-}
-
 void driver_fail(int node, uint64_t until)
 {
 	fails_until[node] = until;
@@ -68,6 +63,13 @@ void driver_forget_errors(int node)
 		while (world.gpus[i].node == node &&
 		       world.gpus[i].n_fetched < world.gpus[i].n_errors)
 			world.gpus[i].errors[world.gpus[i].n_fetched++].missed_at = clockwork_now();
+}
+
+void driver_raise(struct world_gpu *gpu, int code, int partition)
+{
+	world_raise_on(gpu, code, partition);
+	if (!is_watched[gpu->node])
+		driver_forget_errors(gpu->node);
 }
 
 static struct world_gpu *gpu_at(unsigned index)
@@ -353,6 +355,16 @@ static int pcie_width(struct nvml_abi_device *device, unsigned *ret)
 	return strain_pcie(number_of(device), false, ret);
 }
 
+static int max_pcie_generation(struct nvml_abi_device *device, unsigned *ret)
+{
+	return strain_pcie_generation(number_of(device), true, ret);
+}
+
+static int pcie_generation(struct nvml_abi_device *device, unsigned *ret)
+{
+	return strain_pcie_generation(number_of(device), false, ret);
+}
+
 static int clocks_event_reasons(struct nvml_abi_device *device, unsigned long long *ret)
 {
 	return strain_clocks(number_of(device), ret);
@@ -460,6 +472,8 @@ int nvml_library_load(const char *library_name, struct nvml_library *ret_library
 		.fabric_info = fabric_info,
 		.max_pcie_width = max_pcie_width,
 		.pcie_width = pcie_width,
+		.max_pcie_generation = max_pcie_generation,
+		.pcie_generation = pcie_generation,
 		.clocks_event_reasons = clocks_event_reasons,
 		.event_set_create = event_set_create,
 		.event_set_free = event_set_free,

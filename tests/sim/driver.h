@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct world_gpu;
+
 /* Begins with drivers that answer. */
 void driver_reset(void);
 /* The node's driver answers nothing up to then. */
@@ -21,5 +23,5 @@ bool driver_is_mismatched(int node);
 bool driver_has_errors(int node);
 /* The errors that it has not told of yet it never tells. */
 void driver_forget_errors(int node);
-/* Somebody on the node waits for XID errors. */
-bool driver_is_watched(int node);
+/* The device, which is in a node, raises an error. While nobody waits for errors there it is missed. */
+void driver_raise(struct world_gpu *gpu, int code, int partition);

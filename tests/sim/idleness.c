@@ -127,7 +127,7 @@ static void expect_reason(const struct judge *judge, const char *reason, enum or
 	const struct attribution_activity_state *activity = &judge->status->activity;
 
 	if (activity->state != ATTRIBUTION_ACTIVITY_UNKNOWN ||
-	    !view_equal(activity->reason, view_from(reason)))
+	    !view_equal_ignoring_case(activity->reason, view_from(reason)))
 		oracle_accuse(rule, "%s is %s for \"%.*s\", not Unknown for %s", name_of(judge),
 			      word_of(activity->state), VIEW_ARG(activity->reason), reason);
 }
@@ -248,7 +248,7 @@ static void judge_settling(const struct judge *judge)
 		return;
 	if (is_young && judge->status->activity.state == ATTRIBUTION_ACTIVITY_UNKNOWN)
 		expect_reason(judge, "Settling", ORACLE_FALSE_IDLE);
-	else if (view_equal(judge->status->activity.reason, VIEW("Settling")) &&
+	else if (view_equal_ignoring_case(judge->status->activity.reason, VIEW("Settling")) &&
 		 was_published(judge) &&
 		 judge->before->activity.state != ATTRIBUTION_ACTIVITY_UNKNOWN)
 		oracle_accuse(ORACLE_FALSE_IDLE, "%s is Settling, and was %s before", name_of(judge),

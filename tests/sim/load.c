@@ -213,6 +213,11 @@ static bool is_gap(int gpu)
 	return has_gaps[world.gpus[gpu].node] && plan_is_on(&gaps[gpu], clockwork_now());
 }
 
+bool load_is_told_busy(int gpu)
+{
+	return load_is_told(gpu) && !is_gap(gpu) && figure(gpu) >= LOAD_THRESHOLD;
+}
+
 void load_started(int node)
 {
 	for (int i = 0; i < WORLD_MAX_GPUS; i++)

@@ -52,6 +52,8 @@ void load_lost(int node);
 /* The node's driver tells utilisation; of the device, as it is now, but for gaps. */
 bool load_tells(int node);
 bool load_is_told(int gpu);
+/* Whoever asks now is told that it computes. */
+bool load_is_told_busy(int gpu);
 /* Answers how busy the device is: a code of NVML. */
 int load_ask(int gpu, unsigned *ret_percent);
 

@@ -476,33 +476,14 @@ static void judge_all_blamed(const struct attribution_health_event *event,
 			       ARRAY_AT(before->tenants, struct attribution_tenant, i), gpu);
 }
 
-static bool has_partitions(const struct attribution_status *status, struct view uid)
-{
-	for (uint32_t i = 0; status && i < status->tenants.count; i++) {
-		const struct attribution_tenant *tenant =
-			ARRAY_AT(status->tenants, struct attribution_tenant, i);
-
-		if (view_equal(tenant->pod_uid, uid) && tenant->partitions.count > 0)
-			return true;
-	}
-	return false;
-}
-
-/*
- * Which MIG device it was is told if that was there when it was asked. Of one that had left by then
- * nobody knows any more which one it held.
- */
+/* Which MIG device it was is told if that was there when it was asked. */
 static int partition_of(const struct attribution_health_event *event,
-			const struct world_error *error, const struct attribution_status *status,
-			const struct attribution_status *before, struct view uid)
+			const struct world_error *error)
 {
-	bool is_known = has_partitions(status, uid) || has_partitions(before, uid);
-
-	return event->partition.len > 0 && is_known ? error->partition : -1;
+	return event->partition.len > 0 ? error->partition : -1;
 }
 
 static void judge_event(const struct attribution_health_event *event,
-			const struct attribution_status *status,
 			const struct attribution_status *status_before, int gpu)
 {
 	const struct attribution_health_event *before = find_event(status_before, event);
@@ -519,8 +500,7 @@ static void judge_event(const struct attribution_health_event *event,
 		struct view uid = accused->pod_uid;
 
 		if (!names(before, uid))
-			judge_blamed(error, uid, gpu,
-				     partition_of(event, error, status, status_before, uid));
+			judge_blamed(error, uid, gpu, partition_of(event, error));
 	}
 	if (status_before && !before)
 		judge_all_blamed(event, error, status_before, gpu);
@@ -542,7 +522,7 @@ void named_judge(const struct attribution_status *status, const struct attributi
 		const struct attribution_health_event *event = ARRAY_AT(
 			events, struct attribution_health_event, i);
 
-		judge_event(event, status, before, gpu);
+		judge_event(event, before, gpu);
 	}
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Other texts for all that src/join/wording.def, wording.c and src/assess/health.def publish: each is made of capitals (or, if it
-# was, not), and so as long as it was. Identifiers keep theirs: witnesses, placeholders, types of
-# conditions. Formats keep their conversions.
+# Other texts for all that these files publish: each is made of capitals (or, if it was, not), and so as
+# long as it was. Identifiers keep theirs: witnesses, placeholders, types of conditions. Formats keep
+# their conversions.
 /^#include/b
 /^static const struct view witnesses/,/^};/b
 /^static const struct view placeholders/,/^};/b
@@ -10,4 +10,4 @@ s/"[^"]*"/\U&/g
 s/%ZU/%zu/g
 s/%\.\*S/%.*s/g
 s/%S/%s/g
-s/"XID%"/"xid%"/
+s/"XID"/"xid"/

@@ -8,21 +8,25 @@
 #include "sim/clockwork.h"
 #include "sim/diagnosis.h"
 #include "sim/illness.h"
+#include "sim/load.h"
 #include "sim/oracle.h"
 #include "sim/plan.h"
 #include "sim/world.h"
 
 #define STREAM UINT64_C(0xe7037ed1a0b428db)
+#define GENERATION_STREAM UINT64_C(0x8ebc6af09c88c6e3)
 #define MAX_RUNS 64
 #define GAP_MS 120000u /* between two readings, after which what takes long begins anew */
 #define LINKS 12
 #define LINKS_DOWN 3
 #define LANES 16u
 #define NARROW_LANES 8u
+#define FAST_GENERATION 4u
+#define SLOW_GENERATION 1u
 #define IDLE_BIT 0x1u /* of the reasons why clocks are low; it says nothing of health, */
 #define CAP_BIT 0x4u  /* nor does the driver's power cap */
 
-enum strain { NVLINKS, FABRIC, PCIE, THERMAL, POWER_BRAKE, HARDWARE, N_STRAINS };
+enum strain { NVLINKS, FABRIC, PCIE, THERMAL, POWER_BRAKE, HARDWARE, GENERATION, N_STRAINS };
 
 static const struct {
 	const char *reason;
@@ -37,6 +41,8 @@ static const struct {
 	[THERMAL] = {"ThermalSlowdown", 8, STRAIN_SLOW_MS, STRAIN_FAST_MS, true, 0x20},
 	[POWER_BRAKE] = {"PowerBrake", 8, STRAIN_SLOW_MS, STRAIN_FAST_MS, true, 0x80},
 	[HARDWARE] = {"HWSlowdown", 8, STRAIN_SLOW_MS, STRAIN_FAST_MS, true, 0x8},
+	/* With the lanes; counts while the device computes. */
+	[GENERATION] = {"PCIeLinkDegraded", 4, STRAIN_NARROW_MS, 0, true, 0},
 };
 
 enum told { NOTHING, NO, YES };
@@ -65,8 +71,18 @@ static int most_links[WORLD_MAX_GPUS]; /* that this agent saw; 0: none */
 static bool is_link_down[WORLD_MAX_GPUS]; /* as this agent saw */
 static struct history_of_one told[WORLD_MAX_GPUS][N_STRAINS];
 
+static void begin(int gpu, enum strain strain, struct prng *prng)
+{
+	plan_begin(&plans[gpu][strain], prng_next(prng), 8, 8);
+	is_prone[gpu][strain] = prng_between(prng, 0, 2) == 0;
+	told[gpu][strain].n_runs = 0;
+}
+
 void strain_reset(uint64_t seed)
 {
+	struct prng generations;
+
+	prng_init(&generations, seed ^ GENERATION_STREAM);
 	prng_init(&stream, seed ^ STREAM);
 	is_there = prng_between(&stream, 0, 1) != 0;
 	memset(parts, 0, sizeof(parts));
@@ -75,11 +91,9 @@ void strain_reset(uint64_t seed)
 	memset(is_link_down, 0, sizeof(is_link_down));
 	for (int gpu = 0; gpu < WORLD_MAX_GPUS; gpu++) {
 		n_links[gpu] = prng_between(&stream, 0, 2) == 0 ? LINKS - 2 : LINKS;
-		for (int i = 0; i < N_STRAINS; i++) {
-			plan_begin(&plans[gpu][i], prng_next(&stream), 8, 8);
-			is_prone[gpu][i] = prng_between(&stream, 0, 2) == 0;
-			told[gpu][i].n_runs = 0;
-		}
+		for (int i = 0; i < GENERATION; i++)
+			begin(gpu, (enum strain)i, &stream);
+		begin(gpu, GENERATION, &generations);
 	}
 }
 
@@ -154,6 +168,17 @@ int strain_pcie(int gpu, bool max, unsigned *ret_lanes)
 	return NVML_ABI_SUCCESS;
 }
 
+/* An idle device's link is slow by design. */
+int strain_pcie_generation(int gpu, bool max, unsigned *ret)
+{
+	bool is_slow = is_so(gpu, GENERATION) || !load_is_told_busy(gpu);
+
+	if (!is_told(gpu, GENERATION))
+		return NVML_ABI_NOT_SUPPORTED;
+	*ret = max || !is_slow ? FAST_GENERATION : SLOW_GENERATION;
+	return NVML_ABI_SUCCESS;
+}
+
 /* What says nothing of health moves all the time. Two bits mean the temperature. */
 int strain_clocks(int gpu, unsigned long long *ret_reasons)
 {
@@ -198,7 +223,7 @@ static enum told look_at(int gpu, enum strain strain)
 {
 	bool is_lost = illness_has(gpu, ILLNESS_LOST);
 
-	if (!is_told(gpu, strain) || is_lost)
+	if (!is_told(gpu, strain) || is_lost || (strain == GENERATION && !load_is_told_busy(gpu)))
 		return NOTHING;
 	if (strain == NVLINKS)
 		return look_at_links(gpu);
@@ -281,13 +306,27 @@ static bool is_told_of(const struct run *decision, const struct attribution_stat
 	       (listed & ILLNESS_LISTED) != 0;
 }
 
+/* Of a PCIe link: a slow one is degraded, and of a wide one the generation alone decides. */
+static const struct run *find_verdict(int gpu, enum strain strain, uint64_t at)
+{
+	const struct run *decision = find_decision(gpu, strain, at);
+	const struct run *generation = find_decision(gpu, GENERATION, at);
+	bool is_by_generation =
+		strain == PCIE &&
+		((generation && generation->told == YES &&
+		  generation->agent == agents[world.gpus[gpu].node]) ||
+		 (decision && decision->told == NO));
+
+	return is_by_generation ? generation : decision;
+}
+
 /* What this agent has decided is so. What none has, or a former one, is as it was published. */
 static void judge_one(const struct attribution_status *status,
 		      const struct attribution_status *before, int gpu, enum strain strain,
 		      uint64_t at)
 {
 	const char *reason = rows[strain].reason;
-	const struct run *decision = find_decision(gpu, strain, at);
+	const struct run *decision = find_verdict(gpu, strain, at);
 	bool is_shown = diagnosis_has_reason(status, reason), had = had_reason(status, before, reason);
 	bool is_decided = is_told_of(decision, status, gpu);
 
@@ -316,20 +355,34 @@ void strain_judge(const struct attribution_status *status, const struct attribut
 	/* Of what came late it counts when it was asked for. */
 	if (at == 0 || cause_since(CAUSE_DRIVER_HANGS, node, -1, at - GAP_MS))
 		return;
-	for (int i = 0; i < N_STRAINS; i++)
-		if (told[gpu][i].n_runs < MAX_RUNS)
+	for (int i = 0; i < GENERATION; i++)
+		if (told[gpu][i].n_runs < MAX_RUNS &&
+		    (i != PCIE || told[gpu][GENERATION].n_runs < MAX_RUNS))
 			judge_one(status, before, gpu, (enum strain)i, at);
 }
 
-/* Of links it is known how many there were only by who saw more of them. */
+/*
+ * Of links it is known how many there were only by who saw more of them. What a link's generation was
+ * when the device computed last stays, also while it does not.
+ */
+static bool is_unknown(int gpu, enum strain strain)
+{
+	return (strain == NVLINKS && !is_link_down[gpu]) ||
+	       (strain == PCIE && !is_so(gpu, PCIE) && !load_is_told_busy(gpu));
+}
+
+static bool is_strained(int gpu, enum strain strain)
+{
+	return is_so(gpu, strain) || (strain == PCIE && is_so(gpu, GENERATION));
+}
+
 void strain_judge_rest(const struct attribution_status *status, int gpu)
 {
-	for (int i = 0; i < N_STRAINS; i++) {
+	for (int i = 0; i < GENERATION; i++) {
 		bool is_shown = diagnosis_has_reason(status, rows[i].reason);
-		bool is_link = i == NVLINKS && !is_link_down[gpu];
 
-		if (is_told(gpu, (enum strain)i) && is_shown != is_so(gpu, (enum strain)i) &&
-		    !is_link)
+		if (is_told(gpu, (enum strain)i) && is_shown != is_strained(gpu, (enum strain)i) &&
+		    !is_unknown(gpu, (enum strain)i))
 			oracle_accuse(ORACLE_AT_REST, "%s: %s is %s reason, and it is otherwise",
 				      world.gpus[gpu].uuid, rows[i].reason, is_shown ? "a" : "no");
 	}

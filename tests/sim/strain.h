@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * strain - what comes and goes: NVLinks that are down, a fabric that is not joined, a narrow PCIe link,
- * clocks that are kept low.
+ * strain - what comes and goes: NVLinks that are down, a fabric that is not joined, a PCIe link that is
+ * narrow or slow, clocks that are kept low.
  *
  * In every second fleet, chosen by its seed, some devices are so now and then, and most drivers tell.
  * What is chosen comes from a stream of its own.
@@ -42,6 +42,7 @@ bool strain_can_read(int gpu);
 int strain_nvlink(int gpu, unsigned link, int *ret_active);
 int strain_fabric(int gpu, struct nvml_abi_fabric_info *ret);
 int strain_pcie(int gpu, bool max, unsigned *ret_lanes);
+int strain_pcie_generation(int gpu, bool max, unsigned *ret);
 int strain_clocks(int gpu, unsigned long long *ret_reasons);
 
 /* before: the status that the object had; NULL: none. */

@@ -57,7 +57,7 @@ struct world_error {
 	int partition; /* that raised it; -1: not told */
 	uint64_t raised_at, fetched_at; /* WORLD_NEVER: not fetched */
 	int64_t told_at;		/* by the node's clock */
-	uint64_t missed_at; /* who would have been told was ended then; 0: nobody was */
+	uint64_t missed_at; /* it was known then that nobody will be told; 0: it is not */
 	int node;		/* that it was in */
 	unsigned agent;		/* which of the node's agents was told */
 	bool is_heard;		/* that agent listens to the device */

@@ -81,7 +81,7 @@ static void publish(int state, int64_t since, const char *reason)
 		.idle_since = state == IDLE ? since : 0,
 		.last_transition_time = NOW - 1000 * MINUTE,
 	};
-	f.input.published = &f.published;
+	f.input.published = activity_read_previous(&f.published);
 }
 
 static void assert_state(int state, const char *reason, int64_t idle_since, const char *evidence)
@@ -172,7 +172,7 @@ TEST(a_state_that_stays_keeps_the_time_of_its_transition)
 	publish(ACTIVE, 0, "");
 	assert_int_equal(judge(0)->last_transition_time, WALL);
 	publish(IDLE, BUSY_AT, "");
-	f.published.last_transition_time = 0;
+	f.input.published.last_transition_time = 0;
 	assert_int_equal(judge(0)->last_transition_time, WALL);
 }
 

@@ -108,6 +108,7 @@ static void record(struct world *world, struct view body)
 	must(world->n_said < MAX_REPORTS);
 	must(report_doc_decode(body, &arena, &report, &err) == 0);
 	must(view_equal(report.node, VIEW("gpu-a")) && view_equal(report.boot_id, VIEW(BOOT_ID)));
+	must(report.uptime_ms >= report.instance);
 	world->said[world->n_said++] = (struct said){
 		.instance = report.instance,
 		.sequence = report.sequence,

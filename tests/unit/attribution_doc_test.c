@@ -23,6 +23,7 @@ static struct attribution_status full_status(void)
 	static struct attribution_health_event events[] = {
 		{79,
 		 1767323045000,
+		 812999,
 		 VIEW_INIT("fallen off the bus"),
 		 ATTRIBUTION_EVENT_NEEDS_REBOOT,
 		 VIEW_INIT("Restart the node."),
@@ -95,6 +96,7 @@ static struct attribution_status full_status(void)
 		{VIEW_INIT("uid-c"), VIEW_INIT("ml"), VIEW_INIT("old"), VIEW_INIT("main"),
 		 1767323045000, 1767323046000},
 	};
+	past[0].partitions = (struct array){uuids, 1, true};
 	static struct attribution_drift drifts[] = {
 		{VIEW_INIT("SharingMode"), ATTRIBUTION_SEVERITY_WARNING, VIEW_INIT("MPS"),
 		 VIEW_INIT("TimeSliced"), 1767323045000,
@@ -460,6 +462,51 @@ static void words_and_members_of_a_newer_version_are_passed_over(void **state)
 	assert_int_equal(read.status.tenants.count, 1);
 }
 
+/* Somebody kept an object of the first release. The first write has the names of today only. */
+static void an_object_with_old_names_is_read_and_written_with_new_ones(void **state)
+{
+	static const char *const old[] = {
+		"since", "until", "time", "observedAt", "standIn", "system", "process",
+		"sourceDisagreement", "sourceDisagreementLeftOut",
+	};
+	struct fixture *fixture = *state;
+	struct view json = golden_read("attribution_old_names.json");
+	struct attribution read = decode(fixture, json);
+
+	for (size_t i = 0; i < ARRAY_SIZE(old); i++) {
+		char key[32];
+		snprintf(key, sizeof(key), "\"%s\":", old[i]);
+		assert_non_null(strstr(json.ptr, key));
+	}
+	attribution_doc_encode_status(&read, &read.status, &fixture->buf);
+	for (size_t i = 0; i < ARRAY_SIZE(old); i++) {
+		char key[32];
+		snprintf(key, sizeof(key), "\"%s\":", old[i]);
+		if (strstr(sbuf_text(&fixture->buf), key))
+			fail_msg("%s was written", key);
+	}
+	golden_free(json);
+
+	struct attribution again = decode(fixture, sbuf_view(&fixture->buf));
+	assert_text(again.resource_version, "955");
+	assert_int_equal(again.status.tenants.count, 1);
+	const struct attribution_tenant *tenant = again.status.tenants.items;
+	assert_text(tenant->pod_uid, "uid-a");
+	assert_text(tenant->container, "main");
+	assert_int_equal(tenant->slots, 2);
+	assert_int_equal(tenant->witnesses.count, 2);
+	assert_int_equal(again.status.recent_tenants.count, 1);
+	assert_int_equal(again.status.health.events.count, 1);
+	const struct attribution_health_event *event = again.status.health.events.items;
+	assert_int_equal(event->xid, 79);
+	assert_int_equal(again.status.conditions.count, 2);
+	const struct condition *drained = attribution_find_condition(&again.status, VIEW("Drained"));
+	assert_non_null(drained);
+	assert_text(drained->reason, "Busy");
+	assert_text(drained->message, "work has not ended yet");
+	assert_int_equal(drained->last_transition_time, 1767323045000);
+}
+
 /* Of a condition's status Kubernetes has three and no more. */
 static void any_enumeration_may_get_words_that_are_not_known_yet(void **state)
 {
@@ -545,6 +592,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(an_object_that_is_being_deleted_says_so, setup, teardown),
 	cmocka_unit_test_setup_teardown(words_and_members_of_a_newer_version_are_passed_over, setup,
 					teardown),
+	cmocka_unit_test_setup_teardown(an_object_with_old_names_is_read_and_written_with_new_ones,
+					setup, teardown),
 	cmocka_unit_test_setup_teardown(any_enumeration_may_get_words_that_are_not_known_yet, setup,
 					teardown),
 	cmocka_unit_test_setup_teardown(what_is_no_such_object_is_refused_and_changes_nothing,

@@ -288,11 +288,13 @@ static void a_counter_that_goes_down_tells_of_a_reset_after_the_sample_before(vo
 			device.condition.ecc_volatile = (struct report_error_counts){
 				i % 2 ? count : 0, i % 2 ? 0 : count};
 			device.condition.reset_time = 0; /* as it is read */
+			device.condition.reset_uptime_ms = 0;
 			sample_after(15000);
-			times[k] = WALL + (int64_t)clock_ms;
+			times[k] = (int64_t)clock_ms;
 		}
 		const int at = rows[i / 2].reset_at;
-		if (device.condition.reset_time != (at < 0 ? 0 : times[at]))
+		if (device.condition.reset_time != (at < 0 ? 0 : WALL + times[at]) ||
+		    device.condition.reset_uptime_ms != (at < 0 ? 0 : times[at]))
 			fail_msg("row %zu: %lld", i, (long long)device.condition.reset_time);
 	}
 }
@@ -300,12 +302,15 @@ static void a_counter_that_goes_down_tells_of_a_reset_after_the_sample_before(vo
 static void a_reset_that_the_reader_saw_is_kept(void **state)
 {
 	(void)state;
-	device.condition.reset_time = 77;
+	device.condition.reset_time = WALL + 77;
+	device.condition.reset_uptime_ms = 77;
 	sample_after(0);
-	device.condition.reset_time = 0;
-	assert_int_equal(sample_after(15000)->reset_time, 77);
+	device.condition.reset_time = device.condition.reset_uptime_ms = 0;
+	assert_int_equal(sample_after(15000)->reset_time, WALL + 77);
+	assert_int_equal(device.condition.reset_uptime_ms, 77);
 }
 
+/* Its time since boot does not. */
 static void the_time_of_a_reset_follows_a_clock_that_is_set(void **state)
 {
 	enum {HOUR = 3600000};
@@ -314,7 +319,7 @@ static void the_time_of_a_reset_follows_a_clock_that_is_set(void **state)
 		device.condition.ecc_volatile.corrected = 9;
 		sample_after(0);
 		sample_after(15000);
-		const int64_t at = WALL + (int64_t)clock_ms;
+		const int64_t uptime = (int64_t)clock_ms, at = WALL + uptime;
 		device.condition.ecc_volatile.corrected = is_read ? 9 : 0;
 		for (int k = 0; k < 6; k++) {
 			/* An hour back, then by less than is worth to be told, then on again. */
@@ -322,13 +327,29 @@ static void the_time_of_a_reset_follows_a_clock_that_is_set(void **state)
 			static const int64_t moved[] = {0, 0, -HOUR, -HOUR, -HOUR, HOUR};
 			wall_ms = WALL + set_by[k];
 			device.condition.reset_time = is_read ? at : 0;
+			device.condition.reset_uptime_ms = is_read ? uptime : 0;
 			device.condition.lost = k == 4;
 			sample_after(15000);
 			if (device.condition.reset_time != (k == 0 && !is_read ? 0 : at + moved[k]))
 				fail_msg("%d, sample %d: %lld", is_read, k,
 					 (long long)(device.condition.reset_time - at));
+			assert_int_equal(device.condition.reset_uptime_ms,
+					 k == 0 && !is_read ? 0 : uptime);
 		}
 	}
+}
+
+static void a_reset_that_the_reader_saw_before_the_clock_was_set_is_told_by_the_clock_as_it_is(void **state)
+{
+	enum {HOUR = 3600000};
+	(void)state;
+	sample_after(0);
+	device.condition.reset_time = WALL + (int64_t)clock_ms;
+	device.condition.reset_uptime_ms = (int64_t)clock_ms;
+	wall_ms += HOUR;
+	sample_after(15000);
+	assert_int_equal(device.condition.reset_time, WALL + HOUR + (int64_t)clock_ms - 15000);
+	assert_int_equal(device.condition.reset_uptime_ms, clock_ms - 15000);
 }
 
 /* It is told as it was when it was read last. */
@@ -432,6 +453,9 @@ static const struct CMUnitTest tests[] = {
 		a_counter_that_goes_down_tells_of_a_reset_after_the_sample_before, set_up, NULL),
 	cmocka_unit_test_setup_teardown(a_reset_that_the_reader_saw_is_kept, set_up, NULL),
 	cmocka_unit_test_setup_teardown(the_time_of_a_reset_follows_a_clock_that_is_set, set_up, NULL),
+	cmocka_unit_test_setup_teardown(
+		a_reset_that_the_reader_saw_before_the_clock_was_set_is_told_by_the_clock_as_it_is,
+		set_up, NULL),
 	cmocka_unit_test_setup_teardown(a_lost_device_tells_nothing_new, set_up, NULL),
 	cmocka_unit_test_setup_teardown(a_device_that_is_gone_makes_room_for_another_one, set_up, NULL),
 	cmocka_unit_test_setup_teardown(

@@ -21,6 +21,8 @@ enum call {
 	FABRIC,
 	MAX_PCIE_WIDTH,
 	PCIE_WIDTH,
+	MAX_PCIE_GENERATION,
+	PCIE_GENERATION,
 	CLOCKS,
 	N_CALLS,
 };
@@ -38,6 +40,7 @@ static struct {
 	int bad_link; /* one that answers the code of NVLINKS; -1: all do */
 	unsigned state;
 	unsigned width[2];
+	unsigned generation[2];
 	unsigned long long reasons;
 } driver;
 
@@ -113,6 +116,20 @@ static int pcie_width(struct nvml_abi_device *device, unsigned *ret)
 	return answer(PCIE_WIDTH);
 }
 
+static int max_pcie_generation(struct nvml_abi_device *device, unsigned *ret)
+{
+	(void)device;
+	*ret = driver.generation[0];
+	return answer(MAX_PCIE_GENERATION);
+}
+
+static int pcie_generation(struct nvml_abi_device *device, unsigned *ret)
+{
+	(void)device;
+	*ret = driver.generation[1];
+	return answer(PCIE_GENERATION);
+}
+
 static int clocks_event_reasons(struct nvml_abi_device *device, unsigned long long *ret)
 {
 	(void)device;
@@ -129,6 +146,8 @@ static const struct nvml_library library = {
 	.fabric_info = fabric_info,
 	.max_pcie_width = max_pcie_width,
 	.pcie_width = pcie_width,
+	.max_pcie_generation = max_pcie_generation,
+	.pcie_generation = pcie_generation,
 	.clocks_event_reasons = clocks_event_reasons,
 };
 
@@ -154,6 +173,8 @@ static int set_up(void **state)
 	driver.state = NVML_ABI_FABRIC_COMPLETED;
 	driver.width[0] = 16;
 	driver.width[1] = 8;
+	driver.generation[0] = 4;
+	driver.generation[1] = 1;
 	driver.reasons = 0x41;
 	reader = (struct device_reader){.library = &library};
 	return 0;
@@ -190,6 +211,8 @@ static unsigned values_in(const struct report_condition *condition)
 		[FABRIC] = condition->fabric != REPORT_FABRIC_UNREAD,
 		[MAX_PCIE_WIDTH] = condition->pcie_lanes.present,
 		[PCIE_WIDTH] = condition->pcie_lanes.present,
+		[MAX_PCIE_GENERATION] = condition->pcie_generation.present,
+		[PCIE_GENERATION] = condition->pcie_generation.present,
 		[CLOCKS] = condition->clocks_event_reasons >= 0,
 	};
 	unsigned values = 0;
@@ -199,13 +222,16 @@ static unsigned values_in(const struct report_condition *condition)
 }
 
 #define ALL_VALUES ((1u << N_CALLS) - 1)
-#define PCIE_VALUES (1u << MAX_PCIE_WIDTH | 1u << PCIE_WIDTH)
+#define WIDTHS (1u << MAX_PCIE_WIDTH | 1u << PCIE_WIDTH)
+#define GENERATIONS (1u << MAX_PCIE_GENERATION | 1u << PCIE_GENERATION)
 
 /* What is lacking when one call fails. */
 static unsigned values_without(unsigned call)
 {
-	if (PCIE_VALUES >> call & 1)
-		return ALL_VALUES & ~PCIE_VALUES;
+	if (WIDTHS >> call & 1)
+		return ALL_VALUES & ~WIDTHS;
+	if (GENERATIONS >> call & 1)
+		return ALL_VALUES & ~GENERATIONS;
 	return ALL_VALUES & ~(1u << call);
 }
 
@@ -229,6 +255,8 @@ TEST(everything_that_a_device_tells_is_read)
 	assert_int_equal(condition.fabric, REPORT_FABRIC_COMPLETED);
 	assert_int_equal(condition.pcie_lanes.total, 16);
 	assert_int_equal(condition.pcie_lanes.active, 8);
+	assert_int_equal(condition.pcie_generation.highest, 4);
+	assert_int_equal(condition.pcie_generation.current, 1);
 	assert_int_equal(condition.clocks_event_reasons, 0x40);
 	assert_int_equal(values_in(&condition), ALL_VALUES);
 	assert_string_equal(reader.message, "");
@@ -471,6 +499,23 @@ TEST(lanes_that_cannot_be_true_are_not_read)
 	}
 }
 
+TEST(a_generation_that_cannot_be_true_is_not_read)
+{
+	static const struct {
+		unsigned highest, current;
+		bool present;
+	} rows[] = {
+		{4, 4, true}, {4, 1, true},  {LIMIT_NUMBER_PCIE, 1, true}, {4, 0, false},
+		{4, 5, false}, {0, 0, false}, {LIMIT_NUMBER_PCIE + 1, 1, false},
+		{UINT32_MAX, 4, false}, {4, UINT32_MAX, false},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		driver.generation[0] = rows[i].highest;
+		driver.generation[1] = rows[i].current;
+		assert_int_equal(read_now().pcie_generation.present, rows[i].present);
+	}
+}
+
 /* Idle, power cap, application clocks and the like are no trouble, nor is what no release knows. */
 TEST(of_the_reasons_for_low_clocks_those_are_read_that_mean_trouble)
 {
@@ -516,6 +561,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		a_fabric_is_told_while_the_device_is_on_one, set_up, NULL),
 	cmocka_unit_test_setup_teardown(lanes_that_cannot_be_true_are_not_read, set_up, NULL),
+	cmocka_unit_test_setup_teardown(a_generation_that_cannot_be_true_is_not_read, set_up, NULL),
 };
 
 TEST_MAIN(tests)

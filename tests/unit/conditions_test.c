@@ -312,6 +312,33 @@ static void conditions_of_others_are_kept_as_they_are(void **state)
 	assert_int_equal(make().conditions.count, LIMIT_CONDITIONS);
 }
 
+/* Each write starts from what the one before it left on the API server. */
+static void a_condition_of_others_outlives_a_thousand_writes(void **state)
+{
+	(void)state;
+	static struct condition drained = {VIEW_INIT("Drained"), CONDITION_FALSE, 3, 17,
+					   VIEW_INIT("Busy"), VIEW_INIT("work has not ended yet")};
+	struct attribution_status object = {.conditions = {&drained, 1, true}};
+	struct condition kept[N_CONDITION_TYPES + 1];
+
+	for (int i = 0; i < 1000; i++) {
+		facts.object = &object;
+		facts.previous = read(&object);
+		facts.is_fresh = i % 2 == 0;
+		struct attribution_status written = make();
+		assert_int_equal(written.conditions.count, ARRAY_SIZE(kept));
+		memcpy(kept, written.conditions.items, sizeof(kept));
+		arena_reset(&arena);
+		object.conditions = array_of(kept, ARRAY_SIZE(kept));
+	}
+	const struct condition *c = find(&object, "Drained");
+	assert_int_equal(c->status, CONDITION_FALSE);
+	assert_int_equal(c->observed_generation, 3);
+	assert_int_equal(c->last_transition_time, 17);
+	expect_text(c->reason, "Busy");
+	expect_text(c->message, "work has not ended yet");
+}
+
 #define OK {.state = REPORT_SOURCE_OK}
 #define NOTED {.state = REPORT_SOURCE_OK, .message = VIEW_INIT("all is well")}
 #define FAILED(why) {.state = REPORT_SOURCE_ERROR, .message = VIEW_INIT(why)}
@@ -588,6 +615,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		health_and_intent_are_conditions_of_their_own, set_up,
 		tear_down),
+	cmocka_unit_test_setup_teardown(a_condition_of_others_outlives_a_thousand_writes, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(conditions_of_others_are_kept_as_they_are, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -8,13 +8,18 @@
 
 #include "lib/test_main.h"
 
+#include <regex.h>
 #include <stdlib.h>
 
 #include <yaml.h>
 
+#include "assess/drift.h"
+#include "assess/drift_settling.h"
+#include "assess/health_finding.h"
 #include "base/limits.h"
 #include "base/sbuf.h"
 #include "join/facts.h"
+#include "join/wording.h"
 #include "schema/attribution_doc.h"
 #include "wire/jmap.h"
 
@@ -295,14 +300,19 @@ static const yaml_node_t *schema_of(struct crd *crd)
 }
 
 /* The file, in *buf. */
-static struct view read_file(struct sbuf *buf)
+static struct view read_file_at(const char *path, struct sbuf *buf)
 {
-	FILE *file = fopen(CRD_PATH, "rb");
+	FILE *file = fopen(path, "rb");
 	assert_non_null(file);
 	for (int c = getc(file); c != EOF; c = getc(file))
 		sbuf_append_char(buf, (char)c);
 	fclose(file);
 	return sbuf_view(buf);
+}
+
+static struct view read_file(struct sbuf *buf)
+{
+	return read_file_at(CRD_PATH, buf);
 }
 
 /* A test's file and document. */
@@ -438,6 +448,141 @@ static void check_description(struct crd *crd, const char *path, const yaml_node
 		if (strcmp(property_path, ".metadata") != 0)
 			check_description(crd, property_path, node_at(crd, pair->value));
 	}
+}
+
+/* A former definition and this program */
+
+static void expect_taken(struct crd *crd, const char *path, const yaml_node_t *schema,
+			 const char *word)
+{
+	const char *pattern = text_of(child(crd, schema, "pattern"));
+	const yaml_node_t *words = child(crd, schema, "enum");
+	regex_t regex;
+
+	assert_int_equal(regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB), 0);
+	if (regexec(&regex, word, 0, NULL, 0) != 0 || (words && !contains(crd, words, word)) ||
+	    (!words && strlen(word) > strtoul(text_of(child(crd, schema, "maxLength")), NULL, 10)))
+		complain(crd, path, word);
+	regfree(&regex);
+}
+
+static void expect_room(struct crd *crd, const char *path, const yaml_node_t *schema,
+			const char *key, size_t needed)
+{
+	const char *room = text_of(child(crd, schema, key));
+
+	if (room[0] && strtoull(room, NULL, 10) < needed)
+		complain(crd, path, key);
+}
+
+static void expect_object_taken(struct crd *crd, const char *path, const struct jmap_row *rows,
+				const yaml_node_t *schema);
+
+/* What is not in a former schema is dropped, which readiness says. What is there has to be taken. */
+static void expect_member_taken(struct crd *crd, const char *path, const struct jmap_row *row,
+				const yaml_node_t *schema)
+{
+	const yaml_node_t *items = child(crd, schema, "items");
+
+	if (row->type == JMAP_ENUM)
+		for (size_t n = 1; row->names[n]; n++)
+			expect_taken(crd, path, schema, row->names[n]);
+	if (row->type == JMAP_ENUM && !child(crd, schema, "enum"))
+		expect_taken(crd, path, schema, "WordOfTheNextRelease");
+	if (row->type == JMAP_TEXT)
+		expect_room(crd, path, schema, "maxLength", row->limit);
+	if (row->type == JMAP_I64)
+		expect_room(crd, path, schema, "maximum", row->limit);
+	if (row->type == JMAP_TEXTS) {
+		expect_room(crd, path, schema, "maxItems", row->max_items);
+		expect_room(crd, path, items, "maxLength", row->limit);
+	}
+	if (row->type == JMAP_ARRAY) {
+		expect_room(crd, path, schema, "maxItems", row->limit);
+		expect_object_taken(crd, path, row->rows, items);
+	}
+	if (row->type == JMAP_OBJECT)
+		expect_object_taken(crd, path, row->rows, schema);
+}
+
+static void expect_object_taken(struct crd *crd, const char *path, const struct jmap_row *rows,
+				const yaml_node_t *schema)
+{
+	const yaml_node_t *properties = child(crd, schema, "properties");
+
+	for (const struct jmap_row *row = rows; row->key; row++) {
+		char row_path[512];
+		const yaml_node_t *property = child(crd, properties, row->key);
+		snprintf(row_path, sizeof(row_path), "%.400s.%s", path, row->key);
+		if (property)
+			expect_member_taken(crd, row_path, row, property);
+	}
+}
+
+static void expect_reason_taken(struct crd *crd, const yaml_node_t *schema, struct view reason)
+{
+	char word[128];
+
+	snprintf(word, sizeof(word), "%.*s", VIEW_ARG(reason));
+	expect_taken(crd, ".status.conditions.reason", schema, word);
+}
+
+static void expect_reasons_taken(struct crd *crd)
+{
+	const yaml_node_t *schema = yaml_document_get_root_node(&crd->document);
+	static const char *const way[] = {"properties", "status", "properties", "conditions",
+					  "items", "properties", "reason"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(way); i++)
+		schema = child(crd, schema, way[i]);
+	assert_non_null(schema);
+	for (int i = 1; i < N_REASONS; i++)
+		expect_reason_taken(crd, schema, wording_reason((enum reason)i));
+	for (int i = 0; i < N_HEALTH_FINDINGS; i++)
+		expect_reason_taken(crd, schema, health_finding_word((enum health_finding)i));
+	for (int i = 0; i < N_DRIFT_TYPES; i++)
+		expect_reason_taken(crd, schema, drift_word((enum drift_type)i));
+	for (int i = 0; i < N_DRIFT_SETTLING; i++)
+		expect_reason_taken(crd, schema, drift_settling_word((enum drift_settling)i));
+}
+
+/* Complaints of the former definition, in which `from` is `to`. */
+static void expect_former_complaints(const char *from, const char *to, const char *complaints)
+{
+	struct sbuf file;
+	struct crd crd;
+
+	sbuf_init(&file, CRD_MAX_SIZE);
+	read_file_at(TESTS_FOLDER "/golden/crd_former.yaml", &file);
+	plant(&file, "properties:", from, to);
+	crd_load(&crd, sbuf_view(&file));
+	expect_object_taken(&crd, "", attribution_doc_rows(),
+			    yaml_document_get_root_node(&crd.document));
+	expect_reasons_taken(&crd);
+	assert_string_equal(sbuf_text(&crd.complaints), complaints);
+	crd_unload(&crd);
+	sbuf_deinit(&file);
+}
+
+/* It has room for 16. The API server refuses a status with more, which is counted and logged. */
+#define TOO_MANY_REASONS ".status.health.reasons: maxItems\n"
+
+static void a_former_definition_takes_what_is_written_today(void **state)
+{
+	(void)state;
+	expect_former_complaints("status", "status", TOO_MANY_REASONS);
+	expect_former_complaints("reportState: {type: string,",
+				 "reportState: {type: string, enum: [Current, Stale, NoAgent],",
+				 ".status.reportState: Pending\n" TOO_MANY_REASONS);
+	expect_former_complaints("mode: {type: string, pattern: \"^[A-Z]",
+				 "mode: {type: string, pattern: \"^[A-V]",
+				 ".status.sharing.mode: WordOfTheNextRelease\n" TOO_MANY_REASONS);
+	expect_former_complaints("  model: {type: string, maxLength: 128}",
+				 "  model: {type: string, maxLength: 64}",
+				 ".status.device.model: maxLength\n" TOO_MANY_REASONS);
+	expect_former_complaints("reason: {type: string, pattern: \"^[A-Za-z]",
+				 "reason: {type: string, pattern: \"^[A-JL-Za-z]",
+				 TOO_MANY_REASONS ".status.conditions.reason: KubeletSettling\n");
 }
 
 static void every_property_is_described(void **state)
@@ -597,6 +742,7 @@ static void a_new_object_is_pending_in_every_respect(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(schema_and_rows_say_the_same, setup, teardown),
 	cmocka_unit_test(a_planted_difference_is_found),
+	cmocka_unit_test(a_former_definition_takes_what_is_written_today),
 	cmocka_unit_test_setup_teardown(every_property_is_described, setup, teardown),
 	cmocka_unit_test_setup_teardown(every_list_says_how_it_merges_and_keys_are_required, setup,
 					teardown),

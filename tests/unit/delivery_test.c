@@ -6,51 +6,69 @@
 
 static const struct delivery_config config = {.heartbeat_ms = 60000, .instance = 812345};
 
-static struct delivery fresh(void)
+/* An agent and two replicas; most tests speak with the first one. */
+struct fixture {
+	struct delivery_pace pace;
+	struct delivery one, other;
+};
+
+static void start(struct fixture *f)
 {
-	struct delivery delivery;
-	delivery_init(&delivery, &config, 1);
-	return delivery;
+	delivery_pace_init(&f->pace, &config, 1);
+	delivery_init(&f->one, &f->pace);
+	delivery_init(&f->other, &f->pace);
 }
 
 /* Makes the report that is due and gives it this answer. */
 static enum delivery_verdict answer(struct delivery *delivery, int status, uint64_t now)
 {
 	const struct delivery_answer answer = {.status = status};
+	delivery_make(delivery->pace, now);
 	delivery_begin(delivery);
 	return delivery_end(delivery, &answer, now, 900000);
+}
+
+static enum delivery_verdict answer_heartbeat(struct delivery *delivery, int64_t seconds, uint64_t now)
+{
+	const struct delivery_answer said = {.status = 200, .heartbeat_s = seconds};
+	delivery_begin(delivery);
+	return delivery_end(delivery, &said, now, 900000);
 }
 
 static void nothing_is_posted_before_there_is_something_to_say(void **state)
 {
 	(void)state;
-	struct delivery delivery = fresh();
-	assert_int_equal(delivery_next_at(&delivery), DELIVERY_NEVER);
-	delivery_changed(&delivery, 1000);
-	assert_int_equal(delivery_next_at(&delivery), 1000);
+	struct fixture f;
+	start(&f);
+	assert_int_equal(delivery_next_at(&f.one), DELIVERY_NEVER);
+	delivery_changed(&f.one, 1000);
+	assert_int_equal(delivery_next_at(&f.one), 1000);
 }
 
 static void sequence_numbers_start_at_one_and_rise(void **state)
 {
 	(void)state;
-	struct delivery delivery = fresh();
+	struct fixture f;
+	start(&f);
 	for (int64_t i = 1; i < 10; i++) {
-		assert_int_equal(delivery_begin(&delivery), i);
+		assert_int_equal(delivery_make(&f.pace, 1000), i);
+		delivery_begin(&f.one);
 		const struct delivery_answer answer = {.status = i % 2 ? 200 : 503};
-		delivery_end(&delivery, &answer, 1000, 900000);
+		delivery_end(&f.one, &answer, 1000, 900000);
 	}
-	assert_int_equal(delivery.instance, 812345);
+	assert_int_equal(f.pace.instance, 812345);
 }
 
 static void a_heartbeat_follows_a_success_with_a_tenth_of_jitter(void **state)
 {
 	(void)state;
-	struct delivery delivery = fresh();
+	struct fixture f;
+	start(&f);
 	uint64_t now = 1000, shortest = DELIVERY_NEVER, longest = 0;
-	delivery_changed(&delivery, now);
+	delivery_changed(&f.one, now);
 	for (unsigned i = 0; i < 1000; i++) {
-		assert_int_equal(answer(&delivery, 200, now), DELIVERY_ACCEPTED);
-		uint64_t wait = delivery_next_at(&delivery) - now;
+		assert_int_equal(answer(&f.one, 200, now), DELIVERY_ACCEPTED);
+		uint64_t wait = delivery_next_at(&f.one) - now;
 		shortest = wait < shortest ? wait : shortest;
 		longest = wait > longest ? wait : longest;
 		now += wait;
@@ -70,24 +88,24 @@ static void the_controllers_heartbeat_is_adopted_within_reason(void **state)
 		{3601, 3600000}, {INT64_MAX, 3600000}, {INT64_MIN, 60000},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct delivery delivery = fresh();
-		const struct delivery_answer said = {.status = 200, .heartbeat_s = rows[i].said};
-		delivery_begin(&delivery);
-		delivery_end(&delivery, &said, 1000, 900000);
-		assert_int_equal(delivery.heartbeat_ms, rows[i].adopted_ms);
+		struct fixture f;
+		start(&f);
+		answer_heartbeat(&f.one, rows[i].said, 1000);
+		assert_int_equal(f.pace.heartbeat_ms, rows[i].adopted_ms);
 	}
 }
 
 static void a_change_while_a_report_is_under_way_is_posted_right_after_it(void **state)
 {
 	(void)state;
-	struct delivery delivery = fresh();
-	delivery_changed(&delivery, 1000);
-	delivery_begin(&delivery);
-	delivery_changed(&delivery, 1001);
-	assert_int_equal(delivery_next_at(&delivery), DELIVERY_NEVER);
-	delivery_end(&delivery, &(struct delivery_answer){.status = 200}, 1010, 900000);
-	assert_int_equal(delivery_next_at(&delivery), 1010);
+	struct fixture f;
+	start(&f);
+	delivery_changed(&f.one, 1000);
+	delivery_begin(&f.one);
+	delivery_changed(&f.one, 1001);
+	assert_int_equal(delivery_next_at(&f.one), DELIVERY_NEVER);
+	delivery_end(&f.one, &(struct delivery_answer){.status = 200}, 1010, 900000);
+	assert_int_equal(delivery_next_at(&f.one), 1010);
 }
 
 static void every_status_has_its_meaning(void **state)
@@ -108,8 +126,9 @@ static void every_status_has_its_meaning(void **state)
 		{500, DELIVERY_UNEXPECTED},  {503, DELIVERY_NOT_READY},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct delivery delivery = fresh();
-		assert_int_equal(answer(&delivery, rows[i].status, 1000), rows[i].verdict);
+		struct fixture f;
+		start(&f);
+		assert_int_equal(answer(&f.one, rows[i].status, 1000), rows[i].verdict);
 	}
 }
 
@@ -118,32 +137,34 @@ static void whatever_fails_is_tried_again_within_30_s_with_growing_waits(void **
 	(void)state;
 	static const int statuses[] = {0, 204, 307, 400, 401, 403, 404, 409, 413, 429, 500, 503};
 	for (size_t i = 0; i < ARRAY_SIZE(statuses); i++) {
-		struct delivery delivery = fresh();
+		struct fixture f;
+		start(&f);
 		uint64_t now = 1000, last = 0;
-		delivery_changed(&delivery, now);
+		delivery_changed(&f.one, now);
 		for (unsigned k = 0; k < 20; k++) {
-			answer(&delivery, statuses[i], now);
-			uint64_t wait = delivery_next_at(&delivery) - now;
+			answer(&f.one, statuses[i], now);
+			uint64_t wait = delivery_next_at(&f.one) - now;
 			assert_in_range(wait, 500, 8000);
 			last = wait;
 			now += wait;
 		}
 		assert_int_equal(last, 8000);
-		answer(&delivery, 200, now);
-		answer(&delivery, statuses[i], now);
-		assert_in_range(delivery_next_at(&delivery) - now, 500, 1000);
+		answer(&f.one, 200, now);
+		answer(&f.one, statuses[i], now);
+		assert_in_range(delivery_next_at(&f.one) - now, 500, 1000);
 	}
 }
 
 static void a_change_does_not_cut_a_back_off_short(void **state)
 {
 	(void)state;
-	struct delivery delivery = fresh();
+	struct fixture f;
+	start(&f);
 	for (unsigned i = 0; i < 10; i++)
-		answer(&delivery, 0, 1000);
-	uint64_t next = delivery_next_at(&delivery);
-	delivery_changed(&delivery, 1001);
-	assert_int_equal(delivery_next_at(&delivery), next);
+		answer(&f.one, 0, 1000);
+	uint64_t next = delivery_next_at(&f.one);
+	delivery_changed(&f.one, 1001);
+	assert_int_equal(delivery_next_at(&f.one), next);
 }
 
 static void retry_after_is_respected_spread_and_bounded(void **state)
@@ -155,33 +176,153 @@ static void retry_after_is_respected_spread_and_bounded(void **state)
 		{1000, 1000, 1250}, {20000, 20000, 25000}, {UINT32_MAX, 300000, 375000},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct delivery delivery = fresh();
+		struct fixture f;
+		start(&f);
 		const struct delivery_answer busy = {.status = 429, .retry_after_ms = rows[i].said};
-		delivery_begin(&delivery);
-		assert_int_equal(delivery_end(&delivery, &busy, 1000, 900000), DELIVERY_THROTTLED);
-		assert_in_range(delivery_next_at(&delivery) - 1000, rows[i].low, rows[i].high);
+		delivery_begin(&f.one);
+		assert_int_equal(delivery_end(&f.one, &busy, 1000, 900000), DELIVERY_THROTTLED);
+		assert_in_range(delivery_next_at(&f.one) - 1000, rows[i].low, rows[i].high);
 	}
 }
 
 static void an_outdated_report_gets_a_higher_instance_and_starts_again_at_one(void **state)
 {
 	(void)state;
-	struct delivery delivery = fresh();
-	answer(&delivery, 200, 1000);
-	assert_int_equal(answer(&delivery, 409, 1000), DELIVERY_OUTDATED);
-	assert_int_equal(delivery.instance, 900000);
-	assert_int_equal(delivery_begin(&delivery), 1);
+	struct fixture f;
+	start(&f);
+	answer(&f.one, 200, 1000);
+	assert_int_equal(answer(&f.one, 409, 1000), DELIVERY_OUTDATED);
+	assert_int_equal(f.pace.instance, 900000);
+	assert_int_equal(delivery_make(&f.pace, 1000), 1);
 }
 
 static void the_instance_rises_even_when_the_clock_does_not(void **state)
 {
 	(void)state;
-	struct delivery delivery = fresh();
+	struct fixture f;
+	start(&f);
 	for (int64_t i = 0; i < 3; i++) {
-		delivery_begin(&delivery);
-		delivery_end(&delivery, &(struct delivery_answer){.status = 409}, 1000, 5);
-		assert_int_equal(delivery.instance, 812346 + i);
+		delivery_begin(&f.one);
+		delivery_end(&f.one, &(struct delivery_answer){.status = 409}, 1000, 5);
+		assert_int_equal(f.pace.instance, 812346 + i);
 	}
+}
+
+/* Both are told of a change and accept it, which sets the heartbeat. */
+static uint64_t settle(struct fixture *f, uint64_t now)
+{
+	delivery_changed(&f->one, now);
+	delivery_changed(&f->other, now);
+	delivery_make(&f->pace, now);
+	answer_heartbeat(&f->one, 60, now);
+	answer_heartbeat(&f->other, 0, now + 3);
+	return f->pace.heartbeat_at;
+}
+
+static void heartbeats_of_all_replicas_are_due_at_one_moment(void **state)
+{
+	(void)state;
+	struct fixture f;
+	start(&f);
+	uint64_t now = 1000;
+	for (unsigned i = 0; i < 100; i++) {
+		now = i == 0 ? settle(&f, now) : delivery_next_at(&f.one);
+		assert_int_equal(delivery_next_at(&f.one), now);
+		assert_int_equal(delivery_next_at(&f.other), now);
+		delivery_make(&f.pace, now);
+		assert_int_equal(delivery_next_at(&f.other), DELIVERY_NEVER);
+		answer_heartbeat(&f.other, 0, now + 2);
+		answer_heartbeat(&f.one, 60, now + 5);
+		assert_in_range(delivery_next_at(&f.one) - now, 54000, 66005);
+	}
+}
+
+static void a_replica_that_is_away_neither_delays_nor_hastens_the_others(void **state)
+{
+	(void)state;
+	struct fixture f;
+	start(&f);
+	uint64_t heartbeat_at = settle(&f, 1000);
+	delivery_make(&f.pace, heartbeat_at);
+	answer_heartbeat(&f.one, 60, heartbeat_at);
+	delivery_begin(&f.other);
+	uint64_t next = delivery_next_at(&f.one);
+	delivery_end(&f.other, &(struct delivery_answer){.status = 0}, heartbeat_at, 900000);
+	for (unsigned i = 0; i < 5; i++) {
+		uint64_t now = delivery_next_at(&f.other);
+		assert_in_range(now, heartbeat_at + 500, next);
+		answer(&f.other, 0, now);
+		assert_int_equal(delivery_next_at(&f.one), next);
+	}
+	/* It is back: the next heartbeat is for both again. */
+	answer(&f.other, 200, delivery_next_at(&f.other));
+	assert_int_equal(delivery_next_at(&f.one), next);
+	assert_int_equal(delivery_next_at(&f.other), next);
+}
+
+static void a_replica_that_joins_is_due_at_once_and_the_others_heartbeat_stays(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct delivery third;
+	start(&f);
+	uint64_t heartbeat_at = settle(&f, 1000);
+	delivery_init(&third, &f.pace);
+	delivery_join(&third, 2000);
+	assert_int_equal(delivery_next_at(&third), 2000);
+	assert_int_equal(delivery_next_at(&f.one), heartbeat_at);
+	answer(&third, 0, 2000);
+	assert_int_equal(delivery_next_at(&f.one), heartbeat_at);
+	assert_in_range(delivery_next_at(&third), 2500, 3000);
+	answer(&third, 200, 2500);
+	assert_int_equal(delivery_next_at(&third), heartbeat_at);
+}
+
+static void an_answer_without_a_heartbeat_leaves_what_the_leader_said(void **state)
+{
+	(void)state;
+	struct fixture f;
+	start(&f);
+	delivery_changed(&f.one, 1000);
+	delivery_changed(&f.other, 1000);
+	delivery_make(&f.pace, 1000);
+	/* Who does not lead is quicker: the time that it leads to is that of the flag. */
+	answer_heartbeat(&f.other, 0, 1001);
+	assert_in_range(delivery_next_at(&f.other), 55001, 67001);
+	answer_heartbeat(&f.one, 10, 1002);
+	assert_int_equal(f.pace.heartbeat_ms, 10000);
+	assert_in_range(delivery_next_at(&f.one), 10002, 12002);
+	assert_int_equal(delivery_next_at(&f.other), delivery_next_at(&f.one));
+	uint64_t now = delivery_next_at(&f.one);
+	delivery_make(&f.pace, now);
+	answer_heartbeat(&f.other, 0, now);
+	assert_int_equal(f.pace.heartbeat_ms, 10000);
+	uint64_t next = delivery_next_at(&f.other);
+	assert_in_range(next - now, 9000, 11000);
+	/* A longer one counts from the next one on. */
+	answer_heartbeat(&f.one, 3600, now + 1);
+	assert_int_equal(f.pace.heartbeat_ms, 3600000);
+	assert_int_equal(delivery_next_at(&f.one), next);
+}
+
+static void a_report_that_two_refuse_as_old_is_renumbered_once_for_both(void **state)
+{
+	(void)state;
+	struct fixture f;
+	start(&f);
+	const struct delivery_answer old = {.status = 409};
+	delivery_make(&f.pace, 1000);
+	delivery_begin(&f.one);
+	delivery_begin(&f.other);
+	delivery_end(&f.one, &old, 1000, 900000);
+	assert_int_equal(delivery_make(&f.pace, 1500), 1);
+	delivery_begin(&f.one);
+	delivery_end(&f.other, &old, 1600, 900600);
+	assert_int_equal(f.pace.instance, 900000);
+	assert_int_equal(delivery_make(&f.pace, 2100), 2);
+	/* That report of the new instance is refused, too. */
+	delivery_end(&f.one, &old, 2200, 901200);
+	assert_int_equal(f.pace.instance, 901200);
 }
 
 static void what_an_operator_must_mend_comes_with_advice(void **state)
@@ -209,6 +350,11 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(retry_after_is_respected_spread_and_bounded),
 	cmocka_unit_test(an_outdated_report_gets_a_higher_instance_and_starts_again_at_one),
 	cmocka_unit_test(the_instance_rises_even_when_the_clock_does_not),
+	cmocka_unit_test(heartbeats_of_all_replicas_are_due_at_one_moment),
+	cmocka_unit_test(a_replica_that_is_away_neither_delays_nor_hastens_the_others),
+	cmocka_unit_test(a_replica_that_joins_is_due_at_once_and_the_others_heartbeat_stays),
+	cmocka_unit_test(an_answer_without_a_heartbeat_leaves_what_the_leader_said),
+	cmocka_unit_test(a_report_that_two_refuse_as_old_is_renumbered_once_for_both),
 	cmocka_unit_test(what_an_operator_must_mend_comes_with_advice),
 };
 TEST_MAIN(tests)

@@ -3,6 +3,7 @@
 #include "lib/test_main.h"
 
 #include "assess/drift_config.h"
+#include "assess/drift_plugin.h"
 #include "lib/drift_case.h"
 #include "lib/expect_status.h"
 
@@ -328,7 +329,6 @@ static void publish(struct drift_case *c, struct view type)
 		.start_time = 1,
 	};
 	c->published.drifts = array_of(c->published_drifts, 2);
-	c->device.published = &c->published;
 }
 
 static void forget_former_of_published(struct drift_case *c)
@@ -350,7 +350,6 @@ static void forget_former_of_pending(struct drift_case *c)
 	c->published_pending[0] = (struct attribution_pending_drift){VIEW("MPSNotRunning"), 1};
 	c->published_pending[1] = (struct attribution_pending_drift){VIEW("ConfigNotLoaded"), 1};
 	c->published.pending = array_of(c->published_pending, 2);
-	c->device.published = &c->published;
 }
 
 static void forget_former_of_another_pending(struct drift_case *c)
@@ -602,7 +601,7 @@ TEST(each_cause_that_keeps_a_config_map_from_being_read_is_named)
 		c.text = (struct drift_text){.arena = &c.arena};
 		snprintf(text, sizeof(text), "ConfigMap gpu-operator/plugin-config cannot be read: %s",
 			 texts[why]);
-		expect_text(drift_config_say_unreadable(&c.node, &c.text), text);
+		expect_text(drift_plugin_say_unreadable(&c.node, &c.text), text);
 		drift_case_deinit(&c);
 	}
 }
@@ -634,7 +633,7 @@ TEST(it_is_said_why_a_configuration_cannot_be_read)
 			rows[i].spoil(&c);
 		drift_prepare(&c.node);
 		c.text = (struct drift_text){.arena = &c.arena};
-		expect_text(drift_config_say_unreadable(&c.node, &c.text), rows[i].text);
+		expect_text(drift_plugin_say_unreadable(&c.node, &c.text), rows[i].text);
 		drift_case_deinit(&c);
 	}
 }

@@ -392,7 +392,6 @@ static void refuse_long_ago_pending(struct drift_case *c)
 	refuse_long_ago(c);
 	c->published_pending[0] = (struct attribution_pending_drift){VIEW("SlotsLeaked"), 1};
 	c->published.pending = array_of(c->published_pending, 1);
-	c->device.published = &c->published;
 }
 
 static void refuse_long_ago_published(struct drift_case *c)
@@ -400,7 +399,6 @@ static void refuse_long_ago_published(struct drift_case *c)
 	refuse_long_ago(c);
 	c->published_drifts[0] = (struct attribution_drift){.type = VIEW("SlotsLeaked")};
 	c->published.drifts = array_of(c->published_drifts, 1);
-	c->device.published = &c->published;
 }
 
 static void refuse_second_container(struct drift_case *c)

@@ -117,6 +117,32 @@ static void parts_are_left_out_in_order_until_it_fits_and_their_sources_say_so(v
 	}
 }
 
+/* All pods hold the same, many times over. */
+static void a_report_with_too_many_ids_leaves_out_whole_parts_too(void **state)
+{
+	static const struct {
+		uint32_t n_pods, n_ids_each;
+		unsigned loss;
+	} rows[] = {
+		{8, 3072, 0},
+		{9, 3072, EVIDENCE_PROCESSES | EVIDENCE_ADVERTISED},
+		{11, 3072, EVIDENCE_PROCESSES | EVIDENCE_ADVERTISED | EVIDENCE_POD_RESOURCES},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct report report;
+		CLEANUP(arena_deinit) struct arena arena;
+		build(3, 4000, rows[i].n_pods);
+		for (uint32_t j = 0; j < N_MANY; j++)
+			world.ids[j] = VIEW("0");
+		for (uint32_t j = 0; j < rows[i].n_pods; j++)
+			world.pods[j].device_ids.count = rows[i].n_ids_each;
+		assert_int_equal(encode(LIMIT_REPORT_BYTES, &arena, &report), rows[i].loss);
+		assert_int_equal(report.checkpoint.entries.count, 1);
+	}
+}
+
 static void the_report_itself_is_left_as_it_was(void **state)
 {
 	(void)state;
@@ -168,6 +194,7 @@ static void without_memory_it_fails_and_leaves_nothing_out(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(what_fits_is_told_in_full),
 	cmocka_unit_test(parts_are_left_out_in_order_until_it_fits_and_their_sources_say_so),
+	cmocka_unit_test(a_report_with_too_many_ids_leaves_out_whole_parts_too),
 	cmocka_unit_test(the_report_itself_is_left_as_it_was),
 	cmocka_unit_test(what_cannot_be_made_to_fit_fails_and_leaves_the_buffer),
 	cmocka_unit_test(without_memory_it_fails_and_leaves_nothing_out),

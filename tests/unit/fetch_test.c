@@ -502,6 +502,7 @@ static void unusable_requests_are_refused_at_once(void **state)
 		{.method = "", .url = "http://a/"},
 		{.method = "GET", .url = "http://a/", .headers = split},
 		{.method = "GET", .url = "https://a/", .server_name = "not a name"},
+		{.method = "GET", .url = "https://a/", .connect_to = "10.0.0.1\r\nx"},
 	};
 	struct client client;
 	const struct fetch_handler handler = {&client, saw_head, saw_body, saw_done};
@@ -658,6 +659,32 @@ static void a_name_that_does_not_exist_is_looked_up_as_often_as_wanted(void **st
 	free_client(&client);
 }
 
+static void a_request_to_an_address_asks_no_name_server_even_when_no_other_may(void **state)
+{
+	(void)state;
+	static const struct script_answer answers[] = {
+		{.bytes = VIEW_INIT("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")},
+	};
+	struct client client;
+	char url[96], host[64];
+	begin_silence();
+	new_client(&client, SCRIPT(answers));
+	for (int i = 0; i < 16; i++)
+		start_lookup(&client);
+	run(&client);
+	expect_begun(16);
+	snprintf(host, sizeof(host), "nobody.test%s", strrchr(script_server_url(client.server), ':'));
+	snprintf(url, sizeof(url), "http://%s/", host);
+	start(&client,
+	      &(struct fetch_request){.method = "GET", .url = url, .connect_to = "127.0.0.1"});
+	run(&client);
+	assert_int_equal(client.result.status, 200);
+	assert_non_null(strstr(script_server_received(client.server), host));
+	expect_begun(16);
+	end_silence();
+	free_client(&client);
+}
+
 /* SETTINGS; HEADERS of stream 1; DATA; HEADERS with END_STREAM, HPACK without Huffman. */
 #define H2_SETTINGS "\0\0\0\4\0\0\0\0\0"
 #define H2_HEAD "\0\0\24\1\4\0\0\0\1\x88\x0f\x10\x10" "application/grpc"
@@ -744,6 +771,26 @@ static void make_authority(struct sbuf *cert, struct sbuf *key)
 	assert_int_equal(tls_make_certificate(&request, cert, key, &err), 0);
 }
 
+static struct server *serve_at(struct tls_world *world, const char *address)
+{
+	struct server *server;
+	const struct server_config config = {
+		.address = address,
+		.tls = world->identity,
+		.max_body = 100,
+		.max_connections = 10,
+		.max_connections_per_address = 10,
+		.handshake_timeout_ms = 5000,
+		.head_timeout_ms = 5000,
+		.body_timeout_ms = 5000,
+		.write_timeout_ms = 5000,
+		.idle_timeout_ms = 5000,
+	};
+	const struct server_handler handler = {NULL, saw_request_head, NULL};
+	assert_int_equal(server_new(world->client.loop, &config, &handler, &server, &err), 0);
+	return server;
+}
+
 static void begin_tls_world(struct tls_world *world, const char *dns_name, const char *address)
 {
 	const char *const names[] = {dns_name, NULL}, *const addresses[] = {address, NULL};
@@ -767,21 +814,7 @@ static void begin_tls_world(struct tls_world *world, const char *dns_name, const
 	assert_int_equal(tls_identity_new(sbuf_view(&cert), sbuf_view(&key), &world->identity,
 					  &err),
 			 0);
-	const struct server_config config = {
-		.address = "127.0.0.1:0",
-		.tls = world->identity,
-		.max_body = 100,
-		.max_connections = 10,
-		.max_connections_per_address = 10,
-		.handshake_timeout_ms = 5000,
-		.head_timeout_ms = 5000,
-		.body_timeout_ms = 5000,
-		.write_timeout_ms = 5000,
-		.idle_timeout_ms = 5000,
-	};
-	const struct server_handler handler = {NULL, saw_request_head, NULL};
-	assert_int_equal(server_new(world->client.loop, &config, &handler, &world->server, &err),
-			 0);
+	world->server = serve_at(world, "127.0.0.1:0");
 	sbuf_init(&world->url, 100);
 	sbuf_printf(&world->url, "https://127.0.0.1:%u/", (unsigned)server_port(world->server));
 	sbuf_deinit(&cert);
@@ -842,6 +875,59 @@ static void the_name_in_the_certificate_must_be_the_one_asked_for(void **state)
 	expect_outcome(&world, (struct fetch_request){.ca_pem = ca, .server_name = "other.test"},
 		       ERROR_DENIED);
 	assert_true(world.client.result.error.text[0] != '\0');
+	end_tls_world(&world);
+}
+
+static void name_url(struct tls_world *world, const char *host)
+{
+	sbuf_clear(&world->url);
+	sbuf_printf(&world->url, "https://%s:%u/", host, (unsigned)server_port(world->server));
+}
+
+static void at_an_address_the_name_of_the_url_or_the_given_one_is_verified(void **state)
+{
+	(void)state;
+	struct tls_world world;
+	begin_tls_world(&world, "name.test", NULL);
+	const struct fetch_request plain = {.ca_pem = sbuf_view(&world.ca_cert),
+					    .connect_to = "127.0.0.1"};
+	struct fetch_request renamed = plain;
+	name_url(&world, "name.test");
+	expect_outcome(&world, plain, ERROR_NONE);
+	renamed.server_name = "other.test";
+	expect_outcome(&world, renamed, ERROR_DENIED);
+	name_url(&world, "other.test");
+	expect_outcome(&world, plain, ERROR_DENIED);
+	renamed.server_name = "name.test";
+	expect_outcome(&world, renamed, ERROR_NONE);
+	/* The certificate is not for the address, which nobody asked about. */
+	name_url(&world, "127.0.0.1");
+	expect_outcome(&world, plain, ERROR_DENIED);
+	end_tls_world(&world);
+}
+
+static void each_address_has_a_connection_of_its_own(void **state)
+{
+	(void)state;
+	struct tls_world world;
+	struct fetch_request first, second;
+	char address[32];
+	begin_tls_world(&world, "name.test", NULL);
+	snprintf(address, sizeof(address), "127.0.0.2:%u", (unsigned)server_port(world.server));
+	struct server *other = serve_at(&world, address);
+	name_url(&world, "name.test");
+	first = (struct fetch_request){.ca_pem = sbuf_view(&world.ca_cert), .connect_to = "127.0.0.1"};
+	second = (struct fetch_request){.ca_pem = sbuf_view(&world.ca_cert), .connect_to = "127.0.0.2"};
+	for (int i = 0; i < 3; i++) {
+		expect_outcome(&world, first, ERROR_NONE);
+		expect_outcome(&world, second, ERROR_NONE);
+	}
+	assert_int_equal(server_counters(world.server).accepted, 1);
+	assert_int_equal(server_counters(other).accepted, 1);
+	/* Gone, it does not lead to the other one. */
+	server_free(other);
+	expect_outcome(&world, second, ERROR_RETRY);
+	expect_outcome(&world, first, ERROR_NONE);
 	end_tls_world(&world);
 }
 
@@ -921,10 +1007,13 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(the_end_of_the_fetcher_does_not_wait_for_a_silent_name_server),
 	cmocka_unit_test(lookups_that_were_left_behind_are_bounded),
 	cmocka_unit_test(a_name_that_does_not_exist_is_looked_up_as_often_as_wanted),
+	cmocka_unit_test(a_request_to_an_address_asks_no_name_server_even_when_no_other_may),
 	cmocka_unit_test(grpc_over_a_unix_socket_delivers_its_trailers),
 	cmocka_unit_test(a_missing_unix_socket_is_worth_another_try),
 	cmocka_unit_test(only_the_given_authority_is_believed),
 	cmocka_unit_test(the_name_in_the_certificate_must_be_the_one_asked_for),
+	cmocka_unit_test(at_an_address_the_name_of_the_url_or_the_given_one_is_verified),
+	cmocka_unit_test(each_address_has_a_connection_of_its_own),
 	cmocka_unit_test(an_unusable_client_certificate_fails_the_request),
 };
 TEST_MAIN_WITH(tests, ignore_sigpipe, NULL)

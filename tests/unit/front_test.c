@@ -902,8 +902,8 @@ static void what_the_loop_did_not_take_ends_with_the_front(void **state)
 	http_client_free(client);
 }
 
-#define N_LARGE_LISTS 100u
-#define N_LARGE_IDS 1000u
+#define N_LARGE_DEVICES 20u
+#define N_LARGE_PROCESSES 1000u
 #define N_SENDERS 4
 
 /* A report whose decoded form is far larger than its text, of one of several nodes. */
@@ -916,12 +916,14 @@ static int post_large(struct http_client *client, unsigned n, struct sbuf *body)
 	sbuf_printf(body,
 		    "{\"version\":1,\"node\":\"n%u\",\"bootID\":\"b\",\"instance\":1,\"sequence\":%u,"
 		    "\"observedAt\":\"2026-01-02T03:04:05Z\",\"sources\":{},\"eventsDropped\":%u,"
-		    "\"allocatable\":[",
+		    "\"devices\":[",
 		    n % N_SENDERS, n + 1, n);
-	for (unsigned i = 0; i < N_LARGE_LISTS; i++) {
-		sbuf_printf(body, "%s{\"resource\":\"r%u\",\"deviceIDs\":[", i ? "," : "", i);
-		for (unsigned j = 0; j < N_LARGE_IDS; j++)
-			sbuf_append(body, j ? VIEW(",\"a\"") : VIEW("\"a\""));
+	for (unsigned i = 0; i < N_LARGE_DEVICES; i++) {
+		sbuf_printf(body,
+			    "%s{\"uuid\":\"GPU-%08x-0000-4000-8000-0123456789ab\",\"processes\":[",
+			    i ? "," : "", i);
+		for (unsigned j = 0; j < N_LARGE_PROCESSES; j++)
+			sbuf_append(body, j ? VIEW(",{\"pid\":7}") : VIEW("{\"pid\":7}"));
 		sbuf_append(body, VIEW("]}"));
 	}
 	sbuf_append(body, VIEW("]}"));

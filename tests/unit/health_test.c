@@ -26,6 +26,7 @@ static struct {
 	struct report_device device;
 	struct report_event events[4];
 	struct attribution_health_state published;
+	struct health_previous previous; /* made of it */
 	struct health_input input;
 	struct health health;
 } now;
@@ -94,7 +95,8 @@ static void judge(void)
 	struct error err;
 	assert_int_equal(health_judge(&now.input, &now.health, &err), 0);
 	now.published = now.health.state;
-	now.input.published = &now.published;
+	now.previous = health_read_previous(&now.published);
+	now.input.published = &now.previous;
 	now.input.published_events = now.published.events;
 }
 
@@ -111,6 +113,18 @@ static void raise_xid(int64_t code, int64_t time)
 	now.events[i] = (struct report_event){
 		.sequence = i, .time = time, .uuid = VIEW(UUID), .type = REPORT_EVENT_XID,
 		.code = code, .gpu_instance_id = -1, .compute_instance_id = -1};
+}
+
+/* So long after the node was booted. */
+static void raise_xid_at(int64_t code, int64_t time, int64_t uptime_ms)
+{
+	raise_xid(code, time);
+	now.events[now.report.events.count - 1].uptime_ms = uptime_ms;
+}
+
+static int64_t uptime_of_event(void)
+{
+	return ARRAY_AT(now.published.events, struct attribution_health_event, 0)->uptime_ms;
 }
 
 TEST(each_thing_that_is_told_of_slowness_and_links_is_a_reason_with_its_remedy)
@@ -429,8 +443,8 @@ TEST(a_device_that_is_listed_again_has_left_behind_only_what_asked_for_a_reboot)
 /* The card is in another node now, or that node says so. */
 static void be_taken(int64_t booted_after)
 {
-	static struct attribution_health_state former;
-	former = now.published;
+	static struct health_previous former;
+	former = now.previous;
 	now.input.former = &former;
 	now.input.published = NULL;
 	now.input.is_same_boot = now.input.is_other_boot = false;
@@ -535,6 +549,97 @@ TEST(an_error_to_look_at_closer_is_settled_when_the_driver_asks_for_nothing_long
 	}
 }
 
+TEST(a_reset_comes_after_an_error_by_the_time_since_boot_whatever_the_clock_says)
+{
+	enum {HOUR = 3600000};
+	static const struct {
+		int64_t code, reset_time, reset_uptime; /* the error is of NOW and 5 minutes */
+		const char *reasons;
+	} rows[] = {
+		{95, NOW + HOUR, 4 * MINUTE, "XID95"}, /* the clock was set forward after both */
+		{95, NOW - HOUR, 6 * MINUTE, ""},      /* or back between them */
+		{48, NOW + HOUR, 4 * MINUTE, "XID48"},
+		{48, NOW - HOUR, 6 * MINUTE, ""},
+		{95, NOW, 5 * MINUTE, ""},
+		{95, NOW, 5 * MINUTE - 1, "XID95"},
+		{95, NOW + HOUR, 0, "XID95"}, /* not told */
+		{79, NOW - HOUR, 6 * MINUTE, "XID79"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		raise_xid_at(rows[i].code, NOW, 5 * MINUTE);
+		now.input.heard_uptime_ms = 7 * MINUTE;
+		judge();
+		assert_int_equal(uptime_of_event(), 5 * MINUTE);
+		condition->reset_time = rows[i].reset_time;
+		condition->reset_uptime_ms = rows[i].reset_uptime;
+		judge();
+		expect_texts(now.health.state.reasons, rows[i].reasons);
+	}
+}
+
+TEST(the_driver_asks_for_nothing_long_after_an_error_by_the_time_since_boot)
+{
+	static const struct {
+		int64_t heard_at, uptime; /* the error is of NOW and 5 minutes */
+		int64_t again_in;
+		const char *reasons;
+	} rows[] = {
+		{NOW + 10 * QUIET_MS, 6 * MINUTE, 9 * MINUTE, "XID48"},
+		{NOW - 10 * QUIET_MS, 15 * MINUTE - 1, 10000, "XID48"},
+		{NOW - 10 * QUIET_MS, 15 * MINUTE, -1, ""},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		raise_xid_at(48, NOW, 5 * MINUTE);
+		now.input.heard_uptime_ms = 5 * MINUTE;
+		judge();
+		now.input.heard_at = rows[i].heard_at;
+		now.input.heard_uptime_ms = rows[i].uptime;
+		judge();
+		expect_texts(now.health.state.reasons, rows[i].reasons);
+		assert_int_equal(now.health.again_in_ms, rows[i].again_in);
+	}
+}
+
+/* An agent that does not tell the time since boot is replaced by one that does, or the card moves. */
+TEST(an_error_whose_time_since_boot_is_not_known_was_now_at_the_latest)
+{
+	for (int i = 0; i < 3 && start_anew(); i++) {
+		raise_xid_at(95, NOW, i == 0 ? 0 : 90 * MINUTE);
+		judge();
+		now.report.events.count = 0;
+		now.input.heard_uptime_ms = 7 * MINUTE;
+		now.input.is_same_boot = i == 0;
+		if (i == 2)
+			be_taken(0);
+		condition->reset_time = NOW + MINUTE;
+		condition->reset_uptime_ms = 7 * MINUTE - 1;
+		expect(UNHEALTHY, "XID95");
+		assert_int_equal(uptime_of_event(), 7 * MINUTE);
+		now.input.former = NULL;
+		now.input.published = &now.previous;
+		now.input.is_same_boot = true;
+		now.input.heard_uptime_ms = 8 * MINUTE;
+		expect(UNHEALTHY, "XID95");
+		assert_int_equal(uptime_of_event(), 7 * MINUTE);
+		condition->reset_uptime_ms = 7 * MINUTE;
+		expect(HEALTHY, "");
+	}
+}
+
+/* As long as the agent does not tell it, what was published of it stays. */
+TEST(a_time_since_boot_outlives_an_agent_that_tells_none)
+{
+	raise_xid_at(95, NOW, 5 * MINUTE);
+	now.input.heard_uptime_ms = 6 * MINUTE;
+	expect(UNHEALTHY, "XID95");
+	now.input.heard_uptime_ms = 0;
+	now.report.events.count = 0;
+	expect(UNHEALTHY, "XID95");
+	assert_int_equal(uptime_of_event(), 5 * MINUTE);
+	condition->reset_time = NOW;
+	expect(HEALTHY, "");
+}
+
 TEST(a_list_of_before_nvml_failed_settles_nothing)
 {
 	raise_xid(48, NOW);
@@ -619,6 +724,7 @@ TEST(since_when_no_event_was_missed_is_as_the_report_says)
 	judge();
 	assert_int_equal(now.health.state.events_since, NOW - 5);
 	now.input.report = NULL;
+	now.input.reported = NULL;
 	judge();
 	assert_int_equal(now.health.state.events_since, 0);
 }
@@ -672,10 +778,11 @@ TEST(a_device_was_listed_unless_a_published_reason_tells_otherwise)
 		const struct view reason = view_from(rows[i].reason);
 		const struct attribution_health_state published = {
 			.reasons = array_of(&reason, 1)};
+		const struct health_previous previous = health_read_previous(&published);
 
-		assert_int_equal(health_was_listed(&published), rows[i].was_listed);
+		assert_int_equal(health_was_listed(&previous), rows[i].was_listed);
 	}
-	assert_true(health_was_listed(&(struct attribution_health_state){0}));
+	assert_true(health_was_listed(&(struct health_previous){0}));
 }
 
 TEST(the_message_of_a_healthy_device_says_what_was_looked_at)
@@ -742,6 +849,13 @@ static const struct CMUnitTest tests[] = {
 		what_a_reset_settled_stays_settled_after_the_agent_and_the_controller_start_anew),
 	cmocka_unit_test_set_up(
 		an_error_to_look_at_closer_is_settled_when_the_driver_asks_for_nothing_long_after),
+	cmocka_unit_test_set_up(
+		a_reset_comes_after_an_error_by_the_time_since_boot_whatever_the_clock_says),
+	cmocka_unit_test_set_up(
+		the_driver_asks_for_nothing_long_after_an_error_by_the_time_since_boot),
+	cmocka_unit_test_set_up(
+		an_error_whose_time_since_boot_is_not_known_was_now_at_the_latest),
+	cmocka_unit_test_set_up(a_time_since_boot_outlives_an_agent_that_tells_none),
 	cmocka_unit_test_set_up(a_list_of_before_nvml_failed_settles_nothing),
 	cmocka_unit_test_set_up(the_verdict_says_when_time_alone_may_change_it),
 	cmocka_unit_test_set_up(errors_of_applications_accuse_nobody_and_are_listed),

@@ -36,6 +36,10 @@ static void a_stopwatch_goes_forward(void **state)
 	uint64_t since = stopwatch_us();
 	double seconds = stopwatch_seconds(since);
 	assert_true(seconds >= 0 && seconds < 600);
+	uint64_t cpu_us = stopwatch_cpu_us();
+	while (stopwatch_cpu_us() == cpu_us)
+		;
+	assert_true(stopwatch_cpu_us() > cpu_us);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -521,12 +521,13 @@ static void an_unchanged_report_only_starts_its_age_anew(void **state)
 static void an_hour_of_changing_figures_touches_nobody(void **state)
 {
 	struct world *world = *state;
-	struct report_device device = {.uuid = VIEW("GPU-1")};
+	static struct report_device device; /* the inventory has it until tear_down() */
 	struct report report = report_of("gpu-a", true, NULL);
 	struct report heartbeat = report;
 	struct figures *figures;
 	struct error err;
 
+	device = (struct report_device){.uuid = VIEW("GPU-1")};
 	report.devices = (struct array){&device, 1, true};
 	put_report(world, &report, 1000);
 	const struct place *place = inventory_find_place(world->inventory, VIEW("gpu-a"));

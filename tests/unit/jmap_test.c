@@ -490,6 +490,46 @@ static void objects_that_are_both_absent_are_the_same(void **state)
 	assert_false(jmap_equal(rows, &a, &b));
 }
 
+static void elements_that_are_no_objects_are_left_out_where_the_row_says_so(void **state)
+{
+	(void)state;
+	static const struct jmap_row lenient[] = {
+		{"parts", JMAP_ARRAY, JMAP_LENIENT, offsetof(struct document, parts), .limit = 2,
+		 .rows = part_rows, .element_size = sizeof(struct part)},
+		{0},
+	};
+	static const struct {
+		struct view json;
+		uint32_t count;
+	} good[] = {
+		{VIEW_INIT("{\"parts\":[\"uid-a\",\"uid-b\",7]}"), 0},
+		{VIEW_INIT("{\"parts\":[null,{\"id\":\"p\"},[{}],{\"id\":\"q\"},true]}"), 2},
+	};
+	static const struct view bad[] = {
+		VIEW_INIT("{\"parts\":[\"uid-a\",{}]}"), VIEW_INIT("{\"parts\":[\"uid-a\""),
+		VIEW_INIT("{\"parts\":[nil]}"), VIEW_INIT("{\"parts\":[1,]}"),
+		VIEW_INIT("{\"parts\":\"uid-a\"}"),
+	};
+	struct document read;
+	struct arena arena;
+	struct error err;
+
+	arena_init(&arena, 1 << 16);
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		memset(&read, 0, sizeof(read));
+		assert_int_equal(jmap_decode(good[i].json, 6, lenient, &arena, &read, sizeof(read),
+					     &err), 0);
+		assert_int_equal(read.parts.count, good[i].count);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		memset(&read, 0, sizeof(read));
+		assert_int_equal(jmap_decode(bad[i], 6, lenient, &arena, &read, sizeof(read), &err),
+				 -1);
+		assert_int_equal(err.kind, ERROR_REJECTED);
+	}
+	arena_deinit(&arena);
+}
+
 static void an_unknown_word_is_the_last_one_where_the_row_says_so(void **state)
 {
 	(void)state;
@@ -520,6 +560,7 @@ static void an_unknown_word_is_the_last_one_where_the_row_says_so(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(objects_that_are_both_absent_are_the_same),
+	cmocka_unit_test(elements_that_are_no_objects_are_left_out_where_the_row_says_so),
 	cmocka_unit_test(an_unknown_word_is_the_last_one_where_the_row_says_so),
 	cmocka_unit_test(every_type_is_decoded),
 	cmocka_unit_test(absent_and_null_members_leave_zero_or_minus_one),

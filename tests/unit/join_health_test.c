@@ -5,7 +5,7 @@
 
 #include "base/limits.h"
 #include "join/examine.h"
-#include "join/tenants.h"
+#include "join/slots.h"
 
 static const struct verdict {
 	int state, recovery, condition;
@@ -337,8 +337,8 @@ TEST(an_error_of_a_mig_device_names_its_holders_only)
 	}
 }
 
-/* Which MIG device it had is not kept of a pod that left: it may have been this one. */
-TEST(an_error_of_a_mig_device_names_who_left_before_it_was_told)
+/* Pods a and b held MIG devices 0 and 1, and b alone does; a is told to have left. */
+static void leave_a_mig_device(void)
 {
 	build_world_cut(&world, 0, 2);
 	build_world_run(&world, POD("a"), build_world_mig(&world, 0, 0));
@@ -349,11 +349,37 @@ TEST(an_error_of_a_mig_device_names_who_left_before_it_was_told)
 	build_world_book_nothing(&world);
 	build_world_run(&world, POD("b"), build_world_mig(&world, 0, 1));
 	publish();
+}
+
+static struct attribution_past_tenant *who_left(void)
+{
+	return ARRAY_AT(build_world_status(&world, 0)->recent_tenants,
+			struct attribution_past_tenant, 0);
+}
+
+TEST(an_error_of_a_mig_device_names_who_had_left_that_one)
+{
+	for (int64_t i = 0; i < 2 && start_anew(); i++) {
+		leave_a_mig_device();
+		assert_int_equal(who_left()->partitions.count, 1);
+		event(94, 0);
+		world.events[0].gpu_instance_id = 7 + i;
+		world.events[0].compute_instance_id = 0;
+		publish();
+		expect_accused(event_at(0)->tenants, i == 0 ? "uid-a" : "uid-b");
+	}
+}
+
+/* A controller of an earlier release did not keep it: it may have been this one. */
+TEST(an_error_of_a_mig_device_names_who_left_one_that_is_not_known)
+{
+	leave_a_mig_device();
+	who_left()->partitions = (struct array){0};
 	event(94, 0);
-	world.events[0].gpu_instance_id = 7;
+	world.events[0].gpu_instance_id = 8;
 	world.events[0].compute_instance_id = 0;
 	publish();
-	expect_accused(event_at(0)->tenants, "uid-a");
+	expect_accused(event_at(0)->tenants, "uid-b,uid-a");
 }
 
 /* It was acknowledged, and the answer was lost. */
@@ -950,6 +976,51 @@ TEST(ten_minutes_without_a_wish_of_the_driver_settle_an_error_to_look_at)
 	expect_well_with_events(1);
 }
 
+/* A step of the node's clock moves what it tells, but not the time since boot. */
+TEST(a_clock_that_is_set_settles_no_error)
+{
+	struct report_condition *c = conditioned();
+	const struct verdict look = {ATTRIBUTION_HEALTH_DEGRADED, ATTRIBUTION_RECOVERY_NONE,
+				     CONDITION_FALSE};
+	world.report.boot_id = VIEW("boot");
+	world.report.observed_at = BUILD_WORLD_NOW;
+	world.report.uptime_ms = 1000000;
+	world.input.report_age_ms = world.input.report_held_ms = 0;
+	event(48, 0);
+	world.events[0].uptime_ms = 999000;
+	expect_health(look, "XID48");
+	world.report.observed_at += 3600000;
+	c->reset_time = BUILD_WORLD_NOW + 3500000;
+	c->reset_uptime_ms = 998999;
+	world.input.report_held_ms = 599000;
+	world.input.report_age_ms = 1;
+	expect_health(look, "XID48");
+	assert_int_equal(world.result.again_in_ms, 10000);
+	world.input.report_age_ms = 0;
+	expect_well_with_events(1);
+}
+
+TEST(an_error_of_another_boot_is_dated_by_the_boot_that_is_reported)
+{
+	conditioned();
+	world.report.boot_id = VIEW("boot");
+	world.report.uptime_ms = 9000000;
+	event(31, 0);
+	world.events[0].uptime_ms = 8999000;
+	expect_well_with_events(1);
+	world.report.events.count = 0;
+	world.report.boot_id = VIEW("another boot");
+	world.report.uptime_ms = 70000;
+	world.input.report_held_ms = world.input.report_age_ms = 0;
+	for (int i = 0; i < 2; i++) {
+		expect_well_with_events(1);
+		assert_int_equal(ARRAY_AT(build_world_status(&world, 0)->health.events,
+					  struct attribution_health_event, 0)->uptime_ms,
+				 70000);
+		world.input.report_held_ms = 5000;
+	}
+}
+
 TEST(a_device_that_is_no_longer_on_offer_is_degraded)
 {
 	build_world_shared(&world, 0, 4);
@@ -1084,7 +1155,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(the_message_of_a_healthy_device_says_what_was_read_and_what_could_not_be),
 	cmocka_unit_test_set_up(an_error_of_a_mig_device_names_its_holders_only),
 	cmocka_unit_test_set_up(an_error_of_two_mig_devices_at_once_is_two_events),
-	cmocka_unit_test_set_up(an_error_of_a_mig_device_names_who_left_before_it_was_told),
+	cmocka_unit_test_set_up(an_error_of_a_mig_device_names_who_had_left_that_one),
+	cmocka_unit_test_set_up(an_error_of_a_mig_device_names_who_left_one_that_is_not_known),
 	cmocka_unit_test_set_up(an_error_that_is_told_again_without_its_mig_device_is_the_same),
 	cmocka_unit_test_set_up(a_device_of_which_nothing_can_be_read_is_not_called_healthy),
 	cmocka_unit_test_set_up(what_was_wrong_stays_so_while_nvml_fails),
@@ -1128,6 +1200,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(what_the_agent_has_not_decided_is_as_published_within_a_boot),
 	cmocka_unit_test_set_up(a_reset_settles_an_error_that_asked_for_it),
 	cmocka_unit_test_set_up(ten_minutes_without_a_wish_of_the_driver_settle_an_error_to_look_at),
+	cmocka_unit_test_set_up(a_clock_that_is_set_settles_no_error),
+	cmocka_unit_test_set_up(an_error_of_another_boot_is_dated_by_the_boot_that_is_reported),
 	cmocka_unit_test_set_up(a_device_that_is_no_longer_on_offer_is_degraded),
 	cmocka_unit_test_set_up(a_boot_that_the_controller_did_not_see_mends_too),
 	cmocka_unit_test_set_up(errors_before_the_boot_are_history),

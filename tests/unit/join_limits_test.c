@@ -65,6 +65,14 @@ static void partitions_beyond_the_bound_are_counted(void **state)
 		assert_int_equal(t->partitions.count, LIMIT_PARTITIONS);
 		assert_int_equal(t->partitions_left_out, n - LIMIT_PARTITIONS);
 		assert_int_equal(build_world_count_writes(&world), 0);
+		/* Of one that left it is known which it held, or nothing. */
+		build_world_remove_pod(&world, "uid-a");
+		build_world_book_nothing(&world);
+		build_world_list_nothing(&world);
+		const struct array recent = publish()->recent_tenants;
+		assert_int_equal(recent.count, 1);
+		assert_int_equal(ARRAY_AT(recent, struct attribution_past_tenant, 0)->partitions.count,
+				 n > LIMIT_PARTITIONS ? 0 : LIMIT_PARTITIONS);
 	}
 }
 

@@ -221,6 +221,23 @@ static void an_answer_that_would_be_too_long_says_so(void **state)
 	nvml_child_deinit(&child);
 }
 
+static void an_error_is_dated_by_the_clock_and_by_the_time_since_boot(void **state)
+{
+	(void)state;
+	struct nvml_child child;
+	set_node(NODE("", ""));
+	begin(&child);
+	ask(&child, NVML_CHILD_READING, 100);
+	set_node(NODE("\"events\":[" XID("1") "],", ""));
+	fake_now_ms += 4711;
+	ask(&child, NVML_CHILD_EVENTS, 60);
+	assert_int_equal(reading.events.count, 1);
+	const struct report_event *event = ARRAY_AT(reading.events, struct report_event, 0);
+	assert_int_equal(event->time, 60);
+	assert_int_equal(event->uptime_ms, fake_now_ms);
+	nvml_child_deinit(&child);
+}
+
 /* They were fetched, so nobody else has them. */
 static void an_answer_that_would_be_too_long_has_the_errors_still(void **state)
 {
@@ -261,6 +278,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(of_a_device_whose_errors_are_not_watched_some_can_be_missed),
 	cmocka_unit_test(a_new_child_knows_a_lost_device_by_what_was_read_before),
 	cmocka_unit_test(a_new_child_knows_a_lost_device_beside_one_without_a_name),
+	cmocka_unit_test(an_error_is_dated_by_the_clock_and_by_the_time_since_boot),
 	cmocka_unit_test(an_answer_that_would_be_too_long_says_so),
 	cmocka_unit_test(an_answer_that_would_be_too_long_has_the_errors_still),
 	cmocka_unit_test(an_error_is_told_though_the_reading_after_it_fails),

@@ -268,12 +268,14 @@ static void a_device_that_gets_another_handle_was_reset_after_the_reading_before
 		read_at(f, 5000 + i);
 		assert_ok(f, 2);
 		assert_int_equal(device_at(f, 0)->condition.reset_time, 4000);
+		assert_int_equal(device_at(f, 0)->condition.reset_uptime_ms, 4000 - FIXTURE_BOOTED_AT);
 		assert_int_equal(device_at(f, 1)->condition.reset_time, 0);
 	}
 	/* Other devices at these indexes were not reset. */
 	set_world(f, NODE(DEVICE(GPU_B, "0", "") ", " DEVICE(GPU_A, "1", "\"attachment\": 2,"), ""));
 	read_at(f, 6000);
 	assert_int_equal(device_at(f, 0)->condition.reset_time, 0);
+	assert_int_equal(device_at(f, 0)->condition.reset_uptime_ms, 0);
 	assert_int_equal(device_at(f, 1)->condition.reset_time, 0);
 }
 
@@ -321,7 +323,7 @@ static void without_memory_a_lost_device_is_not_told_either(void **state)
 	for (size_t cap = 0; result < 0; cap += 16) {
 		CLEANUP(arena_deinit) struct arena arena;
 		arena_init(&arena, cap);
-		result = nvml_read(f->nvml, 1000, &arena, &f->reading, &f->err);
+		result = nvml_read(f->nvml, (struct wall_time){1000, 1}, &arena, &f->reading, &f->err);
 		if (result < 0)
 			assert_int_equal(f->err.kind, ERROR_NO_MEMORY);
 		else

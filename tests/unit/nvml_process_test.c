@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "agent/nvml_frame.h"
+#include "agent/nvml_library.h"
 #include "agent/nvml_process.h"
 #include "base/clock.h"
 #include "lib/own_folder.h"
@@ -272,6 +273,56 @@ static void a_hang_is_told_in_time_and_is_over_when_the_driver_answers(void **st
 		set_node(NODE(""));
 		await_outcome(&bench, NVML_PROCESS_READING);
 		assert_true(nvml_process_ask(bench.process, NVML_CHILD_READING));
+		assert_true(nvml_process_events_since(bench.process) > 0);
+		end(&bench);
+	}
+}
+
+/* With all that a device can have, so that what a reading calls is called. */
+#define WHOLE                                                                                \
+	"{\"uuid\":\"" UUID "\",\"name\":\"NVIDIA H100\",\"minor\":0,"                         \
+	"\"pciBusID\":\"00000000:3B:00.0\",\"memoryMiB\":40960}"
+#define DIVIDED                                                                              \
+	"{\"uuid\":\"GPU-22222222-2222-4222-8222-222222222222\",\"name\":\"NVIDIA H100\","       \
+	"\"minor\":1,\"pciBusID\":\"00000000:AF:00.0\",\"memoryMiB\":40960,\"mig\":{\"current\":" \
+	"true},\"migDevices\":[{\"uuid\":\"MIG-aaaaaaaa-aaaa-5aaa-8aaa-aaaaaaaaaaa1\","           \
+	"\"profile\":\"1g.5gb\",\"gpuInstanceID\":7,\"computeInstanceID\":0,\"memoryMiB\":4864,"  \
+	"\"graphicsUtilization\":7}]}"
+#define BOTH(rest)                                                                          \
+	"{\"driverVersion\":\"580.65.06\",\"cudaVersion\":\"13.0\"," rest                       \
+	"\"devices\":[" WHOLE "," DIVIDED "]}"
+
+/* Those that a first good reading does not call. */
+static bool is_called(const char *function)
+{
+	static const char *const others[] = {
+		"nvmlInit_v2", "nvmlShutdown", "nvmlSystemGetNVMLVersion", "nvmlGpmSampleFree",
+		"nvmlGpmMetricsGet", "nvmlEventSetFree", "nvmlEventSetWait_v2"};
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (strcmp(others[i], function) == 0)
+			return false;
+	return true;
+}
+
+static void a_hang_in_any_function_is_told_and_ends(void **state)
+{
+#define SYMBOL(member, symbol, arguments) #symbol,
+	static const char *const functions[] = {NVML_LIBRARY_FUNCTIONS(SYMBOL)};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
+		struct bench bench;
+		char text[1024];
+		if (!is_called(functions[i]))
+			continue;
+		snprintf(text, sizeof(text), BOTH("\"hangs\":{\"%s\":\"UntilChanged\"},"),
+			 functions[i]);
+		set_node(text);
+		begin(&bench, 50, &noted);
+		if (ask(&bench, NVML_CHILD_READING) != NVML_PROCESS_HANGS)
+			fail_msg("%s: no hang is told", functions[i]);
+		set_node(BOTH(""));
+		await_outcome(&bench, NVML_PROCESS_READING);
+		assert_int_equal(bench.n_devices, 2);
 		assert_true(nvml_process_events_since(bench.process) > 0);
 		end(&bench);
 	}
@@ -731,6 +782,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(another_process_reads_the_driver),
 	cmocka_unit_test(what_is_asked_for_meanwhile_is_asked_for_afterwards),
 	cmocka_unit_test(a_hang_is_told_in_time_and_is_over_when_the_driver_answers),
+	cmocka_unit_test(a_hang_in_any_function_is_told_and_ends),
 	cmocka_unit_test(a_wait_for_errors_that_outlives_its_time_is_a_hang),
 	cmocka_unit_test(an_error_is_told_though_nobody_asks),
 	cmocka_unit_test(a_child_that_gives_notice_without_end_is_asked_now_and_then),

@@ -8,6 +8,12 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include "agent/nvml_library.h"
+#include "base/sbuf.h"
+#include "schema/report_doc.h"
+
+#define LONG_NAME 10240
+
 static void an_absent_library_is_an_absent_source(void **state)
 {
 	struct fixture *f = *state;
@@ -499,6 +505,170 @@ static void a_long_message_is_cut_at_the_limit(void **state)
 	assert_int_equal(f->reading.source.message.len, LIMIT_REPORT_MESSAGE);
 }
 
+/* The library has no room for them either: it says so, and the device is told without. */
+static void a_name_of_ten_kilobytes_is_left_out(void **state)
+{
+	struct fixture *f = *state;
+	char world[2 * LONG_NAME];
+	char name[LONG_NAME];
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	snprintf(world, sizeof(world),
+		 NODE("{\"uuid\": \"" GPU_A "\", \"name\": \"%s\", \"minor\": 0, "
+		      "\"pciBusID\": \"00000000:3B:00.0\", \"memoryMiB\": 40960}", ""),
+		 name);
+	read_world(f, world);
+	assert_ok(f, 1);
+	const struct report_device *device = device_at(f, 0);
+	assert_text(device->uuid, GPU_A);
+	assert_int_equal(device->model.len, 0);
+	assert_int_equal(device->memory_mib, 40960);
+	assert_message_has(f, "name: ");
+}
+
+#define EVERYTHING                                                                        \
+	"\"serial\": \"1\", \"computeMode\": \"Default\", \"ecc\": {\"current\": true, "      \
+	"\"corrected\": 1, \"uncorrected\": 0}, \"utilization\": {\"gpu\": 38, \"memory\": 1}, " \
+	"\"temperatureC\": 41, \"powerMilliwatts\": 118000, \"memoryUsedMiB\": 5, "               \
+	"\"clocksEventReasons\": 1, \"remappedRows\": {\"correctable\": 0, \"uncorrectable\": 0," \
+	" \"pending\": false, \"failed\": false}, \"retiredPages\": {\"pending\": false}, "       \
+	"\"recoveryAction\": 0, \"nvlinks\": {\"total\": 4, \"active\": 4}, \"fabric\": "         \
+	"\"Completed\", \"pcieLanes\": {\"total\": 16, \"active\": 16}, \"pcieGeneration\": "     \
+	"{\"total\": 4, \"active\": 1}, " PROCESSES(PLAIN("1") ", {\"pid\": 2, \"kind\": "        \
+	"\"MPS\"}, {\"pid\": 3, \"kind\": \"Graphics\"}")
+
+/* The members of a reading. */
+static const char *const members[] = {
+	"driverVersion", "cudaVersion", "uuid", "index", "minor", "pciBusID", "model", "memoryMiB",
+	"serial", "computeCapability", "computeMode", "mig", "recoveryAction", "eccVolatile",
+	"eccAggregate", "corrected", "uncorrected", "remappedRows", "retiredPages", "nvlinks",
+	"fabric", "pcieLanes", "pcieGeneration", "clocksEventReasons", "slowdown", "source",
+	"utilizationPercent", "memoryUsedMiB", "temperatureCelsius", "powerMilliwatts", "partitions",
+	"profile", "gpuInstanceID", "computeInstanceID", "processes", "pid"};
+
+static unsigned count_in(const char *json, const char *member)
+{
+	char key[64];
+	unsigned n = 0;
+	snprintf(key, sizeof(key), "\"%s\":", member);
+	while ((json = strstr(json, key)) && ++n)
+		json++;
+	return n;
+}
+
+/* What a reader who begins now reads of a whole device and one with MIG devices. */
+static void read_everything(struct fixture *f, const char *errors, char *json, size_t size)
+{
+	char world[4096];
+	CLEANUP(sbuf_deinit) struct sbuf buf;
+	snprintf(world, sizeof(world),
+		 NODE(DEVICE(GPU_A, "0", EVERYTHING) ", " DEVICE(GPU_B, "1",
+			"\"mig\": {\"current\": true}, \"migDevices\": [" MIG(MIG_1, "1g.5gb", "7",
+			"4864", "\"graphicsUtilization\": 7,") "],"), "%s"), errors);
+	open_reader(f, FAKE_NVML);
+	read_world(f, world);
+	const struct report reading = {.sources.nvml = f->reading.source,
+				       .driver_version = f->reading.driver_version,
+				       .cuda_version = f->reading.cuda_version,
+				       .devices = f->reading.devices};
+	sbuf_init(&buf, size - 1);
+	report_doc_encode_reading(&reading, &buf);
+	snprintf(json, size, "%s", sbuf_text(&buf));
+}
+
+#define OF_DEVICES \
+	"uuid index minor pciBusID model memoryMiB serial computeCapability" \
+	" computeMode mig recoveryAction eccVolatile eccAggregate corrected" \
+	" uncorrected remappedRows retiredPages nvlinks fabric pcieLanes" \
+	" pcieGeneration clocksEventReasons slowdown source utilizationPercent" \
+	" memoryUsedMiB temperatureCelsius powerMilliwatts partitions profile" \
+	" gpuInstanceID computeInstanceID processes pid"
+
+/* What a reading lacks when a function fails; those that are not here cost nothing. */
+static const struct {
+	const char *function, *members;
+} costs[] = {
+	{"nvmlInitWithFlags", "driverVersion cudaVersion " OF_DEVICES},
+	{"nvmlSystemGetDriverVersion", "driverVersion"},
+	{"nvmlSystemGetCudaDriverVersion_v2", "cudaVersion"},
+	{"nvmlDeviceGetCount_v2", "driverVersion cudaVersion " OF_DEVICES},
+	{"nvmlDeviceGetHandleByIndex_v2", OF_DEVICES},
+	{"nvmlDeviceGetUUID", OF_DEVICES},
+	{"nvmlDeviceGetName", "model"},
+	{"nvmlDeviceGetSerial", "serial"},
+	{"nvmlDeviceGetMinorNumber", "minor"},
+	{"nvmlDeviceGetPciInfo_v3", "pciBusID"},
+	{"nvmlDeviceGetCudaComputeCapability", "computeCapability"},
+	{"nvmlDeviceGetComputeMode", "computeMode"},
+	{"nvmlDeviceGetMemoryInfo", "memoryMiB memoryUsedMiB"},
+	{"nvmlDeviceGetMigMode",
+	 "uuid memoryMiB mig source partitions profile gpuInstanceID computeInstanceID"},
+	{"nvmlDeviceGetMaxMigDeviceCount",
+	 "uuid memoryMiB source partitions profile gpuInstanceID computeInstanceID processes"},
+	{"nvmlDeviceGetMigDeviceHandleByIndex",
+	 "uuid memoryMiB source partitions profile gpuInstanceID computeInstanceID processes"},
+	{"nvmlDeviceGetGpuInstanceId", "source gpuInstanceID"},
+	{"nvmlDeviceGetComputeInstanceId", "computeInstanceID"},
+	{"nvmlDeviceGetAttributes_v2", "memoryMiB"},
+	{"nvmlDeviceGetMPSComputeRunningProcesses_v3", "pid"},
+	{"nvmlDeviceGetComputeRunningProcesses_v3", "processes pid"},
+	{"nvmlDeviceGetGraphicsRunningProcesses_v3", "pid"},
+	{"nvmlDeviceGetTotalEccErrors", "eccVolatile eccAggregate corrected uncorrected"},
+	{"nvmlDeviceGetRemappedRows", "corrected uncorrected remappedRows"},
+	{"nvmlDeviceGetRetiredPagesPendingStatus", "retiredPages"},
+	{"nvmlDeviceGetFieldValues", "recoveryAction"},
+	{"nvmlDeviceGetNvLinkState", "nvlinks"},
+	{"nvmlDeviceGetCurrentClocksEventReasons", "clocksEventReasons slowdown"},
+	{"nvmlDeviceGetGpuFabricInfo", "fabric"},
+	{"nvmlDeviceGetUtilizationRates", "source utilizationPercent"},
+	{"nvmlDeviceGetTemperature", "temperatureCelsius"},
+	{"nvmlDeviceGetPowerUsage", "powerMilliwatts"},
+	{"nvmlDeviceGetMaxPcieLinkWidth", "pcieLanes"},
+	{"nvmlDeviceGetCurrPcieLinkWidth", "pcieLanes"},
+	{"nvmlDeviceGetMaxPcieLinkGeneration", "pcieGeneration"},
+	{"nvmlDeviceGetCurrPcieLinkGeneration", "pcieGeneration"},
+	{"nvmlGpmQueryDeviceSupport", "source"},
+};
+
+static const char *cost_of(const char *function)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(costs); i++)
+		if (strcmp(costs[i].function, function) == 0)
+			return costs[i].members;
+	return "";
+}
+
+static void find_lacking(const char *good, const char *bad, char ret[static 512])
+{
+	size_t used = 0;
+	ret[0] = '\0';
+	for (size_t k = 0; k < ARRAY_SIZE(members); k++)
+		if (count_in(bad, members[k]) != count_in(good, members[k]))
+			used += (size_t)snprintf(ret + used, 512 - used, "%s%s", used ? " " : "",
+						 members[k]);
+	assert_true(used < 512);
+}
+
+/* Figures of GPU instances come with the second reading: gpm_test has their failures. */
+static void each_function_that_fails_costs_its_own_values_only(void **state)
+{
+#define SYMBOL(member, symbol, arguments) #symbol,
+	static const char *const functions[] = {NVML_LIBRARY_FUNCTIONS(SYMBOL)};
+	static char good[8192], bad[8192];
+	read_everything(*state, "", good, sizeof(good));
+	for (size_t k = 0; k < ARRAY_SIZE(members); k++)
+		if (count_in(good, members[k]) == 0)
+			fail_msg("%s is not there", members[k]);
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
+		char errors[96], lacks[512];
+		snprintf(errors, sizeof(errors), "\"errors\": {\"%s\": 999},", functions[i]);
+		read_everything(*state, errors, bad, sizeof(bad));
+		find_lacking(good, bad, lacks);
+		if (strcmp(lacks, cost_of(functions[i])) != 0)
+			fail_msg("%s: %s", functions[i], lacks);
+	}
+}
+
 static void assert_event(struct fixture *f, const char *uuid, uint64_t xid)
 {
 	struct nvml_event event = {.xid = 0};
@@ -653,7 +823,7 @@ static void every_reader_gets_every_event(void **state)
 	struct nvml *other = NULL;
 	read_world(f, NODE(TWO_DEVICES, ""));
 	assert_int_equal(nvml_new(FAKE_NVML, &other, &f->err), 0);
-	assert_int_equal(nvml_read(other, 1000, &f->arena, &f->reading, &f->err), 0);
+	assert_int_equal(nvml_read(other, (struct wall_time){1000, 1}, &f->arena, &f->reading, &f->err), 0);
 	set_world(f, NODE(TWO_DEVICES, "\"events\": [" XID("1", GPU_A, "31") "],"));
 	assert_event(f, GPU_A, 31);
 	struct nvml_event event;
@@ -730,7 +900,7 @@ static void without_memory_nothing_is_told(void **state)
 		CLEANUP(arena_deinit) struct arena arena;
 		struct nvml_reading reading = {.driver_version = VIEW("untouched")};
 		arena_init(&arena, cap);
-		result = nvml_read(f->nvml, 1000, &arena, &reading, &f->err);
+		result = nvml_read(f->nvml, (struct wall_time){1000, 1}, &arena, &reading, &f->err);
 		if (result < 0) {
 			assert_int_equal(f->err.kind, ERROR_NO_MEMORY);
 			assert_text(reading.driver_version, "untouched");
@@ -753,7 +923,7 @@ static void every_allocation_may_fail(void **state)
 		failing_malloc_at(k);
 		int result = nvml_new(FAKE_NVML, &nvml, &f->err);
 		if (result == 0)
-			result = nvml_read(nvml, 1000, &arena, &reading, &f->err);
+			result = nvml_read(nvml, (struct wall_time){1000, 1}, &arena, &reading, &f->err);
 		failed = failing_malloc_off();
 		assert_int_equal(result, failed ? -1 : 0);
 	}
@@ -811,6 +981,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		more_devices_than_the_limit_are_cut_and_said, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_long_message_is_cut_at_the_limit, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_name_of_ten_kilobytes_is_left_out, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		each_function_that_fails_costs_its_own_values_only, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		an_xid_is_told_once_and_older_ones_never, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(an_xid_names_the_instances_it_was_on, set_up, tear_down),

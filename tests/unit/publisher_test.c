@@ -63,6 +63,17 @@ static uint32_t may_write_ms(void *owner)
 	return ((struct world *)owner)->may_write_ms;
 }
 
+static int make_publisher(struct world *world)
+{
+	struct error err;
+	const struct publisher_config config = {
+		.loop = world->loop, .inventory = world->inventory, .max_requests = 2,
+		.may_write_ms = may_write_ms, .done = plan_done, .changed = changed, .owner = world,
+	};
+
+	return publisher_new(&config, &world->publisher, &err);
+}
+
 static int set_up(void **state)
 {
 	static struct world world;
@@ -72,12 +83,15 @@ static int set_up(void **state)
 	world = (struct world){.may_write_ms = UINT32_MAX, .node_name = VIEW("gpu-a")};
 	if (loop_new(&world.loop, &err) < 0 || inventory_new(0, &world.inventory, &err) < 0)
 		return -1;
-	const struct publisher_config config = {
-		.loop = world.loop, .inventory = world.inventory, .max_requests = 2,
-		.may_write_ms = may_write_ms, .done = plan_done, .changed = changed, .owner = &world,
-	};
 	*state = &world;
-	return publisher_new(&config, &world.publisher, &err);
+	return make_publisher(&world);
+}
+
+/* A publisher that has written nothing lately: none of its writes is held. */
+static void start_anew(struct world *world)
+{
+	publisher_free(world->publisher);
+	assert_int_equal(make_publisher(world), 0);
 }
 
 static int tear_down(void **state)
@@ -114,11 +128,11 @@ static struct join_device device(enum join_action action, const struct attributi
 static size_t apply(struct world *world, const struct join_device *devices, size_t n)
 {
 	struct error err;
-	size_t writes;
+	struct publisher_applied applied;
 
-	assert_int_equal(publisher_apply(world->publisher, world->node_name, devices, n, &writes,
+	assert_int_equal(publisher_apply(world->publisher, world->node_name, devices, n, &applied,
 					 &err), 0);
-	return writes;
+	return applied.n_writes;
 }
 
 static void a_plan_without_changes_sends_nothing_and_is_done_at_once(void **state)
@@ -263,6 +277,7 @@ static void what_the_server_has_not_taken_or_kept_is_not_told(void **state)
 	fake_apiclient_fail(n_fake_requests - 1, ERROR_CONFLICT);
 	fake_apiclient_answer(n_fake_requests - 1, ILL_OBJECT); /* as it is read then */
 	wait_done(world);
+	start_anew(world);
 	apply(world, &write, 1);
 	fake_apiclient_answer(n_fake_requests - 1, OBJECT("9")); /* without its health */
 	wait_done(world);
@@ -835,16 +850,16 @@ static void without_memory_nothing_is_started_and_the_output_is_untouched(void *
 	bool failed = true;
 
 	for (unsigned k = 1; failed; k++) {
-		size_t n_writes = 77;
+		struct publisher_applied applied = {.n_writes = 77};
 		struct error err = {0};
 
 		fake_apiclient_reset();
 		world->n_done = 0;
 		failing_malloc_at(k);
-		int result = publisher_apply(world->publisher, VIEW("gpu-a"), write, 2, &n_writes,
+		int result = publisher_apply(world->publisher, VIEW("gpu-a"), write, 2, &applied,
 					     &err);
 		failed = failing_malloc_off();
-		assert_int_equal(n_writes, result < 0 ? 77 : 2);
+		assert_int_equal(applied.n_writes, result < 0 ? 77 : 2);
 		assert_int_equal(err.kind, result < 0 ? ERROR_NO_MEMORY : ERROR_NONE);
 		for (unsigned i = 0; i < n_fake_requests; i++)
 			fake_apiclient_fail(i, ERROR_RETRY);

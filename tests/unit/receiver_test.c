@@ -93,6 +93,7 @@ static void start(struct fixture *f)
 	assert_int_equal(receiver_new(NULL, &config, &f->receiver, &err), 0);
 	receiver_set_trouble(f->receiver, (struct view){0});
 	receiver_set_heartbeat(f->receiver, 60);
+	receiver_set_leads(f->receiver, true);
 }
 
 static void stop(struct fixture *f)
@@ -713,6 +714,33 @@ static void events_are_acknowledged_for_the_process_that_sent_them(void **state)
 	stop(&f);
 }
 
+static void a_replica_that_does_not_lead_takes_reports_and_says_nothing_of_events_and_heartbeat(void **state)
+{
+	(void)state;
+	struct fixture f;
+	start(&f);
+	receiver_set_leads(f.receiver, false);
+	const struct server_request *request =
+		post(&f, REPORT(.instance = 1, .sequence = 1, .events = 7));
+	assert_int_equal(request->status, 200);
+	assert_string_equal(request->body, "{}");
+	assert_int_equal(f.n_reports, 1);
+	request = post(&f, REPORT(.instance = 1, .sequence = 2, .events = 7));
+	assert_int_equal(request->status, 200);
+	assert_string_equal(request->body, "{}");
+	assert_int_equal(post(&f, REPORT(.instance = 1, .sequence = 2, .events = 7))->status, 409);
+	/* It leads from now on, and then no more. */
+	receiver_acknowledge(f.receiver, &(struct receiver_acknowledgement){
+						 VIEW("n"), VIEW("boot"), 1, 7});
+	receiver_set_leads(f.receiver, true);
+	request = post(&f, REPORT(.instance = 1, .sequence = 3, .events = 7));
+	assert_string_equal(request->body, "{\"heartbeatSeconds\":60,\"acknowledgedEvents\":7}");
+	receiver_set_leads(f.receiver, false);
+	request = post(&f, REPORT(.instance = 1, .sequence = 4, .events = 7));
+	assert_string_equal(request->body, "{}");
+	stop(&f);
+}
+
 static void a_report_outlives_its_replacement_while_the_loop_holds_it(void **state)
 {
 	(void)state;
@@ -810,6 +838,7 @@ static const struct CMUnitTest tests[] = {
 		a_report_from_before_the_start_is_refused_where_a_newer_one_was_published),
 	cmocka_unit_test(the_boot_that_the_node_names_is_not_locked_out_by_a_late_report),
 	cmocka_unit_test(events_are_acknowledged_for_the_process_that_sent_them),
+	cmocka_unit_test(a_replica_that_does_not_lead_takes_reports_and_says_nothing_of_events_and_heartbeat),
 	cmocka_unit_test(a_report_outlives_its_replacement_while_the_loop_holds_it),
 	cmocka_unit_test(without_memory_a_report_is_refused_and_changes_nothing),
 	cmocka_unit_test(without_memory_for_its_figures_a_heartbeat_is_refused),

@@ -265,7 +265,10 @@ static void each_value_of_a_condition_is_read(void **state)
 	assert_int_equal(condition->slowdown.power_brake, REPORT_NO);
 	assert_int_equal(condition->slowdown.hardware, REPORT_UNDECIDED);
 	assert_true(condition->reset_time > 0 && report.events_since > 0);
+	assert_int_equal(condition->reset_uptime_ms, 830000);
+	assert_int_equal(report.uptime_ms, 912345);
 	const struct report_event *event = ARRAY_AT(report.events, struct report_event, 0);
+	assert_int_equal(event->uptime_ms, 908123);
 	assert_int_equal(event->gpu_instance_id, 7);
 	assert_int_equal(event->compute_instance_id, 1);
 	golden_free(json);
@@ -295,7 +298,8 @@ static void what_a_condition_lacks_is_unread(void **state)
 		assert_int_equal(condition->remapped_rows.counts.uncorrected, -1);
 		assert_int_equal(condition->clocks_event_reasons, -1);
 		assert_false(condition->slowdown.present || condition->nvlinks_down ||
-			     condition->pcie_degraded || condition->reset_time);
+			     condition->pcie_degraded || condition->reset_time ||
+			     condition->reset_uptime_ms || report.uptime_ms);
 		assert_false(condition->retired_pages.present || condition->nvlinks.present ||
 			     condition->pcie_lanes.present);
 	}
@@ -384,6 +388,7 @@ static void of_a_condition_all_but_what_moves_all_the_time_is_evidence(void **st
 		{"\"slowdown\":{\"hardware\":true}", "\"slowdown\":{}", false},
 		{"\"pcieDegraded\":true", "\"pcieDegraded\":false", false},
 		{"\"resetTime\":\"2026-01-02T03:04:05Z\"", "", false},
+		{"\"resetUptimeMilliseconds\":1", "\"resetUptimeMilliseconds\":2", false},
 		{"\"fabric\":\"InProgress\"", "\"fabric\":\"Completed\"", false},
 		{"\"pcieLanes\":{\"total\":4,\"active\":4}",
 		 "\"pcieLanes\":{\"total\":4,\"active\":3}", true},
@@ -580,6 +585,42 @@ static void each_list_ends_at_its_limit(void **state)
 	}
 }
 
+/* IDs of one letter: many fit in a report, and each costs the join time. */
+static void device_ids_of_all_lists_together_end_at_their_limit(void **state)
+{
+	static const char *const lists[] = {
+		"\"allocatable\":[{\"resource\":\"r\",\"deviceIDs\":[",
+		"]}],\"podResources\":[{\"namespace\":\"ml\",\"name\":\"p\",\"container\":\"c\","
+		"\"resource\":\"r\",\"deviceIDs\":[",
+		"]}],\"checkpoint\":{\"registered\":[{\"resource\":\"r\",\"deviceIDs\":[",
+		"]}],\"entries\":[{\"podUID\":\"u\",\"container\":\"c\",\"resource\":\"r\","
+		"\"deviceIDs\":[",
+	};
+	struct fixture *fixture = *state;
+	for (unsigned more = 0; more <= ARRAY_SIZE(lists); more++) {
+		struct report report;
+		struct error err;
+		sbuf_clear(&fixture->buf);
+		arena_reset(&fixture->arena);
+		sbuf_printf(&fixture->buf, "{%s,", HEAD);
+		for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+			sbuf_printf(&fixture->buf, "%s", lists[i]);
+			append_items(&fixture->buf, LIMIT_REPORT_DEVICE_IDS, "\"", "\"");
+			if (i + 1 == more) /* another entry, with one ID */
+				sbuf_printf(&fixture->buf, "]},%s\"x\"", strrchr(lists[i], '{'));
+		}
+		sbuf_printf(&fixture->buf, "]}]}}");
+		int result = report_doc_decode(sbuf_view(&fixture->buf), &fixture->arena, &report,
+					       &err);
+		if (result != (more == 0 ? 0 : -1))
+			fail_msg("list %u: %s", more, err.text);
+		if (result == 0)
+			continue;
+		assert_int_equal(err.kind, ERROR_LIMIT);
+		assert_non_null(strstr(err.text, "deviceIDs: too many, at most 32768"));
+	}
+}
+
 static void more_than_a_mebibyte_is_refused_unread(void **state)
 {
 	struct fixture *fixture = *state;
@@ -749,6 +790,7 @@ static const struct CMUnitTest tests[] = {
 		what_is_no_report_is_refused_by_the_members_path_and_changes_nothing, setup,
 		teardown),
 	cmocka_unit_test_setup_teardown(each_list_ends_at_its_limit, setup, teardown),
+	cmocka_unit_test_setup_teardown(device_ids_of_all_lists_together_end_at_their_limit, setup, teardown),
 	cmocka_unit_test_setup_teardown(more_than_a_mebibyte_is_refused_unread, setup, teardown),
 	cmocka_unit_test_setup_teardown(members_and_words_of_a_newer_agent_are_passed_over, setup,
 					teardown),

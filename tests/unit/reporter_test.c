@@ -146,6 +146,40 @@ static void one_connection_serves_all_reports_while_they_are_accepted(void **sta
 	teardown(&node);
 }
 
+/* The name is one that only the certificate knows: nothing looks it up. */
+static void a_replica_is_posted_to_at_its_address_under_the_name_of_the_url(void **state)
+{
+	(void)state;
+	struct node node;
+	char url[64];
+	setup(&node);
+	struct reporter_config config = usual(&node);
+	snprintf(url, sizeof(url), "https://controller.test%s", strrchr(config.controller, ':'));
+	config.controller = url;
+	config.address = "127.0.0.1";
+	replace_reporter(&node, &config);
+	post(&node);
+	assert_int_equal(node.answer.delivery.status, 200);
+	/* No replica is there. */
+	config.address = "127.0.0.2";
+	replace_reporter(&node, &config);
+	post(&node);
+	assert_int_equal(node.answer.delivery.status, 0);
+	assert_int_equal(fake_controller_reports(node.controller), 1);
+	/* The name that the certificate must have may be another one. */
+	snprintf(url, sizeof(url), "https://replicas.test%s",
+		 strrchr(fake_controller_url(node.controller), ':'));
+	config.address = "127.0.0.1";
+	replace_reporter(&node, &config);
+	post(&node);
+	assert_int_equal(node.answer.error.kind, ERROR_DENIED);
+	config.server_name = "controller.test";
+	replace_reporter(&node, &config);
+	post(&node);
+	assert_int_equal(node.answer.delivery.status, 200);
+	teardown(&node);
+}
+
 static void after_a_refusal_another_connection_is_made(void **state)
 {
 	(void)state;
@@ -357,6 +391,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_report_arrives_with_its_token_and_the_answer_comes_back),
 	cmocka_unit_test(a_200_that_says_nothing_acknowledges_nothing),
 	cmocka_unit_test(one_connection_serves_all_reports_while_they_are_accepted),
+	cmocka_unit_test(a_replica_is_posted_to_at_its_address_under_the_name_of_the_url),
 	cmocka_unit_test(after_a_refusal_another_connection_is_made),
 	cmocka_unit_test(a_refusal_carries_status_reason_and_retry_after),
 	cmocka_unit_test(a_redirect_is_not_followed),

@@ -15,6 +15,7 @@
 
 #include "lib/fake_apiclient.inc"
 #include "lib/fake_loop.inc"
+#include "lib/fake_stopwatch.inc"
 
 struct world {
 	struct loop *loop;
@@ -38,10 +39,12 @@ struct apiclient_counters apiclient_counters(const struct apiclient *client)
 	return counters;
 }
 
+static bool ready;
+
 static bool is_ready(void *owner)
 {
 	(void)owner;
-	return false;
+	return ready;
 }
 
 static int set_up(void **state)
@@ -51,6 +54,7 @@ static int set_up(void **state)
 
 	fake_apiclient_reset();
 	world = (struct world){0};
+	ready = false;
 	*state = &world;
 	if (loop_new(&world.loop, &err) < 0 ||
 	    inventory_new(fake_now_ms, &world.inventory, &err) < 0)
@@ -58,6 +62,8 @@ static int set_up(void **state)
 	const struct watches_config watched = {.initial = REFLECTOR_LIST, .seed = 1};
 	const struct reconciler_config config = {.loop = world.loop,
 						 .inventory = world.inventory,
+						 .limits = {.report_stale_ms = 120000,
+							    .node_gone_ms = 600000},
 						 .max_requests = 1,
 						 .is_ready = is_ready,
 						 .seed = 1};
@@ -217,7 +223,57 @@ static void a_node_that_is_due_is_in_the_queue_as_client_go_counts_it(void **sta
 	assert_shows(world, "controller_runtime_reconcile_total{controller=\"node\",result=\"requeue\"} 0");
 }
 
+/* Somebody takes the status away again as soon as it is written. */
+static void take_status_away(struct world *world, const char *uuid, uint64_t version)
+{
+	CLEANUP(arena_deinit) struct arena arena;
+	char name[64], body[512];
+	struct error err;
+
+	snprintf(name, sizeof(name), "gpu-%s", uuid + 4);
+	snprintf(body, sizeof(body),
+		 "{\"apiVersion\":\"gpuattribution.dev/v1alpha1\",\"kind\":\"GPUAttribution\","
+		 "\"metadata\":{\"name\":\"%s\",\"uid\":\"u\",\"resourceVersion\":\"%u\"},"
+		 "\"spec\":{\"uuid\":\"%s\"}}", name, (unsigned)version, uuid);
+	fake_apiclient_answer(n_fake_requests - 1, body);
+	arena_init(&arena, LIMIT_KIB);
+	const struct attribution object = {.name = view_from(name), .uid = VIEW("u"),
+					   .resource_version = VIEW("9"), .uuid = view_from(uuid)};
+	assert_int_equal(inventory_put_attribution(world->inventory, &object, &arena, STORE_UPSERT,
+						   version + 1, &err), 0);
+	fake_loop_advance(world->loop, 0);
+}
+
+static void writes_that_are_held_are_shown_by_their_limit(void **state)
+{
+	static const char uuid[] = "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f";
+	static struct report_device device = {.uuid = VIEW_INIT(uuid)};
+	static const struct report report = {.version = 1, .node = VIEW_INIT("n"),
+					     .boot_id = VIEW_INIT("b"),
+					     .devices = {&device, 1, true}};
+	const unsigned n = WRITE_BUDGET_OBJECT_PER_SECOND * WRITE_BUDGET_OBJECT_BURST_S;
+	struct world *world = *state;
+	struct error err;
+
+	ready = true;
+	assert_int_equal(inventory_put_report(world->inventory, &report, release, NULL, fake_now_ms,
+					      &err), 0);
+	fake_loop_advance(world->loop, 0);
+	for (unsigned i = 1; i <= n; i++) {
+		assert_int_equal(n_fake_requests, i);
+		take_status_away(world, uuid, 2 * i);
+	}
+	assert_int_equal(n_fake_requests, n);
+	telemetry_collect(world->telemetry);
+	assert_shows(world, "gpuattribution_writes_held_total{limit=\"object\"} 1");
+	assert_shows(world, "gpuattribution_writes_held_total{limit=\"node\"} 0");
+	assert_shows(world, "gpuattribution_write_budgets_forgotten_total 0");
+	assert_shows(world, "gpuattribution_reconcile_pauses_total 0");
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(writes_that_are_held_are_shown_by_their_limit, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(what_runs_and_since_when_is_shown_from_the_start, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_node_that_is_due_is_in_the_queue_as_client_go_counts_it,

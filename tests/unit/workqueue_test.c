@@ -188,6 +188,46 @@ static void success_forgets_failures_also_of_a_key_that_was_added_meanwhile(void
 	workqueue_free(queue);
 }
 
+static void work_that_is_put_off_comes_when_it_was_added_for_and_forgets_no_failure(void **state)
+{
+	(void)state;
+	struct workqueue *queue = new_queue();
+	uint64_t now = 0;
+	add(queue, "a", WORKQUEUE_LOW, 0);
+	for (unsigned i = 0; i < 12; i++) {
+		workqueue_failed(queue, take(queue, now), 0, now);
+		now = workqueue_next_due(queue);
+		struct view key = take(queue, now);
+		add(queue, "a", WORKQUEUE_LOW, now + 700);
+		add(queue, "a", WORKQUEUE_LOW, now + 900);
+		workqueue_put_off(queue, key, now);
+		assert_int_equal(workqueue_next_due(queue), now + 700);
+		now += 700;
+	}
+	/* 5 ms, doubled eleven times, with jitter. */
+	workqueue_failed(queue, take(queue, now), 0, now);
+	assert_true(workqueue_next_due(queue) - now >= 10240);
+	workqueue_done(queue, take(queue, workqueue_next_due(queue)), now);
+	assert_int_equal(workqueue_depth(queue), 0);
+	workqueue_free(queue);
+}
+
+/* It may be wanted before the time at which it would have been tried again. */
+static void work_that_is_put_off_can_be_brought_forward(void **state)
+{
+	(void)state;
+	struct workqueue *queue = new_queue();
+	add(queue, "a", WORKQUEUE_LOW, 0);
+	struct view key = take(queue, 0);
+	add(queue, "a", WORKQUEUE_LOW, 700);
+	workqueue_put_off(queue, key, 0);
+	expect_work(queue, 300, "");
+	add(queue, "a", WORKQUEUE_HIGH, 300);
+	expect_work(queue, 300, "a ");
+	expect_work(queue, 100000, "");
+	workqueue_free(queue);
+}
+
 static void a_server_that_asks_for_time_gets_it_whatever_happens_meanwhile(void **state)
 {
 	(void)state;
@@ -381,6 +421,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_later_time_given_while_worked_on_is_kept),
 	cmocka_unit_test(failures_back_off_per_key_up_to_the_cap_and_success_forgets_them),
 	cmocka_unit_test(success_forgets_failures_also_of_a_key_that_was_added_meanwhile),
+	cmocka_unit_test(work_that_is_put_off_comes_when_it_was_added_for_and_forgets_no_failure),
+	cmocka_unit_test(work_that_is_put_off_can_be_brought_forward),
 	cmocka_unit_test(a_server_that_asks_for_time_gets_it_whatever_happens_meanwhile),
 	cmocka_unit_test(a_key_that_was_added_while_its_work_failed_waits_too),
 	cmocka_unit_test(work_that_fails_and_touches_its_key_backs_off_all_the_same),
