@@ -260,7 +260,7 @@ static int act(struct reconciler *reconciler, struct view node_name, struct join
 static void run(struct reconciler *reconciler, struct view node_name)
 {
 	struct join_result result;
-	struct publisher_applied applied;
+	struct publisher_applied applied = {0};
 	struct error error = {0};
 
 	reconciler->counters.runs++;
