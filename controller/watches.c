@@ -28,6 +28,7 @@ struct follow {
 	struct reflector *reflector;
 	struct sbuf key; /* "namespace/name", used again for each object */
 	bool is_followed;
+	bool is_absent;      /* the API server does not serve it */
 	bool is_given_up;    /* its watch has been away for too long to wait for it */
 	enum inventory_age age;
 	uint64_t changed_at; /* ms; when is_followed did last */
@@ -84,8 +85,16 @@ static void set_absent(void *owner)
 {
 	struct follow *follow = owner;
 
+	follow->is_absent = true;
 	inventory_set_absent(follow->watches->inventory, follow->inventory_kind);
 	note_change(follow);
+}
+
+/* What is defined and not there is served in another version. Nobody can tell while it is not listed. */
+static bool is_defined(const struct follow *follow)
+{
+	return follow->kind->definition && definition_watch_is_there(follow->watches->definitions,
+								     follow->kind->definition);
 }
 
 /* Is the inventory current? */
@@ -177,6 +186,8 @@ bool watches_allow_writes(const struct watches *watches)
 /* What was denied stays so until it is current: a change of the age is a write for each device. */
 static enum inventory_age age_of(const struct follow *follow)
 {
+	if (follow->is_absent && is_defined(follow))
+		return INVENTORY_UNSERVED;
 	if (!follow->is_given_up)
 		return INVENTORY_CURRENT;
 	return follow->age == INVENTORY_DENIED ||
@@ -317,6 +328,7 @@ static void end_replace(void *owner)
 
 	if (!inventory_is_synced(inventory, follow->inventory_kind))
 		follow->lost_at = answering_ms(follow->watches, now); /* its watch is, so to say */
+	follow->is_absent = false;
 	inventory_end_replace(inventory, follow->inventory_kind, now);
 	note_change(follow);
 	look(follow->watches);
@@ -401,6 +413,11 @@ static int follow_definitions(struct watches *watches, uint64_t seed, struct err
 	return 0;
 }
 
+static void on_definitions(void *owner)
+{
+	look(owner);
+}
+
 static void watches_freep(struct watches **watches)
 {
 	watches_free(*watches);
@@ -437,6 +454,7 @@ int watches_new(struct loop *loop, struct apiclient *client, struct inventory *i
 	if (follow_definitions(watches, config->seed + INVENTORY_N_KINDS + INTENT_N_CONFIGS, err) <
 	    0)
 		return -1;
+	definition_watch_on_told(watches->definitions, on_definitions, watches);
 	apiclient_on_state(client, on_server, watches);
 	*ret_watches = TAKE(watches);
 	return 0;
@@ -456,15 +474,19 @@ void watches_free(struct watches *watches)
 	free(watches);
 }
 
+static bool is_synced(const struct follow *follow)
+{
+	if (!inventory_is_synced(follow->watches->inventory, follow->inventory_kind))
+		return is_tolerated(follow);
+	return !follow->is_absent || !follow->kind->definition ||
+	       definition_watch_is_known(follow->watches->definitions, follow->kind->definition);
+}
+
 bool watches_are_synced(const struct watches *watches)
 {
-	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++) {
-		const struct follow *follow = &watches->follows[i];
-
-		if (!inventory_is_synced(watches->inventory, follow->inventory_kind) &&
-		    !is_tolerated(follow))
+	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++)
+		if (!is_synced(&watches->follows[i]))
 			return false;
-	}
 	return config_watch_is_settled(watches->configs);
 }
 

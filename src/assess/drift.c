@@ -359,6 +359,9 @@ static void tell_drifts(const struct judge *judge, struct drift_verdict *verdict
 /* Why the policy cannot be read; empty: it can. */
 static struct view policy_is_unreadable(const struct intent *intent)
 {
+	if (intent->is_unserved)
+		return VIEW("the API server has ClusterPolicies in other versions only than "
+			    "nvidia.com/v1, which is read");
 	if (!intent->known)
 		return VIEW("the controller cannot read ClusterPolicies");
 	return intent->policy ? intent->policy->unreadable : VIEW("");

@@ -996,6 +996,20 @@ def bad_input(cluster):
     assert all(s["restartCount"] == 0 for s in pod["status"]["containerStatuses"]), pod["status"]
 
 
+@contextlib.contextmanager
+def other_version(cluster):
+    """The API server serves ClusterPolicies as v2 only."""
+    what = ("crd", "clusterpolicies.nvidia.com")
+    versions = cluster.get(*what)["spec"]["versions"]
+    former = {**versions[0], "served": False}
+    later = {**versions[0], "name": "v2", "storage": False}
+    policy.patch(cluster, what, {"spec": {"versions": [former, later]}})
+    try:
+        yield
+    finally:
+        policy.patch(cluster, what, {"spec": {"versions": versions}})
+
+
 @tests.promise
 def a_policy_that_cannot_be_read_is_unknown_with_the_reason(cluster):
     notes = []
@@ -1010,6 +1024,11 @@ def a_policy_that_cannot_be_read_is_unknown_with_the_reason(cluster):
                 notes.append(message)
             finally:
                 put_policy(cluster)
+        with other_version(cluster):
+            message = wait_reason(cluster, FIRST, "Unknown", "PolicyUnreadable")
+            assert "in other versions only than nvidia.com/v1" in message, message
+            notes.append(message)
+        wait_rest(cluster, "operator")
         cluster.kubectl("delete", "clusterpolicy", POLICY)
         for node in NODES:
             notes.append(wait_reason(cluster, node, "True", "Unmanaged"))

@@ -432,7 +432,14 @@ TEST(a_policy_that_cannot_be_read_makes_the_state_unknown)
 	expect_state(ATTRIBUTION_INTENT_UNKNOWN, CONDITION_UNKNOWN, "PolicyUnreadable");
 	expect_text(c.verdict.message, "the controller cannot read ClusterPolicies");
 
+	c.intent.is_unserved = true;
+	drift_case_judge(&c);
+	expect_state(ATTRIBUTION_INTENT_UNKNOWN, CONDITION_UNKNOWN, "PolicyUnreadable");
+	expect_text(c.verdict.message, "the API server has ClusterPolicies in other versions only than "
+				       "nvidia.com/v1, which is read");
+
 	c.intent.known = true;
+	c.intent.is_unserved = false;
 	c.intent.policy = &c.policy;
 	c.policy.unreadable = VIEW("?");
 	switch_plugin_off(&c);

@@ -1257,6 +1257,26 @@ static void a_kind_that_does_not_exist_is_known_and_empty(void **state)
 	assert_int_equal(gather(world, "x", 1000).intent->n_policies, 0);
 }
 
+static void policies_of_another_version_are_not_known(void **state)
+{
+	struct world *world = *state;
+	struct report a = report_of("gpu-a", true, NULL);
+
+	put_report(world, &a, 1000);
+	sync_all(world, 1000);
+	for (int i = 0; i < 2; i++) {
+		world->touched[0] = '\0';
+		inventory_set_age(world->inventory, INVENTORY_POLICIES, INVENTORY_UNSERVED);
+		assert_touched(world, i == 0 ? "gpu-a " : "");
+		assert_false(gather(world, "gpu-a", 1000).intent->known);
+		assert_true(gather(world, "gpu-a", 1000).intent->is_unserved);
+	}
+	inventory_set_age(world->inventory, INVENTORY_POLICIES, INVENTORY_CURRENT);
+	assert_touched(world, "gpu-a ");
+	assert_true(gather(world, "gpu-a", 1000).intent->known);
+	assert_false(gather(world, "gpu-a", 1000).intent->is_unserved);
+}
+
 static void what_is_old_touches_every_node_when_that_is_news(void **state)
 {
 	struct world *world = *state;

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "controller/config_watch.h"
+#include "controller/definition_watch.h"
 #include "controller/watches.h"
 #include "join/gather.h"
 #include "lib/golden.h"
@@ -507,6 +508,12 @@ static void a_missing_clusterpolicy_crd_is_known_and_looked_for_again(void **sta
 	assert_in_range(request.wait_until - fake_now_ms, 300000, 330000);
 }
 
+static void begin_anew(void **state)
+{
+	tear_down(state);
+	assert_int_equal(set_up(state), 0);
+}
+
 /* The reflector of the i-th definition. */
 #define DEFINITION(i) ((enum inventory_kind)(INVENTORY_N_KINDS + (i)))
 
@@ -593,6 +600,103 @@ static void a_kind_is_looked_for_at_once_when_its_definition_is_written(void **s
 		assert_false(is_wanted(rows[i].kind));
 		fake_loop_advance(world->loop, 31000);
 		assert_true(is_wanted(rows[i].kind));
+	}
+}
+
+static const struct kube_bytes_object policy_definition = {
+	.name = "clusterpolicies.nvidia.com", .uid = "u", .version = "7"};
+
+/* The first list of the policies' definition. */
+static void list_definition(struct world *world, const struct kube_bytes_object *object)
+{
+	next_request(DEFINITION(0));
+	kube_bytes_list(&world->body, &definitions,
+			&(struct kube_bytes_list){.version = "7", .objects = object,
+						  .n_objects = object ? 1 : 0});
+	begin_json(world, DEFINITION(0));
+	reflector_ended(fake_reflectors[DEFINITION(0)], NULL, fake_now_ms);
+	next_request(DEFINITION(0));
+	begin_json(world, DEFINITION(0));
+}
+
+static void tell_definition(struct world *world, const char *type, const char *version)
+{
+	struct kube_bytes_object object = policy_definition;
+
+	object.version = version;
+	kube_bytes_event(&world->body, &definitions, type, &object);
+	feed(world, DEFINITION(0));
+}
+
+static void expect_policies(struct world *world, bool is_known, bool is_unserved)
+{
+	const struct intent *intent = gather(world, "gpu-a").intent;
+
+	assert_int_equal(intent->known, is_known);
+	assert_int_equal(intent->is_unserved, is_unserved);
+}
+
+static void policies_that_are_defined_and_not_served_are_unknown_until_they_are(void **state)
+{
+	struct world *world = *state;
+
+	refuse(world, INVENTORY_POLICIES, 404);
+	expect_policies(world, true, false);
+	list_definition(world, &policy_definition);
+	expect_policies(world, false, true);
+	fake_loop_advance(world->loop, 0);
+	list(world, INVENTORY_POLICIES, NULL, 0);
+	expect_policies(world, true, false);
+	/* The version that is read goes: the server ends the watch. */
+	reflector_ended(fake_reflectors[INVENTORY_POLICIES], NULL, fake_now_ms);
+	fake_loop_advance(world->loop, 400000);
+	refuse(world, INVENTORY_POLICIES, 404);
+	expect_policies(world, false, true);
+	/* With the whole definition the kind goes. */
+	tell_definition(world, "DELETED", "9");
+	expect_policies(world, true, false);
+}
+
+static void policies_of_a_new_definition_have_half_a_minute_to_be_served(void **state)
+{
+	struct world *world = *state;
+
+	refuse(world, INVENTORY_POLICIES, 404);
+	list_definition(world, NULL);
+	tell_definition(world, "ADDED", "8");
+	fake_loop_advance(world->loop, DEFINITION_WATCH_TRY_MS - 1);
+	refuse(world, INVENTORY_POLICIES, 404);
+	tell_definition(world, "MODIFIED", "9");
+	fake_loop_advance(world->loop, DEFINITION_WATCH_TRY_MS - 1);
+	expect_policies(world, true, false);
+	fake_loop_advance(world->loop, 1);
+	expect_policies(world, false, true);
+	/* A list without it, after its watch was away. */
+	reflector_ended(fake_reflectors[DEFINITION(0)],
+			&(struct error){.kind = ERROR_EXPIRED}, fake_now_ms);
+	fake_loop_advance(world->loop, 60000);
+	list_definition(world, NULL);
+	expect_policies(world, true, false);
+}
+
+static void what_is_absent_is_synced_once_its_definition_was_asked_for(void **state)
+{
+	struct world *world = *state;
+
+	for (int i = 0; i < 2; i++) {
+		begin_anew(state);
+		world = *state;
+		for (unsigned kind = 0; kind < INVENTORY_N_KINDS; kind++)
+			if (kind != INVENTORY_POLICIES)
+				list(world, (enum inventory_kind)kind, NULL, 0);
+		refuse(world, INVENTORY_POLICIES, 404);
+		fake_loop_advance(world->loop, 0);
+		assert_false(watches_are_synced(world->watches));
+		if (i == 0)
+			list_definition(world, NULL);
+		else
+			refuse(world, DEFINITION(0), 403);
+		assert_true(watches_are_synced(world->watches));
 	}
 }
 
@@ -738,12 +842,6 @@ static void what_we_may_read_no_more_is_told_until_it_is_watched_again(void **st
 static void advance(struct world *world, uint64_t ms)
 {
 	fake_loop_advance(world->loop, ms);
-}
-
-static void begin_anew(void **state)
-{
-	tear_down(state);
-	assert_int_equal(set_up(state), 0);
 }
 
 /* All but one are followed, and something rests on claims and slices. */
