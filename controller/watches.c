@@ -81,15 +81,6 @@ static void begin_replace(void *owner)
 	inventory_begin_replace(follow->watches->inventory, follow->inventory_kind);
 }
 
-static void set_absent(void *owner)
-{
-	struct follow *follow = owner;
-
-	follow->is_absent = true;
-	inventory_set_absent(follow->watches->inventory, follow->inventory_kind);
-	note_change(follow);
-}
-
 /* What is defined and not there is served in another version. Nobody can tell while it is not listed. */
 static bool is_defined(const struct follow *follow)
 {
@@ -99,13 +90,25 @@ static bool is_defined(const struct follow *follow)
 
 /* Is the inventory current? */
 
+/* A clock that stands still while the API server is away. */
+static uint64_t answering_ms(const struct watches *watches, uint64_t now)
+{
+	return watches->answered_ms + (watches->is_away ? 0 : now - watches->away_changed_at);
+}
+
 /*
  * What we may not read is not waited for, and is not taken for empty either: the inventory says
  * that it is not known.
  */
 static bool is_tolerated(const struct follow *follow)
 {
-	return follow->kind->need == WATCH_MAY_BE_DENIED && reflector_is_denied(follow->reflector);
+	const struct watches *watches = follow->watches;
+
+	if (follow->kind->need != WATCH_MAY_BE_DENIED || !reflector_is_denied(follow->reflector))
+		return false;
+	/* That the policies are not known alters each status. */
+	return follow->inventory_kind != INVENTORY_POLICIES ||
+	       answering_ms(watches, loop_now_ms(watches->loop)) >= FORBIDDEN_MS;
 }
 
 /* The first join did not wait for it either: what it would tell is not known. */
@@ -122,12 +125,6 @@ static uint64_t current_at(const struct follow *follow)
 		return UINT64_MAX;
 	return follow->changed_at +
 	       (follow->is_given_up ? WATCHES_STEADY_MS : REFLECTOR_CATCH_UP_MS);
-}
-
-/* A clock that stands still while the API server is away. */
-static uint64_t answering_ms(const struct watches *watches, uint64_t now)
-{
-	return watches->answered_ms + (watches->is_away ? 0 : now - watches->away_changed_at);
 }
 
 /* Where there are neither claims nor slices nothing rests on them, and the first ones are news. */
@@ -317,6 +314,16 @@ static void set_followed(void *owner, bool is_followed)
 		follow->lost_at = answering_ms(follow->watches, now);
 	follow->is_followed = is_followed;
 	follow->changed_at = now;
+	look(follow->watches);
+}
+
+static void set_absent(void *owner)
+{
+	struct follow *follow = owner;
+
+	follow->is_absent = true;
+	inventory_set_absent(follow->watches->inventory, follow->inventory_kind);
+	note_change(follow);
 	look(follow->watches);
 }
 

@@ -264,11 +264,13 @@ void inventory_begin_replace(struct inventory *inventory, enum inventory_kind ki
 /* Whether the ClusterPolicies are known. Returns whether that is news. */
 static bool judge_policies(struct inventory *inventory)
 {
+	const enum inventory_age age = inventory->ages[INVENTORY_POLICIES];
 	struct intent *intent = &inventory->policies.intent;
 	const struct intent before = *intent;
 
-	intent->is_unserved = inventory->ages[INVENTORY_POLICIES] == INVENTORY_UNSERVED;
-	intent->known = inventory->synced[INVENTORY_POLICIES] && !intent->is_unserved;
+	intent->is_unserved = age == INVENTORY_UNSERVED;
+	intent->known = inventory->synced[INVENTORY_POLICIES] && !intent->is_unserved &&
+			age != INVENTORY_DENIED;
 	return intent->known != before.known || intent->is_unserved != before.is_unserved;
 }
 

@@ -650,7 +650,10 @@ static void policies_that_are_defined_and_not_served_are_unknown_until_they_are(
 	/* The version that is read goes: the server ends the watch. */
 	reflector_ended(fake_reflectors[INVENTORY_POLICIES], NULL, fake_now_ms);
 	fake_loop_advance(world->loop, 400000);
-	refuse(world, INVENTORY_POLICIES, 404);
+	for (int i = 0; i < 2; i++) { /* the watch, then a list */
+		refuse(world, INVENTORY_POLICIES, 404);
+		fake_loop_advance(world->loop, 10000);
+	}
 	expect_policies(world, false, true);
 	/* With the whole definition the kind goes. */
 	tell_definition(world, "DELETED", "9");
@@ -672,9 +675,9 @@ static void policies_of_a_new_definition_have_half_a_minute_to_be_served(void **
 	fake_loop_advance(world->loop, 1);
 	expect_policies(world, false, true);
 	/* A list without it, after its watch was away. */
-	reflector_ended(fake_reflectors[DEFINITION(0)],
-			&(struct error){.kind = ERROR_EXPIRED}, fake_now_ms);
-	fake_loop_advance(world->loop, 60000);
+	fake_loop_advance(world->loop, 300000);
+	reflector_ended(fake_reflectors[DEFINITION(0)], NULL, fake_now_ms);
+	refuse(world, DEFINITION(0), 410);
 	list_definition(world, NULL);
 	expect_policies(world, true, false);
 }
@@ -1610,14 +1613,14 @@ static void whoever_waits_is_told_only_when_something_may_have_changed(void **st
 	assert_int_equal(world->n_changed, before + 1);
 }
 
-static void only_a_refusal_of_claims_and_slices_is_tolerated(void **state)
+static void only_a_lack_of_rights_to_what_is_not_needed_is_tolerated(void **state)
 {
 	struct world *world = *state;
 	static const struct {
 		enum inventory_kind kind;
 		int status;
 	} rows[] = {
-		{INVENTORY_PODS, 403},     {INVENTORY_POLICIES, 403}, {INVENTORY_ATTRIBUTIONS, 403},
+		{INVENTORY_PODS, 403},     {INVENTORY_POLICIES, 500}, {INVENTORY_ATTRIBUTIONS, 403},
 		{INVENTORY_NODES, 403},    {INVENTORY_RESOURCE_CLAIMS, 500},
 		{INVENTORY_RESOURCE_SLICES, 429},
 	};
@@ -1627,6 +1630,54 @@ static void only_a_refusal_of_claims_and_slices_is_tolerated(void **state)
 		assert_false(watches_state(world->watches, rows[i].kind).tolerated);
 	}
 	assert_false(watches_are_synced(world->watches));
+}
+
+/* Of a kind that may not be read, for so long. */
+static void refuse_for(struct world *world, enum inventory_kind kind, uint64_t ms)
+{
+	const uint64_t end = fake_now_ms + ms;
+	struct reflector_request request;
+
+	while (fake_now_ms < end) {
+		refuse(world, kind, 403);
+		reflector_next(fake_reflectors[kind], fake_now_ms, &request);
+		fake_loop_advance(world->loop, request.wait_until - fake_now_ms);
+	}
+}
+
+static void policies_that_may_not_be_read_from_the_start_are_unknown_after_a_moment(void **state)
+{
+	struct world *world = *state;
+
+	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++)
+		if (i != INVENTORY_POLICIES)
+			list(world, (enum inventory_kind)i, NULL, 0);
+	refuse(world, INVENTORY_POLICIES, 403);
+	fake_loop_advance(world->loop, 4999);
+	assert_false(watches_are_synced(world->watches));
+	fake_loop_advance(world->loop, 1);
+	assert_true(watches_are_synced(world->watches));
+	assert_true(watches_state(world->watches, INVENTORY_POLICIES).tolerated);
+	assert_true(watches_allow_writes(world->watches));
+	expect_policies(world, false, false);
+	fake_loop_advance(world->loop, 60000);
+	list(world, INVENTORY_POLICIES, NULL, 0);
+	expect_policies(world, true, false);
+}
+
+static void policies_that_may_be_read_no_more_are_unknown_until_they_are_watched_again(void **state)
+{
+	struct world *world = *state;
+
+	list_all_empty(world);
+	fake_loop_advance(world->loop, 300000);
+	reflector_ended(fake_reflectors[INVENTORY_POLICIES], NULL, fake_now_ms);
+	refuse_for(world, INVENTORY_POLICIES, 60000);
+	expect_policies(world, false, false);
+	assert_true(watches_allow_writes(world->watches));
+	list(world, INVENTORY_POLICIES, NULL, 0); /* and watch */
+	fake_loop_advance(world->loop, WATCHES_STEADY_MS);
+	expect_policies(world, true, false);
 }
 
 static void a_real_claim_lands_under_its_namespace_and_name(void **state)
@@ -1814,6 +1865,21 @@ static void what_there_was_no_memory_for_is_not_refused_but_listed_again(void **
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
+		policies_that_are_defined_and_not_served_are_unknown_until_they_are, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		policies_of_a_new_definition_have_half_a_minute_to_be_served, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_is_absent_is_synced_once_its_definition_was_asked_for, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		policies_that_may_not_be_read_from_the_start_are_unknown_after_a_moment, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		policies_that_may_be_read_no_more_are_unknown_until_they_are_watched_again, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
 		every_resource_is_listed_then_watched, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		all_is_synced_when_the_last_resource_has_arrived, set_up, tear_down),
@@ -1952,7 +2018,7 @@ static const struct CMUnitTest tests[] = {
 		whoever_waits_is_told_only_when_something_may_have_changed, set_up,
 		tear_down),
 	cmocka_unit_test_setup_teardown(
-		only_a_refusal_of_claims_and_slices_is_tolerated, set_up, tear_down),
+		only_a_lack_of_rights_to_what_is_not_needed_is_tolerated, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_real_claim_lands_under_its_namespace_and_name, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
