@@ -316,8 +316,6 @@ static int read_sharing(struct reader *reader, const struct yaml_tree *root)
 		stop = read_section(reader, mps_node, &mps);
 	if (stop != 0)
 		return stop;
-	if (has_mps && view_equal(reader->config->mig_strategy, VIEW("mixed")))
-		return REFUSE(reader, mps_node, "MPS does not work with migStrategy mixed");
 	if (has_mps)
 		take(&mps, PLUGIN_CONFIG_MPS, reader->config);
 	else if (slices_node)

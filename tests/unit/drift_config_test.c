@@ -187,6 +187,12 @@ static void write_mps_with_mixed_policy(struct drift_case *c)
 	c->policy.mig_strategy = VIEW("mixed");
 }
 
+static void write_mps_with_mixed_that_is_overridden(struct drift_case *c)
+{
+	write_mps_with_mixed(c);
+	c->policy.mig_strategy = VIEW("single");
+}
+
 static void write_mps_for_many(struct drift_case *c)
 {
 	write_mps(c);
@@ -223,6 +229,7 @@ TEST(the_plugin_accepts_the_configuration)
 		{drift_config_invalid, write_mps_with_mixed, DRIFT_FOUND,
 		 .observed = "refuses with MIG strategy mixed"},
 		{drift_config_invalid, write_mps_with_mixed_policy, DRIFT_FOUND},
+		{drift_config_invalid, write_mps_with_mixed_that_is_overridden, DRIFT_NO},
 		{drift_config_invalid, write_mps_for_most, DRIFT_NO},
 		{drift_config_invalid, write_mps_for_many, DRIFT_FOUND,
 		 .observed = "49 replicas of nvidia.com/gpu by MPS, which allows 48"},
