@@ -17,8 +17,8 @@
  * the inventory has is not even decoded.
  */
 
-#define LOOK_MS 30000u     /* so often what may be absent is looked for, */
-#define LOOK_SOON_MS 2000u /* and what is needed */
+#define LOOK_MS 30000u     /* so often what is absent now is looked for: a ConfigMap, a kind that was there; */
+#define LOOK_SOON_MS 2000u /* and a kind that is needed */
 #define FORBIDDEN_MS 5000u /* an API server that has just started may refuse for a moment */
 
 struct follow {
@@ -336,6 +336,8 @@ static void end_replace(void *owner)
 	if (!inventory_is_synced(inventory, follow->inventory_kind))
 		follow->lost_at = answering_ms(follow->watches, now); /* its watch is, so to say */
 	follow->is_absent = false;
+	if (follow->kind->need == WATCH_MAY_BE_DENIED && !follow->kind->definition)
+		reflector_look_again(follow->reflector, LOOK_MS, now);
 	inventory_end_replace(inventory, follow->inventory_kind, now);
 	note_change(follow);
 	look(follow->watches);
@@ -355,12 +357,11 @@ static int follow_start(struct follow *follow, struct apiclient *client,
 			const struct watches_config *config, struct error *err)
 {
 	bool may_be_absent = follow->kind->need != WATCH_NEEDED;
-	uint32_t look_ms = follow->kind->definition ? DEFINITION_WATCH_RARELY_MS : LOOK_MS;
 	const struct reflector_config reflector = {
 		.resource = &follow->kind->resource,
 		.initial = config->initial,
 		.page_size = 500,
-		.absent_retry_ms = may_be_absent ? look_ms : LOOK_SOON_MS,
+		.absent_retry_ms = may_be_absent ? DEFINITION_WATCH_RARELY_MS : LOOK_SOON_MS,
 		.seed = config->seed + (uint64_t)follow->inventory_kind,
 	};
 	const struct reflector_sink sink = {

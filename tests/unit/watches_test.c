@@ -764,8 +764,24 @@ static void a_server_without_dynamic_resource_allocation_has_no_claims_and_no_sl
 		assert_string_equal(dra.trouble, "");
 		assert_int_equal(reflector_next(fake_reflectors[i], fake_now_ms, &request),
 				 REFLECTOR_WAIT);
-		assert_in_range(request.wait_until - fake_now_ms, 30000, 33000);
+		assert_in_range(request.wait_until - fake_now_ms, 300000, 330000);
 	}
+}
+
+static void claims_that_were_there_are_looked_for_every_half_a_minute(void **state)
+{
+	struct world *world = *state;
+	struct reflector_request request;
+
+	list_all_empty(world);
+	fake_loop_advance(world->loop, 300000);
+	reflector_ended(fake_reflectors[INVENTORY_RESOURCE_CLAIMS], NULL, fake_now_ms);
+	for (int i = 0; i < 2; i++) { /* the watch, then a list */
+		refuse(world, INVENTORY_RESOURCE_CLAIMS, 404);
+		reflector_next(fake_reflectors[INVENTORY_RESOURCE_CLAIMS], fake_now_ms, &request);
+		fake_loop_advance(world->loop, i == 0 ? 10000 : 0);
+	}
+	assert_in_range(request.wait_until - fake_now_ms, 30000, 33000);
 }
 
 static void claims_that_we_may_not_read_are_unknown_and_not_waited_for(void **state)
@@ -1864,6 +1880,9 @@ static void what_there_was_no_memory_for_is_not_refused_but_listed_again(void **
 }
 
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(
+		claims_that_were_there_are_looked_for_every_half_a_minute, set_up,
+		tear_down),
 	cmocka_unit_test_setup_teardown(
 		policies_that_are_defined_and_not_served_are_unknown_until_they_are, set_up,
 		tear_down),
