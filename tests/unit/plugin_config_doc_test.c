@@ -127,6 +127,11 @@ static void what_has_no_effect_is_noted(void **state)
 		{"flags: {plugin: {deviceListStrategy: volume-mounts}}", PLUGIN_CONFIG_DEAD_FLAGS},
 		{"flags: {plugin: {deviceListStrategy: envvar}}", 0},
 		{"flags: {plugin: {deviceListStrategy: cdi-cri}}", 0},
+		{"flags: {plugin: {deviceListStrategy: [cdi-cri]}}", 0},
+		{"flags: {plugin: {deviceListStrategy: []}}", 0},
+		{"flags: {plugin: {deviceListStrategy: }}", 0},
+		{"flags: {plugin: {deviceListStrategy: [volume-mounts]}}", PLUGIN_CONFIG_DEAD_FLAGS},
+		{"flags: {plugin: {deviceListStrategy: [envvar, cdi-cri]}}", PLUGIN_CONFIG_DEAD_FLAGS},
 		{"flags: {nvidiaDriverRoot: /x, gfd: {oneshot: true}}", 0},
 	};
 
