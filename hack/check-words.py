@@ -7,6 +7,7 @@ usage: hack/check-words.py [--write] [FOLDER]     the checkout (default: where t
 A word is a row of KINDS' sources. It is to be
 - expected by a unit test;
 - met on the local cluster, by a promise of tests/e2e, or judged by the simulator;
+- both, if it is a type of drift or a settling;
 - in the reference, crds/README.md; a reason of health there with its state and recovery action.
 The table in tests/e2e/README.md is made of what is found; --write brings it up to date.
 
@@ -73,6 +74,9 @@ KINDS = (
     Kind("reason of an Event", "controller/event_types.def", r'EVENT\(\w+, "(\w+)"', "", "EVENT_", "(?i)of_object|of_pod|events",
          "event_changes_test.c", r"told\.c:", "Events", "reason"),
 )
+# Of these the cluster shows each, and the simulator does; but for those with a reason why not.
+BOTH = ("type of drift", "settling")
+ALONE = {}
 # Reasons with a number, by class: as the reference and the simulator call them.
 XIDS = {"XID_NEEDS_REBOOT": ("`XID<n>` that needs a reboot", "NEEDS_REBOOT"),
         "XID_NEEDS_RESET": ("`XID<n>` that needs a reset", "NEEDS_RESET"),
@@ -338,6 +342,8 @@ def make_table(tests):
             unit, reference = tests.in_units(word), is_in_reference(word)
             for is_there, what in ((unit, "no unit test expects it"),
                                    (cluster or simulator, "neither cluster nor simulator shows it"),
+                                   ((cluster and simulator) or kind.title not in BOTH or
+                                    word.label in ALONE, "cluster or simulator does not show it"),
                                    (reference, f"{REFERENCE} does not explain it")):
                 if not is_there:
                     faults.append(f"{kind.title} {word.label}: {what}")
