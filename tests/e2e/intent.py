@@ -1025,7 +1025,6 @@ def a_policy_by_nvidias_own_definition_is_compared_as_well(cluster):
         return "\n".join(policy.say(each.last) for each in seen.values())
     finally:
         policy.define(cluster, "open")
-        wait_rest(cluster, "operator")
 
 
 @tests.promise
