@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What one join costs: a node with 8 devices and 110 pods of which 8 hold one device each, the last of them
- * a MIG device; and the same node time-sliced by 4 with 32 tenants. Each without a ClusterPolicy, and with
+ * What one join costs. A node has 8 devices and 110 pods of which 8 hold one device each, the last of them
+ * a MIG device. Or it is time-sliced by 4 with 32 tenants. Each is without a ClusterPolicy, and with
  * one that says so much that each rule about intent has something to compare. Prints microseconds a join,
  * the best of several runs, and fails if intent costs more than 3/10 of the rest.
  */
