@@ -8,6 +8,7 @@
  *
  * By namespace the sums must agree with the truth to one sample at each end of each tenancy. After a
  * kill they may lack as much more as the time from the last scrape to the restart, and never have more.
+ * While the API server takes no status, time may be missing from the idle sums.
  */
 
 #include "lib/test_main.h"
@@ -57,6 +58,7 @@ struct script {
 	struct quiet quiets[MAX_SPANS];
 	size_t n_quiets;
 	int killed_at, back_at; /* the controller is away between them; NEVER: it is not */
+	int unwritten_from, written_at; /* the API server takes no status between them; 0: it does */
 };
 
 struct sum {
@@ -231,6 +233,11 @@ static void kill_controller(struct world *world)
 	world->gpu_time = NULL;
 }
 
+static bool is_written(const struct script *script, int s)
+{
+	return s < script->unwritten_from || s >= script->written_at;
+}
+
 static void pass_second(struct world *world, int s)
 {
 	if (s == world->script->killed_at)
@@ -242,7 +249,7 @@ static void pass_second(struct world *world, int s)
 			look_at_activity(world, n, s);
 		if (s % SAMPLE == (int)n && world->gpu_time)
 			look_at_tenants(world, n, s);
-		if (s % SAMPLE == (int)n + 1 && world->gpu_time)
+		if (s % SAMPLE == (int)n + 1 && world->gpu_time && is_written(world->script, s))
 			publish(world, n, s);
 	}
 	if (world->gpu_time && s % SAMPLE == 0)
@@ -319,6 +326,7 @@ struct bound {
 	struct sum truth;
 	double held_off, idle_off; /* one sample for each end */
 	double lost;               /* while the controller was away, or before it died */
+	double unwritten;          /* while no status was written; of it idle time may lack */
 	bool is_ambiguous;
 };
 
@@ -342,6 +350,9 @@ static struct bound find_truth(const struct script *script, unsigned namespace)
 			bound.lost += span->slots * overlap(span->from, to,
 							    script->killed_at - SAMPLE,
 							    script->back_at + 2 * SAMPLE);
+		bound.unwritten += span->slots * overlap(span->from, to,
+							 script->unwritten_from - SAMPLE,
+							 script->written_at);
 	}
 	return bound;
 }
@@ -359,7 +370,8 @@ static void judge(const struct world *world, unsigned n)
 		fail_msg("%s: held %.0f s, in truth %.0f s (off by %.0f, lost %.0f)", namespaces[n],
 			 held, bound.truth.held, bound.held_off, bound.lost);
 	if (!bound.is_ambiguous && (idle > bound.truth.idle + bound.idle_off ||
-				    idle < bound.truth.idle - bound.idle_off - lost_idle))
+				    idle < bound.truth.idle - bound.idle_off - lost_idle -
+						    bound.unwritten))
 		fail_msg("%s: idle %.0f s, in truth %.0f s (off by %.0f, lost %.0f)", namespaces[n],
 			 idle, bound.truth.idle, bound.idle_off, lost_idle);
 	assert_true(idle <= held + 0.5);
@@ -439,6 +451,34 @@ static void after_a_kill_it_agrees_to_the_length_of_the_restart(void **state)
 	print_sums("killed", &world);
 }
 
+/* The work ends and the device is called idle anew, while the API server takes no status. */
+static void work_while_no_status_is_written_is_not_idle_time(void **state)
+{
+	static struct world world;
+	const struct script script = {
+		.modes = {ATTRIBUTION_MODE_TIME_SLICED, ATTRIBUTION_MODE_MIG},
+		.n_devices = 2,
+		.spans = {
+			{0, WHOLE, 0, 1, 100, NEVER}, {0, WHOLE, 1, 2, 300, NEVER},
+			{1, 0, 2, 1, 100, NEVER},
+		},
+		.n_spans = 3,
+		.quiets = {
+			{0, WHOLE, 0, 1500}, {0, WHOLE, 1700, NEVER}, {1, 0, 0, 1450},
+			{1, 0, 1600, NEVER},
+		},
+		.n_quiets = 4,
+		.killed_at = NEVER,
+		.back_at = NEVER,
+		.unwritten_from = 1400,
+		.written_at = 2400,
+	};
+
+	(void)state;
+	run_hour(&script, &world);
+	print_sums("unwritten", &world);
+}
+
 static void add_quiet(struct script *script, struct prng *prng, unsigned device, int partition)
 {
 	int from = (int)prng_between(prng, 0, HOUR);
@@ -501,6 +541,7 @@ static void any_hour_agrees(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_scripted_hour_agrees_to_one_sample),
 	cmocka_unit_test(after_a_kill_it_agrees_to_the_length_of_the_restart),
+	cmocka_unit_test(work_while_no_status_is_written_is_not_idle_time),
 	cmocka_unit_test(any_hour_agrees),
 };
 TEST_MAIN(tests)
