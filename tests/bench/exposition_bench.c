@@ -336,7 +336,7 @@ int main(int argc, char **argv)
 {
 	const int n_devices = argc > 1 ? atoi(argv[1]) : 1000;
 	const int n_tenants = argc > 2 ? atoi(argv[2]) : 4 * n_devices;
-	const long max_series = argc > 3 ? atol(argv[3]) : 200000;
+	const long max_series = argc > 3 ? atol(argv[3]) : 400000;
 	const int n_deaf = argc > 4 ? atoi(argv[4]) : 0;
 	struct scraped scraped;
 	struct error err;
