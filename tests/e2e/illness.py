@@ -2,6 +2,7 @@
 """What goes wrong with a device: the stand-in driver of its node tells it, and what the status has to
 say of it is waited for."""
 
+import contextlib
 import fcntl
 import json
 import os
@@ -100,3 +101,17 @@ def moment(text):
 
 def accused(event):
     return sorted(tenant["podName"] for tenant in event["tenants"])
+
+
+@contextlib.contextmanager
+def an_error_that_needs_a_reboot(cluster, node, uuid):
+    patient = Patient(cluster, node, uuid)
+    patient.raise_xid(79)
+    try:
+        yield
+    finally:
+        patient.tell(lost=True)  # it answers again after that, as after a reboot
+        wait_for("its loss", lambda: {"GPULost", "DeviceMissing"} & set(patient.health().get("reasons", [])))
+        patient.tell(lost=False)
+        wait_for("its return", lambda: set(patient.health().get("reasons", [])) <= set(PLUGINS))
+        cluster.ctl("restart", f"{node}/device-plugin")  # it takes no error back by itself
