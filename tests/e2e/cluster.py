@@ -484,7 +484,8 @@ class Cluster:
     def events_of(self, since, kind, name, namespace="default"):
         """The reasons of the controller's Kubernetes Events about it since then, oldest first, as
         `kubectl events --for` shows them."""
-        found = json.loads(self.kubectl("events", "-n", namespace, "--for", f"{kind}/{name}", "-o", "json"))
+        shown = self.kubectl("events", "-n", namespace, "--for", f"{kind}/{name}", "-o", "json")
+        found = json.loads(shown or '{"items": []}')  # it prints nothing where there are none
         times = {id(event): datetime.fromisoformat(event["eventTime"].replace("Z", "+00:00")).timestamp()
                  for event in found["items"]
                  if event["reportingComponent"] == "gpuattribution.dev/controller"}
