@@ -67,7 +67,7 @@ def with_operator(cluster, definition="open"):
 
 ROUNDS = {}
 CAUSES = {}
-began = {}  # name of a round that was run: number of requests then, and when
+began = {}  # name of a round that was run: number of requests then, and when, by both clocks
 
 
 class Cause:
@@ -498,7 +498,7 @@ def run_round(cluster, name):
     """Has all drifts of a round come and go; returns the causes with what was seen of each."""
     causes = [CAUSES[kind][1]() for kind in ROUNDS[name]]
     (without_operator if name == "bare" else with_operator)(cluster)
-    began[name] = (len(cluster.audit()), time.monotonic())
+    began[name] = (len(cluster.audit()), time.monotonic(), time.time())
     tenants = {cluster.create_tenant(f"tenant-{node}", node) for node in NODES}
     with Watch(cluster) as watch:
         run_causes(cluster, causes, watch)
@@ -598,6 +598,26 @@ def a_refusal_for_want_of_slots_that_the_books_have_is_slots_leaked(cluster):
     return wait_drift_and_end(cluster, "SlotsLeaked")
 
 
+@tests.promise
+def a_drift_of_a_node_is_told_by_events_on_it_and_one_of_a_device_on_that_and_so_are_their_ends(cluster):
+    outcomes(cluster, "bare")
+    since = began["bare"][2]
+
+    def events():
+        of_node = cluster.events_of(since, "node", SECOND)
+        of_objects = [cluster.events_of(since, "gpuattribution", item["metadata"]["name"])
+                      for node in (FIRST, THIRD) for item in policy.items_of(cluster, node)]
+        return of_node, of_objects
+    of_node, of_objects = wait_for("the ends", lambda: "DriftResolved" in events()[0] and events(), 90)
+    assert of_node == ["DriftFound", "DriftResolved"], of_node
+    assert of_objects[:2] == [["DriftFound", "DriftResolved"]] * 2, of_objects  # one each on the first node
+    assert "UnallocatedUse" in sum(of_objects, []), of_objects
+    assert not cluster.events_of(since, "node", FIRST), "no drift of that node was caused"
+    shown = cluster.kubectl("events", "--for", f"node/{SECOND}")
+    assert "DriverMismatch" in shown, shown
+    return shown
+
+
 def answers(cluster, since, code=None, resource=None):
     """Requests of the controller, by resource and verb."""
     found = {}
@@ -612,7 +632,7 @@ def answers(cluster, since, code=None, resource=None):
 def without_an_operator_no_config_map_is_read_and_nothing_asked_for_in_vain(cluster):
     outcomes(cluster, "bare")
     without_operator(cluster)
-    since, start = began["bare"]
+    since, start, _ = began["bare"]
     policy.pause(max(0, start + 65 - time.monotonic()))  # twice as long as between such requests
     reads, vain = answers(cluster, since, resource="configmaps"), answers(cluster, since, code=404)
     assert not reads, reads
