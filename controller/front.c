@@ -37,7 +37,6 @@
 #define COMMAND_CAP (64u * LIMIT_KIB)
 #define ORDERS_CAP (64u * LIMIT_MIB)
 #define N_CONNECTION_EVENTS 8u
-#define MAX_METRICS_CONNECTIONS 256u
 
 enum command_kind {
 	COMMAND_VERDICT,
@@ -94,6 +93,8 @@ struct front_config front_config_default(void)
 	return (struct front_config){
 		.token_ttl_ms = 120000,
 		.max_connections = 4096,
+		.max_metrics_connections = 256,
+		.max_probe_connections = 128,
 		.max_connections_per_address = 256,
 		.reports_per_second = 5,
 		.refresh_ms = 1000,
@@ -533,7 +534,7 @@ static int make_gate(struct front *front, struct error *err)
 				.refused_ms = 10000,
 			},
 			.max_reviews = METRICS_GATE_MAX_REVIEWS,
-			.max_waiting = MAX_METRICS_CONNECTIONS,
+			.max_waiting = config->max_metrics_connections,
 			.timeout_ms = 10000,
 			.review = on_reader,
 		},
@@ -552,7 +553,7 @@ static int make_metrics_server(struct front *front, struct error *err)
 	const struct server_config config = {
 		.address = front->config.metrics_address,
 		.tls = front->config.metrics_insecure ? NULL : front->certificate,
-		.max_connections = MAX_METRICS_CONNECTIONS,
+		.max_connections = front->config.max_metrics_connections,
 		.max_connections_per_address = 128,
 		.handshake_timeout_ms = 10000,
 		.head_timeout_ms = 5000,
@@ -583,7 +584,7 @@ static int make_servers(struct front *front, struct error *err)
 	};
 	const struct server_config probes = {
 		.address = config->probe_address,
-		.max_connections = 128,
+		.max_connections = config->max_probe_connections,
 		.max_connections_per_address = 64,
 		.handshake_timeout_ms = 1000,
 		.head_timeout_ms = 5000,

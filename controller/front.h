@@ -62,7 +62,9 @@ struct front_config {
 	bool metrics_insecure;         /* in clear, and by anybody */
 	struct identity_rules rules;   /* texts copied */
 	uint32_t token_ttl_ms;         /* how long a review is believed */
-	uint32_t max_connections;
+	uint32_t max_connections;      /* of agents */
+	uint32_t max_metrics_connections;
+	uint32_t max_probe_connections;
 	uint32_t max_connections_per_address;
 	uint32_t reports_per_second;   /* of one node that say something new */
 	uint32_t refresh_ms;           /* the loop hears of one node no more often */
