@@ -37,6 +37,8 @@
 #define COMMAND_CAP (64u * LIMIT_KIB)
 #define ORDERS_CAP (64u * LIMIT_MIB)
 #define N_CONNECTION_EVENTS 8u
+#define MAX_REVIEWS 96u
+#define RESERVED_REVIEWS 32u /* for tokens and addresses that were good before */
 
 enum command_kind {
 	COMMAND_VERDICT,
@@ -92,6 +94,7 @@ struct front_config front_config_default(void)
 {
 	return (struct front_config){
 		.token_ttl_ms = 120000,
+		.reviews_per_second = 8,
 		.max_connections = 4096,
 		.max_metrics_connections = 256,
 		.max_probe_connections = 128,
@@ -424,6 +427,17 @@ static uint64_t silent_ms(void *owner)
 	return now_ms > beat_ms ? now_ms - beat_ms : 0;
 }
 
+static void collect_tokens(const struct front *front)
+{
+	const struct front_metrics *metrics = &front->config.metrics;
+	const struct admission_counters counters = receiver_admissions(front->receiver);
+	/* In the order of ADMISSION_LABELS. */
+	const uint64_t outcomes[] = {counters.reviewed, counters.foreseen, counters.too_often,
+				     counters.busy};
+	for (size_t i = 0; i < ARRAY_SIZE(outcomes); i++)
+		metric_set_total(metrics->registry, metrics->token_questions, i, outcomes[i]);
+}
+
 static void collect(void *owner)
 {
 	struct front *front = owner;
@@ -448,6 +462,7 @@ static void collect(void *owner)
 	for (size_t i = 0; i < SCRAPES_N_LACKS; i++)
 		metric_set_total(metrics->registry, metrics->incomplete, i, scrapes.incomplete[i]);
 	metric_set_total(metrics->registry, metrics->refused, 0, scrapes.refused);
+	collect_tokens(front);
 }
 
 static void append_agents(void *owner, struct sbuf *text)
@@ -470,12 +485,19 @@ static int make_receiver(struct front *front, struct error *err)
 		.admission = {
 			.cache = {
 				.max_accepted = 2 * config->max_nodes,
-				.max_refused = 1024,
+				.max_refused = 4096,
 				.accepted_ms = config->token_ttl_ms,
 				.refused_ms = 10000,
 			},
-			.max_reviews = 64,
-			.max_waiting = 4096,
+			.rules = &config->rules,
+			.quota = {
+				.max_clients = 4096,
+				.max_strangers = MAX_REVIEWS - RESERVED_REVIEWS,
+				.max_of_client = 8,
+				.per_second = config->reviews_per_second,
+			},
+			.max_reviews = MAX_REVIEWS,
+			.max_waiting = config->max_connections,
 			.timeout_ms = 10000,
 			.review = on_review,
 		},

@@ -45,6 +45,7 @@ struct front_metrics {
 	size_t incomplete;                /* counter with SCRAPES_LABELS */
 	size_t refused;                   /* counter: requests for /metrics beyond limits */
 	size_t requests;                  /* counter with METRICS_GATE_LABELS */
+	size_t token_questions;           /* counter with ADMISSION_LABELS */
 	size_t durations;                 /* histogram: seconds that reports took */
 };
 
@@ -62,6 +63,7 @@ struct front_config {
 	bool metrics_insecure;         /* in clear, and by anybody */
 	struct identity_rules rules;   /* texts copied */
 	uint32_t token_ttl_ms;         /* how long a review is believed */
+	uint32_t reviews_per_second;   /* of new tokens from one address */
 	uint32_t max_connections;      /* of agents */
 	uint32_t max_metrics_connections;
 	uint32_t max_probe_connections;

@@ -90,6 +90,7 @@ struct front_metrics telemetry_front_metrics(const struct telemetry *telemetry)
 		.nodes = METRICS_NODES,
 		.tokens = METRICS_TOKENS,
 		.requests = METRICS_REQUESTS,
+		.token_questions = METRICS_TOKEN_QUESTIONS,
 		.durations = METRICS_REPORT_DURATION,
 		.incomplete = METRICS_INCOMPLETE,
 		.refused = METRICS_SCRAPES_REFUSED,

@@ -146,6 +146,7 @@ static void get_head(const struct connection *c, struct server_head *ret_head)
 		.authorization = head.authorization,
 		.content_type = head.content_type,
 		.peer = view_from(c->peer),
+		.network = callers_network(c->caller),
 		.content_length = head.content_length,
 	};
 }

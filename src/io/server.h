@@ -63,6 +63,7 @@ struct server_head {
 	struct view authorization; /* value of the header, or empty */
 	struct view content_type;
 	struct view peer;          /* the client's IP address as text */
+	struct view network;       /* 16 bytes: the IPv4 address, or the /64 of an IPv6 address */
 	int64_t content_length;    /* -1: absent */
 };
 
