@@ -36,7 +36,9 @@
 #define MAX_WAITING_BYTES (64u * LIMIT_MIB)
 #define COMMAND_CAP (64u * LIMIT_KIB)
 #define ORDERS_CAP (64u * LIMIT_MIB)
-#define N_CONNECTION_EVENTS 8u
+#define N_CONNECTION_EVENTS 9u
+/* Of the connections of agents, those whose token was not judged yet. */
+#define STRANGERS_PART 4u
 #define MAX_REVIEWS 96u
 #define RESERVED_REVIEWS 32u /* for tokens and addresses that were good before */
 
@@ -99,6 +101,7 @@ struct front_config front_config_default(void)
 		.max_metrics_connections = 256,
 		.max_probe_connections = 128,
 		.max_connections_per_address = 256,
+		.max_strangers_per_network = 16,
 		.reports_per_second = 5,
 		.refresh_ms = 1000,
 		.max_nodes = 16384,
@@ -448,7 +451,7 @@ static void collect(void *owner)
 	const uint64_t events[N_CONNECTION_EVENTS] = {
 		counters.accepted,  counters.refused_limit, counters.evicted,
 		counters.handshake_failed, counters.timed_out, counters.malformed,
-		counters.too_large, counters.pauses,
+		counters.too_large, counters.pauses, counters.evicted_strangers,
 	};
 	for (size_t i = 0; i < N_CONNECTION_EVENTS; i++) {
 		metric_add(metrics->registry, metrics->connections, i,
@@ -598,6 +601,9 @@ static int make_servers(struct front *front, struct error *err)
 		.max_body = LIMIT_REPORT_BYTES,
 		.max_connections = config->max_connections,
 		.max_connections_per_address = config->max_connections_per_address,
+		.max_strangers = (config->max_connections + STRANGERS_PART - 1) / STRANGERS_PART,
+		.max_strangers_per_network = config->max_strangers_per_network,
+		.max_known_addresses = 2 * config->max_nodes,
 		.handshake_timeout_ms = 10000,
 		.head_timeout_ms = 10000,
 		.body_timeout_ms = 20000,

@@ -54,7 +54,7 @@ struct front_metrics {
 	METRIC_LABELS("event=\"accepted\"", "event=\"refused_limit\"", "event=\"evicted\"",      \
 		      "event=\"handshake_failed\"", "event=\"timed_out\"",                       \
 		      "event=\"malformed_request\"", "event=\"body_too_large\"",                 \
-		      "event=\"accept_paused\"")
+		      "event=\"accept_paused\"", "event=\"evicted_unauthenticated\"")
 
 struct front_config {
 	const char *report_address;
@@ -68,6 +68,7 @@ struct front_config {
 	uint32_t max_metrics_connections;
 	uint32_t max_probe_connections;
 	uint32_t max_connections_per_address;
+	uint32_t max_strangers_per_network; /* of agents' connections: whose token was not judged yet */
 	uint32_t reports_per_second;   /* of one node that say something new */
 	uint32_t refresh_ms;           /* the loop hears of one node no more often */
 	size_t max_nodes;

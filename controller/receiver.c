@@ -176,6 +176,7 @@ static void admit(struct receiver *receiver, struct server_request *request,
 		refuse_text(receiver, request, node, RECEIVER_FORBIDDEN, 403, identity->reason);
 		return;
 	}
+	server_vouch(request);
 	struct sender *sender = senders_use(&receiver->senders, node, now_ms);
 	if (sender)
 		admit_body(receiver, request, sender);
@@ -258,6 +259,7 @@ static void on_head(void *owner, struct server_request *request, const struct se
 	ask(receiver, request, &(struct admission_question){
 		.token = token,
 		.network = head->network,
+		.is_known = head->is_known,
 		.request = request,
 		.now_ms = loop_now_ms(receiver->loop),
 		.now_wall_ms = clock_wall_ms(),

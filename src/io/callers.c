@@ -96,6 +96,11 @@ void callers_remove(struct callers *callers, struct caller *caller)
 	free(caller);
 }
 
+struct view callers_address(const struct caller *caller)
+{
+	return (struct view){(const char *)&caller->address, sizeof(caller->address)};
+}
+
 struct view callers_network(const struct caller *caller)
 {
 	return (struct view){(const char *)&caller->network, sizeof(caller->network)};

@@ -69,7 +69,7 @@ static void make_rows(void)
 		"o=\"0\"", "o=\"1\"", "o=\"2\"", "o=\"3\"", "o=\"4\"", "o=\"5\"",
 		"o=\"6\"", "o=\"7\"", "o=\"8\"", "o=\"9\"", "o=\"10\"", NULL};
 	static const char *const connection_labels[] = {"e=\"0\"", "e=\"1\"", "e=\"2\"", "e=\"3\"",
-							"e=\"4\"", "e=\"5\"", "e=\"6\"", "e=\"7\"",
+							"e=\"4\"", "e=\"5\"", "e=\"6\"", "e=\"7\"", "e=\"8\"",
 							NULL};
 	static const char *const lack_labels[] = {"l=\"0\"", "l=\"1\"", "l=\"2\"", "l=\"3\"", NULL};
 	static const char *const request_labels[] = {

@@ -199,6 +199,7 @@ static void a_new_report_is_handed_over_whole(void **state)
 	const struct server_request *request = post(&f, REPORT(.sequence = 42, .memory = 7));
 	assert_int_equal(request->status, 200);
 	assert_string_equal(request->body, "{\"heartbeatSeconds\":60,\"acknowledgedEvents\":0}");
+	assert_true(request->vouched);
 	assert_string_equal(request->content_type, "application/json");
 	assert_int_equal(f.n_reports, 1);
 	const struct report *report = &f.reports[0]->report;
