@@ -1015,6 +1015,27 @@ static void tls_1_3_is_spoken_and_nothing_older(void **state)
 	stop(&f);
 }
 
+static void keys_are_exchanged_by_x25519_and_p_256_only(void **state)
+{
+	(void)state;
+	static const char *const dear[] = {"ffdhe2048", "ffdhe8192", "X448", "P-384", "P-521"};
+	static const char *const good[] = {"X25519", "P-256", "X448:P-256"};
+	struct fixture f = {0};
+	struct http_answer answer;
+	start_tls(&f, &long_config);
+	for (size_t i = 0; i < ARRAY_SIZE(dear); i++)
+		assert_null(http_client_connect_groups(f.port, dear[i]));
+	await(&f.handshake_failed, ARRAY_SIZE(dear));
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		struct http_client *client = http_client_connect_groups(f.port, good[i]);
+		assert_non_null(client);
+		http_client_ask(client, "GET /", "", VIEW(""), &answer);
+		assert_int_equal(answer.status, 200);
+		http_client_free(client);
+	}
+	stop(&f);
+}
+
 static void pipelined_requests_in_one_tls_record_are_all_answered(void **state)
 {
 	(void)state;
@@ -1168,6 +1189,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(addresses_are_checked),
 	cmocka_unit_test(a_port_in_use_is_an_error_that_may_pass),
 	cmocka_unit_test(tls_1_3_is_spoken_and_nothing_older),
+	cmocka_unit_test(keys_are_exchanged_by_x25519_and_p_256_only),
 	cmocka_unit_test(pipelined_requests_in_one_tls_record_are_all_answered),
 	cmocka_unit_test(a_tls_record_that_was_read_ahead_is_not_forgotten),
 	cmocka_unit_test(a_large_answer_over_tls_arrives_whole),
