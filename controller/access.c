@@ -26,7 +26,7 @@ static int from_file(const char *path, const char *context, struct kubeconfig *r
 	CLEANUP(sbuf_deinit) struct sbuf text = {0};
 	char copy[PATH_MAX];
 
-	sbuf_init(&text, LIMIT_KUBECONFIG_BYTES);
+	sbuf_init_secret(&text, LIMIT_KUBECONFIG_BYTES);
 	if (file_read(path, &text, err) < 0)
 		return error_wrap(err, "kubeconfig");
 	if (snprintf(copy, sizeof(copy), "%s", path) >= (int)sizeof(copy))

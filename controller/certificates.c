@@ -126,7 +126,7 @@ static int read_files(struct certificates *certificates, struct error *err)
 	const struct certificates_config *config = &certificates->config;
 
 	sbuf_init(&cert, LIMIT_FILE_BYTES);
-	sbuf_init(&key, LIMIT_FILE_BYTES);
+	sbuf_init_secret(&key, LIMIT_FILE_BYTES);
 	if (file_read(config->cert_file, &cert, err) < 0 ||
 	    file_read(config->key_file, &key, err) < 0)
 		return -1;
@@ -263,7 +263,7 @@ static int send_patch(struct certificates *certificates, const struct secret_doc
 		.content_type = "application/merge-patch+json",
 	};
 
-	sbuf_init(&body, 8 * LIMIT_FILE_BYTES);
+	sbuf_init_secret(&body, 8 * LIMIT_FILE_BYTES);
 	secret_doc_encode_patch(secret, &body);
 	if (sbuf_check(&body, "Secret", err) < 0)
 		return -1;
@@ -280,9 +280,9 @@ static int renew(struct certificates *certificates, const struct secret_doc *old
 	struct secret_doc secret = *old;
 
 	sbuf_init(&ca_cert, LIMIT_FILE_BYTES);
-	sbuf_init(&ca_key, LIMIT_FILE_BYTES);
+	sbuf_init_secret(&ca_key, LIMIT_FILE_BYTES);
 	sbuf_init(&cert, LIMIT_FILE_BYTES);
-	sbuf_init(&key, LIMIT_FILE_BYTES);
+	sbuf_init_secret(&key, LIMIT_FILE_BYTES);
 	if (certificates->written)
 		return error_set(err, ERROR_RETRY, 0,
 				 "does not hold what was written: check what else writes it");

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "controller/access.h"
 #include "controller/certificates.h"
+#include "controller/descriptors.h"
 #include "controller/event_teller.h"
 #include "controller/exposition.h"
 #include "controller/front.h"
@@ -363,6 +364,30 @@ static int make_client(struct daemon *daemon, struct error *err)
 			     GPU_ATTRIBUTION_VERSION, &daemon->client, err);
 }
 
+/* Clients must not take the descriptors that watches and writes need. */
+static int limit_connections(const struct settings *settings, struct front_config *config,
+			     struct error *err)
+{
+	const uint32_t limit = descriptors_raise();
+	const struct descriptors_shares wanted = {
+		.reports = (uint32_t)settings->max_connections,
+		.metrics = config->max_metrics_connections,
+		.probes = config->max_probe_connections,
+	};
+	struct descriptors_shares shares;
+
+	if (descriptors_divide(limit, &wanted, &shares, err) < 0)
+		return -1;
+	config->max_connections = shares.reports;
+	config->max_metrics_connections = shares.metrics;
+	config->max_probe_connections = shares.probes;
+	if (shares.reports < wanted.reports)
+		LOG_WARN("Connections limited by the file descriptors of the process",
+			 LOG_I64("connections", shares.reports), LOG_I64("wanted", wanted.reports),
+			 LOG_I64("descriptors", limit));
+	return 0;
+}
+
 static int make_front(struct daemon *daemon, struct error *err)
 {
 	const struct settings *settings = daemon->settings;
@@ -378,14 +403,14 @@ static int make_front(struct daemon *daemon, struct error *err)
 		.service_account = view_from(settings->agent_service_account),
 	};
 	config.token_ttl_ms = (uint32_t)settings->token_ttl_ms;
-	config.max_connections = (uint32_t)settings->max_connections;
 	config.max_connections_per_address = (uint32_t)settings->max_connections_per_address;
 	config.reports_per_second = (uint32_t)settings->reports_per_second;
 	config.max_nodes = MAX_NODES;
 	config.max_silent_ms = MAX_SILENT_MS;
 	config.metrics = telemetry_front_metrics(daemon->telemetry);
 	config.with_exposition = true;
-	if (front_new(&config, &daemon->front, err) < 0)
+	if (limit_connections(settings, &config, err) < 0 ||
+	    front_new(&config, &daemon->front, err) < 0)
 		return -1;
 	return loop_watch_new(daemon->loop, front_fd(daemon->front), LOOP_READ, on_messages,
 			      daemon, &daemon->messages, err);

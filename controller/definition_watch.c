@@ -7,6 +7,7 @@
 
 #include "controller/definition_watch.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,6 +25,9 @@ struct definition {
 	struct loop_timer *timer; /* when to see whether it may be read: until it was, and if not; */
 	struct loop_timer *calm;  /* and when to look rarely again */
 	bool is_told;             /* it was logged that it may not be read */
+	bool is_there;
+	bool is_new;              /* its kind may not be served yet */
+	bool is_listed;           /* in the list under way */
 };
 
 struct definition_watch {
@@ -32,7 +36,26 @@ struct definition_watch {
 	uint64_t seed;
 	struct definition definitions[DEFINITION_WATCH_MAX];
 	unsigned n;
+	void (*told)(void *owner);
+	void *owner;
 };
+
+static void tell(const struct definition *definition)
+{
+	const struct definition_watch *watch = definition->watch;
+
+	if (watch->told)
+		watch->told(watch->owner);
+}
+
+static void set_there(struct definition *definition, bool is_there)
+{
+	definition->is_new = is_there && (definition->is_new ||
+					  (!definition->is_there &&
+					   reflector_is_synced(definition->own)));
+	definition->is_there = is_there;
+	tell(definition);
+}
 
 static void look(struct definition *definition, uint32_t every_ms)
 {
@@ -42,7 +65,11 @@ static void look(struct definition *definition, uint32_t every_ms)
 
 static void on_calm(void *owner)
 {
-	look(owner, DEFINITION_WATCH_RARELY_MS);
+	struct definition *definition = owner;
+
+	look(definition, DEFINITION_WATCH_RARELY_MS);
+	definition->is_new = false;
+	tell(definition);
 }
 
 static int take_object(void *owner, enum reflector_change change, const struct object_meta *meta,
@@ -52,16 +79,36 @@ static int take_object(void *owner, enum reflector_change change, const struct o
 
 	(void)document;
 	(void)err;
-	if (!view_equal(meta->name, view_from(definition->name)) || change == REFLECTOR_DELETE)
+	if (!view_equal(meta->name, view_from(definition->name)))
 		return 0;
+	set_there(definition, change != REFLECTOR_DELETE);
+	if (change == REFLECTOR_DELETE)
+		return 0;
+	definition->is_listed = true;
 	look(definition, DEFINITION_WATCH_SOON_MS);
 	loop_timer_set(definition->calm, DEFINITION_WATCH_TRY_MS);
 	return 0;
 }
 
-static void note_list(void *owner)
+static void begin_list(void *owner)
 {
-	(void)owner;
+	struct definition *definition = owner;
+
+	definition->is_listed = false;
+}
+
+/* Also where the server has no definitions: then none is there. */
+static void end_list(void *owner)
+{
+	struct definition *definition = owner;
+
+	set_there(definition, definition->is_there && definition->is_listed);
+}
+
+static void set_absent(void *owner)
+{
+	begin_list(owner);
+	end_list(owner);
 }
 
 static void note_denied(void *owner, bool is_denied)
@@ -76,10 +123,10 @@ static int start(struct definition *definition, struct error *err)
 {
 	const struct reflector_sink sink = {
 		.owner = definition,
-		.replace_begin = note_list,
-		.replace_end = note_list,
+		.replace_begin = begin_list,
+		.replace_end = end_list,
 		.object = take_object,
-		.absent = note_list,
+		.absent = set_absent,
 		.denied = note_denied,
 	};
 	const struct reflector_config config = {
@@ -105,6 +152,7 @@ static void stop(struct definition *definition)
 			 LOG_TEXT("name", view_from(definition->name)),
 			 LOG_TEXT("reason", view_from(reflector_trouble(definition->own))));
 	definition->is_told = true;
+	set_there(definition, false);
 	apiclient_stop(definition->watch->client, definition->own);
 	reflector_free(TAKE(definition->own));
 	loop_timer_set(definition->timer, DEFINITION_WATCH_RARELY_MS);
@@ -122,6 +170,36 @@ static void on_timer(void *owner)
 		stop(definition);
 	else if (!reflector_is_synced(definition->own))
 		loop_timer_set(definition->timer, REFUSED_MS);
+}
+
+static const struct definition *find(const struct definition_watch *watch, const char *name)
+{
+	const struct definition *definition = watch->definitions;
+
+	while (!view_equal(view_from(definition->name), view_from(name)))
+		definition++;
+	assert(definition < &watch->definitions[watch->n]);
+	return definition;
+}
+
+bool definition_watch_is_there(const struct definition_watch *watch, const char *name)
+{
+	const struct definition *definition = find(watch, name);
+
+	return definition->is_there && !definition->is_new;
+}
+
+bool definition_watch_is_known(const struct definition_watch *watch, const char *name)
+{
+	const struct reflector *own = find(watch, name)->own;
+
+	return !own || reflector_is_synced(own) || reflector_trouble(own)[0] != '\0';
+}
+
+void definition_watch_on_told(struct definition_watch *watch, void (*told)(void *owner), void *owner)
+{
+	watch->told = told;
+	watch->owner = owner;
 }
 
 int definition_watch_add(struct definition_watch *watch, const char *name,

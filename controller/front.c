@@ -36,8 +36,11 @@
 #define MAX_WAITING_BYTES (64u * LIMIT_MIB)
 #define COMMAND_CAP (64u * LIMIT_KIB)
 #define ORDERS_CAP (64u * LIMIT_MIB)
-#define N_CONNECTION_EVENTS 8u
-#define MAX_METRICS_CONNECTIONS 256u
+#define N_CONNECTION_EVENTS 9u
+/* Of the connections of agents, those whose token was not judged yet. */
+#define STRANGERS_PART 4u
+#define MAX_REVIEWS 96u
+#define RESERVED_REVIEWS 32u /* for tokens and addresses that were good before */
 
 enum command_kind {
 	COMMAND_VERDICT,
@@ -93,8 +96,12 @@ struct front_config front_config_default(void)
 {
 	return (struct front_config){
 		.token_ttl_ms = 120000,
+		.reviews_per_second = 8,
 		.max_connections = 4096,
+		.max_metrics_connections = 256,
+		.max_probe_connections = 128,
 		.max_connections_per_address = 256,
+		.max_strangers_per_network = 16,
 		.reports_per_second = 5,
 		.refresh_ms = 1000,
 		.max_nodes = 16384,
@@ -425,6 +432,17 @@ static uint64_t silent_ms(void *owner)
 	return now_ms > beat_ms ? now_ms - beat_ms : 0;
 }
 
+static void collect_tokens(const struct front *front)
+{
+	const struct front_metrics *metrics = &front->config.metrics;
+	const struct admission_counters counters = receiver_admissions(front->receiver);
+	/* In the order of ADMISSION_LABELS. */
+	const uint64_t outcomes[] = {counters.reviewed, counters.foreseen, counters.too_often,
+				     counters.busy};
+	for (size_t i = 0; i < ARRAY_SIZE(outcomes); i++)
+		metric_set_total(metrics->registry, metrics->token_questions, i, outcomes[i]);
+}
+
 static void collect(void *owner)
 {
 	struct front *front = owner;
@@ -435,7 +453,7 @@ static void collect(void *owner)
 	const uint64_t events[N_CONNECTION_EVENTS] = {
 		counters.accepted,  counters.refused_limit, counters.evicted,
 		counters.handshake_failed, counters.timed_out, counters.malformed,
-		counters.too_large, counters.pauses,
+		counters.too_large, counters.pauses, counters.evicted_strangers,
 	};
 	for (size_t i = 0; i < N_CONNECTION_EVENTS; i++) {
 		metric_add(metrics->registry, metrics->connections, i,
@@ -449,6 +467,7 @@ static void collect(void *owner)
 	for (size_t i = 0; i < SCRAPES_N_LACKS; i++)
 		metric_set_total(metrics->registry, metrics->incomplete, i, scrapes.incomplete[i]);
 	metric_set_total(metrics->registry, metrics->refused, 0, scrapes.refused);
+	collect_tokens(front);
 }
 
 static void append_agents(void *owner, struct sbuf *text)
@@ -471,12 +490,19 @@ static int make_receiver(struct front *front, struct error *err)
 		.admission = {
 			.cache = {
 				.max_accepted = 2 * config->max_nodes,
-				.max_refused = 1024,
+				.max_refused = 4096,
 				.accepted_ms = config->token_ttl_ms,
 				.refused_ms = 10000,
 			},
-			.max_reviews = 64,
-			.max_waiting = 4096,
+			.rules = &config->rules,
+			.quota = {
+				.max_clients = 4096,
+				.max_strangers = MAX_REVIEWS - RESERVED_REVIEWS,
+				.max_of_client = 8,
+				.per_second = config->reviews_per_second,
+			},
+			.max_reviews = MAX_REVIEWS,
+			.max_waiting = config->max_connections,
 			.timeout_ms = 10000,
 			.review = on_review,
 		},
@@ -535,7 +561,7 @@ static int make_gate(struct front *front, struct error *err)
 				.refused_ms = 10000,
 			},
 			.max_reviews = METRICS_GATE_MAX_REVIEWS,
-			.max_waiting = MAX_METRICS_CONNECTIONS,
+			.max_waiting = config->max_metrics_connections,
 			.timeout_ms = 10000,
 			.review = on_reader,
 		},
@@ -554,7 +580,7 @@ static int make_metrics_server(struct front *front, struct error *err)
 	const struct server_config config = {
 		.address = front->config.metrics_address,
 		.tls = front->config.metrics_insecure ? NULL : front->certificate,
-		.max_connections = MAX_METRICS_CONNECTIONS,
+		.max_connections = front->config.max_metrics_connections,
 		.max_connections_per_address = 128,
 		.handshake_timeout_ms = 10000,
 		.head_timeout_ms = 5000,
@@ -577,6 +603,9 @@ static int make_servers(struct front *front, struct error *err)
 		.max_body = LIMIT_REPORT_BYTES,
 		.max_connections = config->max_connections,
 		.max_connections_per_address = config->max_connections_per_address,
+		.max_strangers = (config->max_connections + STRANGERS_PART - 1) / STRANGERS_PART,
+		.max_strangers_per_network = config->max_strangers_per_network,
+		.max_known_addresses = 2 * config->max_nodes,
 		.handshake_timeout_ms = 10000,
 		.head_timeout_ms = 10000,
 		.body_timeout_ms = 20000,
@@ -585,7 +614,7 @@ static int make_servers(struct front *front, struct error *err)
 	};
 	const struct server_config probes = {
 		.address = config->probe_address,
-		.max_connections = 128,
+		.max_connections = config->max_probe_connections,
 		.max_connections_per_address = 64,
 		.handshake_timeout_ms = 1000,
 		.head_timeout_ms = 5000,

@@ -45,6 +45,7 @@ struct front_metrics {
 	size_t incomplete;                /* counter with SCRAPES_LABELS */
 	size_t refused;                   /* counter: requests for /metrics beyond limits */
 	size_t requests;                  /* counter with METRICS_GATE_LABELS */
+	size_t token_questions;           /* counter with ADMISSION_LABELS */
 	size_t durations;                 /* histogram: seconds that reports took */
 };
 
@@ -53,7 +54,7 @@ struct front_metrics {
 	METRIC_LABELS("event=\"accepted\"", "event=\"refused_limit\"", "event=\"evicted\"",      \
 		      "event=\"handshake_failed\"", "event=\"timed_out\"",                       \
 		      "event=\"malformed_request\"", "event=\"body_too_large\"",                 \
-		      "event=\"accept_paused\"")
+		      "event=\"accept_paused\"", "event=\"evicted_unauthenticated\"")
 
 struct front_config {
 	const char *report_address;
@@ -62,8 +63,12 @@ struct front_config {
 	bool metrics_insecure;         /* in clear, and by anybody */
 	struct identity_rules rules;   /* texts copied */
 	uint32_t token_ttl_ms;         /* how long a review is believed */
-	uint32_t max_connections;
+	uint32_t reviews_per_second;   /* of new tokens from one address */
+	uint32_t max_connections;      /* of agents */
+	uint32_t max_metrics_connections;
+	uint32_t max_probe_connections;
 	uint32_t max_connections_per_address;
+	uint32_t max_strangers_per_network; /* of agents' connections: whose token was not judged yet */
 	uint32_t reports_per_second;   /* of one node that say something new */
 	uint32_t refresh_ms;           /* the loop hears of one node no more often */
 	size_t max_nodes;

@@ -22,8 +22,9 @@
 struct unit {
 	struct view uuid;
 	bool is_idle;
-	double from; /* idle since then; or, of one that is not, when it was idle last */
-	double end;  /* while a status takes over: when idleness ended; INFINITY: it goes on */
+	int64_t since; /* idleSince as published */
+	double from;   /* idle since then; or, of one that is not, when it was idle last */
+	double end;    /* while a status takes over: when idleness ended; INFINITY: it goes on */
 };
 
 struct tenancy {
@@ -177,6 +178,16 @@ static struct unit *find_unit(const struct device *device, struct view uuid)
 	return NULL;
 }
 
+/*
+ * Work was seen between two statuses that both say Idle. It began after the first, and nobody knows
+ * when: so nothing is idle from there until it ended.
+ */
+static void begin_idleness_anew(const struct device *old, struct unit *before, struct unit *unit)
+{
+	before->end = later(before->from, sooner(old->published_at, unit->from));
+	unit->from = later(unit->from, before->end);
+}
+
 /* of: NULL for the device itself, whose UUID is empty here. */
 static void set_unit(const struct attribution_status *status,
 		     const struct attribution_partition *of, struct device *old,
@@ -188,6 +199,7 @@ static void set_unit(const struct attribution_status *status,
 	struct unit *before = old ? find_unit(old, unit->uuid) : NULL;
 
 	unit->is_idle = state == ATTRIBUTION_ACTIVITY_IDLE;
+	unit->since = since;
 	unit->from = when(since, now);
 	if (!before) {
 		unit->from = unit->is_idle ? unit->from : -(double)INFINITY;
@@ -199,6 +211,8 @@ static void set_unit(const struct attribution_status *status,
 				    by_device ? when(status->activity.last_transition_time, now)
 					      : (double)now.monotonic);
 		unit->from = before->end;
+	} else if (before->is_idle && since > before->since) {
+		begin_idleness_anew(old, before, unit);
 	} else if (before->is_idle || !unit->is_idle) {
 		unit->from = before->from;
 	} else {

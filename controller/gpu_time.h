@@ -10,7 +10,8 @@
  * waits: it counts from its start as soon as the namespace is published.
  *
  * Idle time counts from idleSince, which is published later: of a tenant that has left by then, no
- * time is idle. Each partition under MIG counts by itself.
+ * time is idle. If work was done between two statuses that say Idle, what was idle before ends with
+ * the first of them. Each partition under MIG counts by itself.
  *
  * Published times are of the wall clock. They are put on the monotonic clock when they arrive, so
  * that a clock that is set changes no more than what arrives late.

@@ -11,15 +11,16 @@
 #include "controller/identity.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/list.h"
-#include "base/sbuf.h"
 #include "base/table.h"
+#include "schema/token_claims.h"
 #include "schema/token_review_doc.h"
-#include "wire/base64.h"
-#include "wire/jwalk.h"
+
+#define NO_NODE "the token names no node: it must be a pod's, of Kubernetes 1.30 or newer"
 
 struct entry {
 	struct table_node by_digest;
@@ -83,9 +84,7 @@ struct identity identity_judge(const struct identity_rules *rules,
 	if (!is_agent(review->username, rules))
 		return refuse(IDENTITY_FORBIDDEN, "the token belongs to another service account");
 	if (review->node_name.len == 0)
-		return refuse(IDENTITY_FORBIDDEN,
-			      "the token names no node: it must be a pod's, of Kubernetes 1.30 or "
-			      "newer");
+		return refuse(IDENTITY_FORBIDDEN, NO_NODE);
 	if (review->node_name.len > LIMIT_TEXT_NAME)
 		return refuse(IDENTITY_FORBIDDEN, "the token's node name is too long");
 	struct identity identity = {.outcome = IDENTITY_ACCEPTED, .reason = ""};
@@ -121,36 +120,37 @@ bool identity_parse_bearer(struct view authorization, struct view *ret_token)
 	return true;
 }
 
-/* A JWT's middle part: base64 with another alphabet and without padding. */
-static bool decode_part(struct view part, struct sbuf *out)
+static bool is_other_account(const struct identity_rules *rules, struct view subject)
 {
-	CLEANUP(sbuf_deinit) struct sbuf text;
-	sbuf_init(&text, LIMIT_TOKEN_BYTES + 4);
-	for (size_t i = 0; i < part.len; i++) {
-		char c = part.ptr[i];
-		sbuf_append_char(&text, c == '-' ? '+' : c == '_' ? '/' : c);
-	}
-	while (text.len % 4 != 0 && text.failure == ERROR_NONE)
-		sbuf_append_char(&text, '=');
-	return text.failure == ERROR_NONE && base64_decode(sbuf_view(&text), out);
+	char text[512];
+	int len = snprintf(text, sizeof(text), "system:serviceaccount:%.*s:%.*s",
+			   VIEW_ARG(rules->namespace), VIEW_ARG(rules->service_account));
+	return len > 0 && (size_t)len < sizeof(text) &&
+	       token_claims_excludes(subject, (struct view){text, (size_t)len});
 }
 
-bool identity_token_end(struct view token, int64_t *ret_end)
+static bool names_no_node(struct view node_name)
 {
-	struct view header, rest, payload, signature, key, value;
-	struct jwalk walk;
-	bool found = false;
-	if (!view_cut(token, VIEW("."), &header, &rest) ||
-	    !view_cut(rest, VIEW("."), &payload, &signature))
-		return false;
-	CLEANUP(sbuf_deinit) struct sbuf json;
-	sbuf_init(&json, LIMIT_TOKEN_BYTES);
-	if (!decode_part(payload, &json))
-		return false;
-	jwalk_init(&walk, sbuf_view(&json));
-	while (!found && jwalk_next(&walk, &key, &value))
-		found = view_equal(key, VIEW("exp"));
-	return found && view_parse_i64(value, ret_end);
+	return node_name.len == 0 || !token_claims_excludes(node_name, VIEW(""));
+}
+
+bool identity_foresee(const struct identity_rules *rules, const struct token_claims *claims,
+		      int64_t past, struct identity *ret_identity)
+{
+	const char *reason = NULL;
+	if (!claims)
+		reason = "the token is no service account token";
+	else if (token_claims_excludes(claims->audience, rules->audience))
+		reason = "the token is for another audience";
+	else if (is_other_account(rules, claims->subject))
+		reason = "the token belongs to another service account";
+	else if (names_no_node(claims->node_name))
+		reason = NO_NODE;
+	else if (claims->end <= past)
+		reason = "the token has expired";
+	if (reason)
+		*ret_identity = refuse(IDENTITY_UNAUTHENTICATED, reason);
+	return reason != NULL;
 }
 
 static struct view key_of(const struct table_node *node)
@@ -217,6 +217,31 @@ void identity_cache_free(struct identity_cache *cache)
 	free(cache);
 }
 
+/* Nothing need be remembered of it. */
+static bool is_over(const struct entry *entry, uint64_t now_ms)
+{
+	const bool accepted = entry->identity.outcome == IDENTITY_ACCEPTED;
+	return now_ms >= entry->expires_at_ms + (accepted ? IDENTITY_KNOWN_MS : 0);
+}
+
+bool identity_cache_knows(const struct identity_cache *cache,
+			  const unsigned char digest[static TLS_DIGEST_SIZE])
+{
+	const struct entry *entry = find(cache, digest);
+	return entry && entry->identity.outcome == IDENTITY_ACCEPTED;
+}
+
+/* With each verdict two at most, so that old ones become fewer. */
+static void forget_over(struct identity_cache *cache, struct shelf *shelf, uint64_t now_ms)
+{
+	for (int i = 0; i < 2; i++) {
+		struct list *link = list_first(&shelf->entries);
+		if (!link || !is_over(CONTAINER_OF(link, struct entry, by_use), now_ms))
+			return;
+		forget(cache, CONTAINER_OF(link, struct entry, by_use));
+	}
+}
+
 const struct identity *identity_cache_find(struct identity_cache *cache,
 					   const unsigned char digest[static TLS_DIGEST_SIZE],
 					   uint64_t now_ms)
@@ -225,7 +250,8 @@ const struct identity *identity_cache_find(struct identity_cache *cache,
 	if (!entry)
 		return NULL;
 	if (now_ms >= entry->expires_at_ms) {
-		forget(cache, entry);
+		if (is_over(entry, now_ms))
+			forget(cache, entry);
 		return NULL;
 	}
 	list_remove(&entry->by_use);
@@ -251,6 +277,7 @@ void identity_cache_put(struct identity_cache *cache,
 		forget(cache, old);
 	if (identity->outcome == IDENTITY_ACCEPTED && valid_ms < believed_ms)
 		believed_ms = valid_ms;
+	forget_over(cache, shelf, now_ms);
 	if (shelf->count >= shelf->cap)
 		forget(cache, CONTAINER_OF(shelf->entries.next, struct entry, by_use));
 	struct entry *entry = malloc(sizeof(*entry));

@@ -24,6 +24,7 @@
 #include "base/view.h"
 #include "io/tls.h"
 
+struct token_claims;
 struct token_review;
 
 enum identity_outcome {
@@ -56,10 +57,16 @@ struct identity identity_judge(const struct identity_rules *rules,
  * token that an API server could have made (RFC 6750, at most LIMIT_TOKEN_BYTES).
  */
 bool identity_parse_bearer(struct view authorization, struct view *ret_token);
-/* Seconds since 1970 at which a token says that it ends. False when it does not say so. */
-bool identity_token_end(struct view token, int64_t *ret_end);
+/*
+ * What a token says of itself; NULL: it is no JSON Web Token. True when a review can only refuse it;
+ * then *ret_identity says why. past is a time that is surely over, in seconds since 1970.
+ */
+bool identity_foresee(const struct identity_rules *rules, const struct token_claims *claims,
+		      int64_t past, struct identity *ret_identity);
 
 struct identity_cache;
+
+#define IDENTITY_KNOWN_MS 3600000u
 
 struct identity_cache_config {
 	size_t max_accepted;
@@ -73,10 +80,16 @@ MUST_USE int identity_cache_new(const struct identity_cache_config *config,
 				struct identity_cache **ret_cache, struct error *err);
 /* Accepts NULL. */
 void identity_cache_free(struct identity_cache *cache);
-/* What is believed of a token, borrowed until the next call; NULL: it must be reviewed. */
+/*
+ * What is believed of a token, borrowed until the next call; NULL: it must be reviewed. An accepting
+ * verdict that is believed no longer is kept for IDENTITY_KNOWN_MS, for identity_cache_knows().
+ */
 const struct identity *identity_cache_find(struct identity_cache *cache,
 					   const unsigned char digest[static TLS_DIGEST_SIZE],
 					   uint64_t now_ms);
+/* Whether the last verdict on the token was accepting, though it may not be believed any longer. */
+bool identity_cache_knows(const struct identity_cache *cache,
+			  const unsigned char digest[static TLS_DIGEST_SIZE]);
 /*
  * Remembers a verdict; the one that was asked for longest ago makes room. valid_ms is how long the
  * token says that it is still valid, UINT64_MAX when it does not say. Without memory it is not
@@ -87,5 +100,5 @@ void identity_cache_put(struct identity_cache *cache,
 			const struct identity *identity, uint64_t valid_ms, uint64_t now_ms);
 /* Forgets everything. */
 void identity_cache_clear(struct identity_cache *cache);
-/* Number of verdicts remembered. */
+/* Number of verdicts remembered, also of those that are believed no longer. */
 size_t identity_cache_count(const struct identity_cache *cache);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/core_dump.h"
 #include "base/log.h"
 #include "controller/daemon.h"
 #include "controller/settings.h"
@@ -55,6 +56,7 @@ int main(int argc, char **argv)
 	struct error error = {0};
 
 	(void)argc;
+	core_dump_forbid();
 	if (settings_parse(argv, environ, &settings, &outcome, &error) < 0) {
 		fprintf(stderr, "%s: %s\n", settings_program.name, error.text);
 		return 2;

@@ -237,11 +237,14 @@ static void ask(struct metrics_gate *gate, struct server_request *request, struc
 		struct view peer)
 {
 	const struct identity *identity;
+	const struct admission_question question = {
+		.token = token, .request = request, .now_ms = loop_now_ms(gate->loop)};
 	gate->asking = peer;
-	switch (admission_ask(gate->admission, token, request, loop_now_ms(gate->loop), &identity)) {
+	switch (admission_ask(gate->admission, &question, &identity)) {
 	case ADMISSION_KNOWN:
 		admit(gate, request, identity);
 		break;
+	case ADMISSION_TOO_OFTEN:
 	case ADMISSION_BUSY:
 		refuse_unavailable(gate, request, "too many tokens are being reviewed");
 		break;

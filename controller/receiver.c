@@ -177,6 +177,7 @@ static void admit(struct receiver *receiver, struct server_request *request,
 		refuse_text(receiver, request, node, RECEIVER_FORBIDDEN, 403, identity->reason);
 		return;
 	}
+	server_vouch(request);
 	struct sender *sender = senders_use(&receiver->senders, node, now_ms);
 	if (sender)
 		admit_body(receiver, request, sender);
@@ -217,12 +218,33 @@ static void on_review_timer(void *owner)
 	set_review_timer(receiver, admission_expire(receiver->admission, now_ms), now_ms);
 }
 
+static void ask(struct receiver *receiver, struct server_request *request,
+		const struct admission_question *question)
+{
+	const struct view none = {NULL, 0};
+	const struct identity *identity;
+	switch (admission_ask(receiver->admission, question, &identity)) {
+	case ADMISSION_KNOWN:
+		admit(receiver, request, identity);
+		break;
+	case ADMISSION_TOO_OFTEN:
+		refuse_throttled(receiver, request, none, "too many new tokens from this address");
+		break;
+	case ADMISSION_BUSY:
+		refuse_unavailable(receiver, request, none, "too many tokens are being reviewed");
+		break;
+	case ADMISSION_WAIT:
+		if (!loop_timer_is_set(receiver->review_timer))
+			loop_timer_set(receiver->review_timer,
+				       receiver->config.admission.timeout_ms);
+		break;
+	}
+}
+
 static void on_head(void *owner, struct server_request *request, const struct server_head *head)
 {
 	struct receiver *receiver = owner;
 	const struct view none = {NULL, 0};
-	uint64_t now_ms = loop_now_ms(receiver->loop);
-	const struct identity *identity;
 	struct view token;
 	if (!check_form(receiver, request, head))
 		return;
@@ -235,19 +257,14 @@ static void on_head(void *owner, struct server_request *request, const struct se
 		refuse_unavailable(receiver, request, none, receiver->trouble);
 		return;
 	}
-	switch (admission_ask(receiver->admission, token, request, now_ms, &identity)) {
-	case ADMISSION_KNOWN:
-		admit(receiver, request, identity);
-		break;
-	case ADMISSION_BUSY:
-		refuse_unavailable(receiver, request, none, "too many tokens are being reviewed");
-		break;
-	case ADMISSION_WAIT:
-		if (!loop_timer_is_set(receiver->review_timer))
-			loop_timer_set(receiver->review_timer,
-				       receiver->config.admission.timeout_ms);
-		break;
-	}
+	ask(receiver, request, &(struct admission_question){
+		.token = token,
+		.network = head->network,
+		.is_known = head->is_known,
+		.request = request,
+		.now_ms = loop_now_ms(receiver->loop),
+		.now_wall_ms = clock_wall_ms(),
+	});
 }
 
 /* The body */
@@ -538,6 +555,11 @@ void receiver_acknowledge(struct receiver *receiver,
 size_t receiver_nodes(const struct receiver *receiver)
 {
 	return receiver->senders.table.count;
+}
+
+struct admission_counters receiver_admissions(const struct receiver *receiver)
+{
+	return admission_counters(receiver->admission);
 }
 
 size_t receiver_tokens(const struct receiver *receiver)

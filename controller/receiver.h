@@ -132,6 +132,8 @@ void receiver_acknowledge(struct receiver *receiver,
 			  const struct receiver_acknowledgement *acknowledgement);
 /* For metrics. */
 size_t receiver_nodes(const struct receiver *receiver);
+/* What became of tokens. */
+struct admission_counters receiver_admissions(const struct receiver *receiver);
 /* Verdicts on tokens that are remembered. */
 size_t receiver_tokens(const struct receiver *receiver);
 /* As agent_series_render(). */

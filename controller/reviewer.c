@@ -218,7 +218,7 @@ static int ask_token(struct review *review, struct view token, struct error *err
 	/* Of no audience of ours: whoever reads /metrics has a token for the API server. */
 	const char *audience = review->is_reader ? "" : review->reviewer->audience;
 
-	sbuf_init(&body, 4 * LIMIT_TOKEN_BYTES);
+	sbuf_init_secret(&body, 4 * LIMIT_TOKEN_BYTES);
 	token_review_doc_encode(token, view_from(audience), &body);
 	return post(review, TOKENS_PATH, &body, on_token, err);
 }

@@ -91,6 +91,7 @@ struct front_metrics telemetry_front_metrics(const struct telemetry *telemetry)
 		.nodes = METRICS_NODES,
 		.tokens = METRICS_TOKENS,
 		.requests = METRICS_REQUESTS,
+		.token_questions = METRICS_TOKEN_QUESTIONS,
 		.durations = METRICS_REPORT_DURATION,
 		.incomplete = METRICS_INCOMPLETE,
 		.refused = METRICS_SCRAPES_REFUSED,
@@ -242,6 +243,13 @@ static unsigned open_files(void)
 	return n > 3 ? n - 3 : 0; /* ".", ".." and the folder itself */
 }
 
+static double most_files(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? (double)limit.rlim_cur : 0;
+}
+
 static void collect_process(struct telemetry *telemetry)
 {
 	struct rusage usage;
@@ -252,6 +260,7 @@ static void collect_process(struct telemetry *telemetry)
 			     (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6);
 	show(telemetry, METRICS_PROCESS_RSS, 0, (double)resident_bytes());
 	show(telemetry, METRICS_PROCESS_FDS, 0, open_files());
+	show(telemetry, METRICS_PROCESS_MAX_FDS, 0, most_files());
 	carry(telemetry, METRICS_LOG_DROPPED, 0, log_dropped());
 }
 

@@ -6,7 +6,7 @@
  * Dynamic resource allocation is one witness among several, and many clusters have none of it. If
  * the server has no resource.k8s.io/v1, there is nothing to know. If we may not read it (rules of
  * an older release), everything else goes on, and readiness and metrics say what is missing. The same
- * holds for GPUClusters.
+ * holds for GPUClusters, and for ClusterPolicies: without these no intent is known.
  */
 
 #include "controller/watch_kinds.h"
@@ -116,7 +116,7 @@ static const struct watch_kind kinds[INVENTORY_N_KINDS] = {
 		"clusterpolicies",
 		{"nvidia.com", "v1", "clusterpolicies", "ClusterPolicy", RESOURCE_JSON, NULL},
 		put_policy,
-		WATCH_MAY_BE_ABSENT,
+		WATCH_MAY_BE_DENIED,
 		"clusterpolicies.nvidia.com",
 	},
 	[INVENTORY_ATTRIBUTIONS] = {

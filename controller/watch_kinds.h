@@ -15,8 +15,7 @@
 /* What the controller does without a resource. */
 enum watch_need {
 	WATCH_NEEDED,        /* it waits, and readiness says so */
-	WATCH_MAY_BE_ABSENT, /* the server need not have it (its definition is not installed) */
-	WATCH_MAY_BE_DENIED, /* nor need we be allowed to read it */
+	WATCH_MAY_BE_DENIED, /* the server need not have it, nor need we be allowed to read it */
 };
 
 /* An object that was listed, or told of by a watch. */

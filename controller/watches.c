@@ -17,8 +17,8 @@
  * the inventory has is not even decoded.
  */
 
-#define LOOK_MS 30000u     /* so often what may be absent is looked for, */
-#define LOOK_SOON_MS 2000u /* and what is needed */
+#define LOOK_MS 30000u     /* so often what is absent now is looked for: a ConfigMap, a kind that was there; */
+#define LOOK_SOON_MS 2000u /* and a kind that is needed */
 #define FORBIDDEN_MS 5000u /* an API server that has just started may refuse for a moment */
 
 struct follow {
@@ -28,6 +28,7 @@ struct follow {
 	struct reflector *reflector;
 	struct sbuf key; /* "namespace/name", used again for each object */
 	bool is_followed;
+	bool is_absent;      /* the API server does not serve it */
 	bool is_given_up;    /* its watch has been away for too long to wait for it */
 	enum inventory_age age;
 	uint64_t changed_at; /* ms; when is_followed did last */
@@ -80,15 +81,20 @@ static void begin_replace(void *owner)
 	inventory_begin_replace(follow->watches->inventory, follow->inventory_kind);
 }
 
-static void set_absent(void *owner)
+/* What is defined and not there is served in another version. Nobody can tell while it is not listed. */
+static bool is_defined(const struct follow *follow)
 {
-	struct follow *follow = owner;
-
-	inventory_set_absent(follow->watches->inventory, follow->inventory_kind);
-	note_change(follow);
+	return follow->kind->definition && definition_watch_is_there(follow->watches->definitions,
+								     follow->kind->definition);
 }
 
 /* Is the inventory current? */
+
+/* A clock that stands still while the API server is away. */
+static uint64_t answering_ms(const struct watches *watches, uint64_t now)
+{
+	return watches->answered_ms + (watches->is_away ? 0 : now - watches->away_changed_at);
+}
 
 /*
  * What we may not read is not waited for, and is not taken for empty either: the inventory says
@@ -96,7 +102,13 @@ static void set_absent(void *owner)
  */
 static bool is_tolerated(const struct follow *follow)
 {
-	return follow->kind->need == WATCH_MAY_BE_DENIED && reflector_is_denied(follow->reflector);
+	const struct watches *watches = follow->watches;
+
+	if (follow->kind->need != WATCH_MAY_BE_DENIED || !reflector_is_denied(follow->reflector))
+		return false;
+	/* That the policies are not known alters each status. */
+	return follow->inventory_kind != INVENTORY_POLICIES ||
+	       answering_ms(watches, loop_now_ms(watches->loop)) >= FORBIDDEN_MS;
 }
 
 /* The first join did not wait for it either: what it would tell is not known. */
@@ -113,12 +125,6 @@ static uint64_t current_at(const struct follow *follow)
 		return UINT64_MAX;
 	return follow->changed_at +
 	       (follow->is_given_up ? WATCHES_STEADY_MS : REFLECTOR_CATCH_UP_MS);
-}
-
-/* A clock that stands still while the API server is away. */
-static uint64_t answering_ms(const struct watches *watches, uint64_t now)
-{
-	return watches->answered_ms + (watches->is_away ? 0 : now - watches->away_changed_at);
 }
 
 /* Where there are neither claims nor slices nothing rests on them, and the first ones are news. */
@@ -177,6 +183,8 @@ bool watches_allow_writes(const struct watches *watches)
 /* What was denied stays so until it is current: a change of the age is a write for each device. */
 static enum inventory_age age_of(const struct follow *follow)
 {
+	if (follow->is_absent && is_defined(follow))
+		return INVENTORY_UNSERVED;
 	if (!follow->is_given_up)
 		return INVENTORY_CURRENT;
 	return follow->age == INVENTORY_DENIED ||
@@ -309,6 +317,16 @@ static void set_followed(void *owner, bool is_followed)
 	look(follow->watches);
 }
 
+static void set_absent(void *owner)
+{
+	struct follow *follow = owner;
+
+	follow->is_absent = true;
+	inventory_set_absent(follow->watches->inventory, follow->inventory_kind);
+	note_change(follow);
+	look(follow->watches);
+}
+
 static void end_replace(void *owner)
 {
 	struct follow *follow = owner;
@@ -317,6 +335,9 @@ static void end_replace(void *owner)
 
 	if (!inventory_is_synced(inventory, follow->inventory_kind))
 		follow->lost_at = answering_ms(follow->watches, now); /* its watch is, so to say */
+	follow->is_absent = false;
+	if (follow->kind->need == WATCH_MAY_BE_DENIED && !follow->kind->definition)
+		reflector_look_again(follow->reflector, LOOK_MS, now);
 	inventory_end_replace(inventory, follow->inventory_kind, now);
 	note_change(follow);
 	look(follow->watches);
@@ -336,12 +357,11 @@ static int follow_start(struct follow *follow, struct apiclient *client,
 			const struct watches_config *config, struct error *err)
 {
 	bool may_be_absent = follow->kind->need != WATCH_NEEDED;
-	uint32_t look_ms = follow->kind->definition ? DEFINITION_WATCH_RARELY_MS : LOOK_MS;
 	const struct reflector_config reflector = {
 		.resource = &follow->kind->resource,
 		.initial = config->initial,
 		.page_size = 500,
-		.absent_retry_ms = may_be_absent ? look_ms : LOOK_SOON_MS,
+		.absent_retry_ms = may_be_absent ? DEFINITION_WATCH_RARELY_MS : LOOK_SOON_MS,
 		.seed = config->seed + (uint64_t)follow->inventory_kind,
 	};
 	const struct reflector_sink sink = {
@@ -401,6 +421,11 @@ static int follow_definitions(struct watches *watches, uint64_t seed, struct err
 	return 0;
 }
 
+static void on_definitions(void *owner)
+{
+	look(owner);
+}
+
 static void watches_freep(struct watches **watches)
 {
 	watches_free(*watches);
@@ -437,6 +462,7 @@ int watches_new(struct loop *loop, struct apiclient *client, struct inventory *i
 	if (follow_definitions(watches, config->seed + INVENTORY_N_KINDS + INTENT_N_CONFIGS, err) <
 	    0)
 		return -1;
+	definition_watch_on_told(watches->definitions, on_definitions, watches);
 	apiclient_on_state(client, on_server, watches);
 	*ret_watches = TAKE(watches);
 	return 0;
@@ -456,15 +482,19 @@ void watches_free(struct watches *watches)
 	free(watches);
 }
 
+static bool is_synced(const struct follow *follow)
+{
+	if (!inventory_is_synced(follow->watches->inventory, follow->inventory_kind))
+		return is_tolerated(follow);
+	return !follow->is_absent || !follow->kind->definition ||
+	       definition_watch_is_known(follow->watches->definitions, follow->kind->definition);
+}
+
 bool watches_are_synced(const struct watches *watches)
 {
-	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++) {
-		const struct follow *follow = &watches->follows[i];
-
-		if (!inventory_is_synced(watches->inventory, follow->inventory_kind) &&
-		    !is_tolerated(follow))
+	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++)
+		if (!is_synced(&watches->follows[i]))
 			return false;
-	}
 	return config_watch_is_settled(watches->configs);
 }
 

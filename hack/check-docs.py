@@ -181,11 +181,13 @@ def drift_rows(table):
     """Of each type: name, word, severity, hold-off in s, what it is about, what it hides."""
     text = re.sub(r"\\\n", " ", (ROOT / table).read_text())
     macros = dict(re.findall(r"#define (DRIFT_\w+) (.*)", text))
+
+    def expand(words):
+        return re.sub(r"DRIFT_(?!BIT)\w+", lambda m: expand(macros.get(m[0], "")), words)
     rows = re.findall(r'DRIFT\((\w+), "(\w+)", (\w+), (\d+), ([\w |]+),\s*(.*?),\s*\S+(?: \| \S+)*,'
                       r"\s*drift_\w+\)", text[text.index("#define DRIFT_TABLE"):])
     return [(name, word, severity, int(hold), about,
-             re.findall(r"DRIFT_BIT\((\w+)\)", re.sub(r"DRIFT_(?!BIT)\w+",
-                                                     lambda m: macros.get(m[0], ""), hides)))
+             re.findall(r"DRIFT_BIT\((\w+)\)", expand(hides)))
             for name, word, severity, hold, about, hides in rows]
 
 

@@ -7,7 +7,7 @@ usage: hack/check-words.py [--write] [FOLDER]     the checkout (default: where t
 A word is a row of KINDS' sources. It is to be
 - expected by a unit test;
 - met on the local cluster, by a promise of tests/e2e, or judged by the simulator; words of health and
-  activity are to be both;
+  activity, types of drift and settlings are to be both;
 - in the reference, crds/README.md; a reason of health there with its state and recovery action.
 The table in tests/e2e/README.md is made of what is found; --write brings it up to date.
 
@@ -31,7 +31,8 @@ PAGE, REFERENCE = "tests/e2e/README.md", "crds/README.md"
 MARK = "<!-- table: words -->"
 NO_CLUSTER, NO_SIMULATOR = "–k", "–j"  # the page has their reasons
 CITED = 3  # promises in a cell, at most
-NEED_BOTH = "health|Healthy|recovery|activity"  # kinds that the cluster and the simulator have to show
+# Kinds that the cluster and the simulator have to show.
+NEED_BOTH = "health|Healthy|recovery|activity|type of drift|settling"
 faults = []
 
 
@@ -75,6 +76,7 @@ KINDS = (
     Kind("reason of an Event", "controller/event_types.def", r'EVENT\(\w+, "(\w+)"', "", "EVENT_", "(?i)of_object|of_pod|events",
          "event_changes_test.c", r"told\.c:", "Events", "reason"),
 )
+# Of these the cluster shows each, and the simulator does; but for those with a reason why not.
 # Reasons with a number, by class: as the reference and the simulator call them.
 XIDS = {"XID_NEEDS_REBOOT": ("`XID<n>` that needs a reboot", "NEEDS_REBOOT"),
         "XID_NEEDS_RESET": ("`XID<n>` that needs a reset", "NEEDS_RESET"),

@@ -7,6 +7,7 @@
 #include "agent/agent.h"
 #include "agent/ready_mark.h"
 #include "base/clock.h"
+#include "base/core_dump.h"
 #include "base/log.h"
 #include "io/fetch.h"
 
@@ -64,6 +65,7 @@ int main(int argc, char **argv)
 	enum option_outcome outcome;
 	struct error err;
 	(void)argc;
+	core_dump_forbid();
 	if (agent_settings_parse(argv, environ, &settings, &outcome, &err) < 0) {
 		fprintf(stderr, "%s: %s\n", agent_settings_program.name, err.text);
 		return 2;

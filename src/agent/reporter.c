@@ -136,7 +136,7 @@ void reporter_free(struct reporter *reporter)
 static int read_token(const struct reporter *reporter, struct sbuf *header, struct error *err)
 {
 	CLEANUP(sbuf_deinit) struct sbuf token;
-	sbuf_init(&token, LIMIT_TOKEN_BYTES);
+	sbuf_init_secret(&token, LIMIT_TOKEN_BYTES);
 	if (file_read(reporter->config.token_file, &token, err) < 0)
 		return error_wrap(err, "token");
 	struct view text = view_trim(sbuf_view(&token));
@@ -196,7 +196,7 @@ int reporter_post(struct reporter *reporter, struct view body, struct error *err
 	assert(!reporter->fetch);
 	CLEANUP(sbuf_deinit) struct sbuf authorization;
 	CLEANUP(sbuf_deinit) struct sbuf pem;
-	sbuf_init(&authorization, LIMIT_TOKEN_BYTES + 64);
+	sbuf_init_secret(&authorization, LIMIT_TOKEN_BYTES + 64);
 	sbuf_init(&pem, LIMIT_FILE_BYTES);
 	if (read_token(reporter, &authorization, err) < 0 ||
 	    read_authorities(reporter, &pem, err) < 0)

@@ -314,7 +314,16 @@ static void say_types(unsigned types, struct view separator, struct sbuf *messag
 	}
 }
 
-static void tell_drifts(const struct judge *judge, struct drift_verdict *verdict,
+/* What is off on purpose; of a policy that cannot be read that is not known. */
+static void say_off(struct judge *judge, struct sbuf *message)
+{
+	const struct intent *intent = judge->node->intent;
+
+	if (intent->known && intent->policy && intent->policy->unreadable.len == 0)
+		drift_operand_say_off(judge->node, &judge->text, message);
+}
+
+static void tell_drifts(struct judge *judge, struct drift_verdict *verdict,
 			struct sbuf *message)
 {
 	const struct attribution_drift *worst = find_worst(judge);
@@ -332,11 +341,15 @@ static void tell_drifts(const struct judge *judge, struct drift_verdict *verdict
 	if (judge->n_drifts > 1)
 		sbuf_printf(message, " And %u more: see intent.drifts.", judge->n_drifts - 1);
 	say_types(judge->kept, VIEW(" As last known, since it cannot be told now: "), message);
+	say_off(judge, message);
 }
 
 /* Why the policy cannot be read; empty: it can. */
 static struct view policy_is_unreadable(const struct intent *intent)
 {
+	if (intent->is_unserved)
+		return VIEW("the API server has ClusterPolicies in other versions only than "
+			    "nvidia.com/v1, which is read");
 	if (!intent->known)
 		return VIEW("the controller cannot read ClusterPolicies");
 	return intent->policy ? intent->policy->unreadable : VIEW("");
@@ -369,7 +382,7 @@ static bool is_looked_at(const struct judge *judge)
 	return judge->has_waiting || judge->node->intent->policy;
 }
 
-static bool tell_settling(const struct judge *judge, struct drift_verdict *verdict,
+static bool tell_settling(struct judge *judge, struct drift_verdict *verdict,
 			  struct sbuf *message)
 {
 	const unsigned settling = is_looked_at(judge) ? judge->settling.now : 0;
@@ -384,6 +397,7 @@ static bool tell_settling(const struct judge *judge, struct drift_verdict *verdi
 	verdict->status = CONDITION_UNKNOWN;
 	verdict->reason = drift_settling_word((enum drift_settling)first);
 	sbuf_append(message, drift_settling_text((enum drift_settling)first));
+	say_off(judge, message);
 	return true;
 }
 
@@ -405,8 +419,7 @@ static void tell_good(struct judge *judge, struct drift_verdict *verdict, struct
 		sbuf_append(message, drift_text(&judge->text, "as ClusterPolicy % says%",
 						intent->policy->name,
 						drift_plugin_say(judge->node, &judge->text)));
-	if (intent->policy)
-		drift_operand_say_off(judge->node, &judge->text, message);
+	say_off(judge, message);
 	say_types(judge->untold, VIEW("; cannot be told now: "), message);
 	say_types(judge->skipped, VIEW("; not compared: "), message);
 }

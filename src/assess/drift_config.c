@@ -8,8 +8,9 @@
 #include "assess/drift_sharing.h"
 #include "assess/drift_text.h"
 
-/* The plugin allows no more clients of MPS on a GPU. */
+/* The plugin allows no more clients of MPS on a GPU, and on older ones than compute capability 7.5. */
 #define MOST_MPS_REPLICAS 48
+#define MOST_OLD_MPS_REPLICAS 16
 
 /* What is missing; empty: nothing is. */
 static struct view find_missing(const struct drift_node *node)
@@ -52,10 +53,31 @@ struct drift_finding drift_config_missing(const struct drift_node *node,
 	};
 }
 
+/* "6.1" is older than 7.5, "10.0" is not; what is not told is not older. */
+static bool is_old(const struct report_device *device)
+{
+	int64_t major, minor;
+	struct view left, right;
+
+	if (!view_cut(device->compute_capability, VIEW("."), &left, &right) ||
+	    !view_parse_i64(left, &major) || !view_parse_i64(right, &minor))
+		return false;
+	return major < 7 || (major == 7 && minor < 5);
+}
+
+static int64_t most_mps_replicas(const struct array devices)
+{
+	for (uint32_t i = 0; i < devices.count; i++)
+		if (is_old(ARRAY_AT(devices, struct report_device, i)))
+			return MOST_OLD_MPS_REPLICAS;
+	return MOST_MPS_REPLICAS;
+}
+
 /* What the plugin allows no MPS with, of which the text alone says nothing; empty: it allows it. */
 static struct view find_mps_conflict(const struct drift_node *node,
 				     const struct plugin_config *config, struct drift_text *text)
 {
+	const int64_t most = most_mps_replicas(node->report->devices);
 	bool is_unknown;
 
 	assert(config->error.len == 0 && config->unsupported.len == 0);
@@ -66,10 +88,10 @@ static struct view find_mps_conflict(const struct drift_node *node,
 	for (uint32_t i = 0; i < config->shared.count; i++) {
 		const struct plugin_config_shared *shared =
 			ARRAY_AT(config->shared, struct plugin_config_shared, i);
-		if (shared->replicas > MOST_MPS_REPLICAS)
+		if (shared->replicas > most)
 			return drift_text(text, "% replicas of % by MPS, which allows %",
 					  drift_text_number(text, shared->replicas), shared->resource,
-					  drift_text_number(text, MOST_MPS_REPLICAS));
+					  drift_text_number(text, most));
 	}
 	return (struct view){0};
 }
@@ -109,15 +131,16 @@ static bool is_in_effect(const struct drift_node *node, const struct drift_devic
 	return drift_sharing_fits(device, config) && drift_mig_is_offered_by(node, config);
 }
 
-/* A former text of the key is in effect. */
-static bool is_former_in_effect(const struct drift_node *node, const struct drift_device *device)
+/* A former text is in effect: of the key that the node shall have, or of another one. */
+static bool is_former_in_effect(const struct drift_node *node, const struct drift_device *device,
+				bool is_of_key)
 {
 	const struct array former = node->intent->plugin_configs->former;
 
 	for (uint32_t i = 0; i < former.count; i++) {
 		const struct plugin_config *config = ARRAY_AT(former, struct plugin_config, i);
 
-		if (view_equal(config->name, node->config_name) && config->error.len == 0 &&
+		if (view_equal(config->name, node->config_name) == is_of_key && config->error.len == 0 &&
 		    config->unsupported.len == 0 && is_in_effect(node, device, config))
 			return true;
 	}
@@ -126,7 +149,7 @@ static bool is_former_in_effect(const struct drift_node *node, const struct drif
 
 /*
  * That was found before, of the key that the node shall have now: former texts are not known after a
- * restart of the controller.
+ * restart of the controller. What is pending does not say of which key.
  */
 static bool was_not_loaded(const struct drift_node *node, const struct drift_device *device,
 			   struct drift_text *text)
@@ -135,7 +158,8 @@ static bool was_not_loaded(const struct drift_node *node, const struct drift_dev
 	const struct attribution_drift *drift = previous->drifts[DRIFT_CONFIG_NOT_LOADED];
 
 	if (!drift)
-		return previous->pending_since[DRIFT_CONFIG_NOT_LOADED] != 0;
+		return previous->pending_since[DRIFT_CONFIG_NOT_LOADED] != 0 &&
+		       !is_former_in_effect(node, device, false);
 	return view_ends_with(drift->intended,
 			      drift_text(text, "(%)", drift_plugin_source(node, text)));
 }
@@ -152,7 +176,7 @@ struct drift_finding drift_config_not_loaded(const struct drift_node *node,
 	if (config && !node->is_offer_known)
 		return DRIFT_ANSWER(DRIFT_CANNOT_TELL);
 	if (!config || device->n_offers == 0 || is_in_effect(node, device, config) ||
-	    !(is_former_in_effect(node, device) || was_not_loaded(node, device, text)))
+	    !(is_former_in_effect(node, device, true) || was_not_loaded(node, device, text)))
 		return DRIFT_ANSWER(DRIFT_NO);
 	return (struct drift_finding){
 		.answer = DRIFT_FOUND,

@@ -132,11 +132,19 @@ static unsigned count_askers(const struct pod *pod)
 	return n;
 }
 
-/* A container of it was given a device by the kubelet, after that time. */
-static bool was_given_later(const struct pod *pod, int64_t time)
+/* When the kubelet last gave a device to a container of a pod of the node; 0: it gave none. */
+static int64_t given_at(const struct drift_node *node)
 {
-	return !pod_state(pod)->admission_failed && pod_gpu(pod)->started_at >= time &&
-	       count_askers(pod) > 0;
+	int64_t last = 0;
+
+	for (size_t i = 0; i < node->n_pods; i++) {
+		const struct pod *pod = node->pods[i];
+
+		if (!pod_state(pod)->admission_failed && count_askers(pod) > 0 &&
+		    pod_gpu(pod)->started_at > last)
+			last = pod_gpu(pod)->started_at;
+	}
+	return last;
 }
 
 /* Where several containers ask, the first may have had the last slot, and given it back. */
@@ -176,36 +184,44 @@ static int64_t new_since(const struct drift_node *node, const struct drift_devic
 	return device->here_since > fresh_at ? device->here_since : fresh_at;
 }
 
-/* The pod that was refused last though slots were free, and nobody was given one since; or NULL. */
+/* It was refused first; of two of one moment, by its UID. */
+static bool is_before(const struct pod *a, const struct pod *b)
+{
+	const int64_t a_at = pod_gpu(a)->created_at, b_at = pod_gpu(b)->created_at;
+
+	return a_at != b_at ? a_at < b_at : view_compare(pod_uid(a), pod_uid(b)) < 0;
+}
+
+/*
+ * The pod that was refused first though slots were free, and since when nobody was given one; or NULL. One
+ * that is refused later changes nothing that is published.
+ */
 static const struct pod *find_refused(const struct drift_node *node,
 				      const struct drift_device *device)
 {
 	const bool is_new = !device->previous->drifts[DRIFT_SLOTS_LEAKED] &&
 			    device->previous->pending_since[DRIFT_SLOTS_LEAKED] == 0;
 	const int64_t free_at = free_since(node, device->status) + FREE_FOR_MS;
-	const int64_t new_at = is_new ? new_since(node, device) : 0;
-	const int64_t since = free_at > new_at ? free_at : new_at;
-	const struct pod *last = NULL;
+	const int64_t times[] = {free_at, given_at(node), is_new ? new_since(node, device) : 0};
+	const struct pod *first = NULL;
+	int64_t since = 0;
 
 	if (is_new && device->here_since == 0)
 		return NULL;
-
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++)
+		since = times[i] > since ? times[i] : since;
 	for (size_t i = 0; i < node->n_pods; i++) {
 		const struct pod *pod = node->pods[i];
 
-		if (was_refused(pod) &&
-		    pod_gpu(pod)->created_at > since &&
-		    (!last || pod_gpu(pod)->created_at > pod_gpu(last)->created_at))
-			last = pod;
+		if (was_refused(pod) && pod_gpu(pod)->created_at > since &&
+		    (!first || is_before(pod, first)))
+			first = pod;
 	}
-	for (size_t i = 0; last && i < node->n_pods; i++)
-		if (was_given_later(node->pods[i], pod_gpu(last)->created_at))
-			return NULL;
-	return last;
+	return first;
 }
 
 /*
- * What the pod asked for is not known. So it is looked for only where there is but one resource. A pod
+ * What the pod asked for is not known. So it is judged only where there is but one resource. A pod
  * that was given a device later shows that the kubelet counts right again.
  */
 struct drift_finding drift_device_slots_leaked(const struct drift_node *node,
@@ -218,13 +234,13 @@ struct drift_finding drift_device_slots_leaked(const struct drift_node *node,
 	if (!node->is_pods_current || !node->is_offer_known || slots->total < 0 ||
 	    slots->allocated < 0)
 		return DRIFT_ANSWER(DRIFT_CANNOT_TELL);
-	if (node->n_resources != 1 || device->n_offers == 0 || slots->allocated >= slots->total)
+	if (device->n_offers == 0 || slots->allocated >= slots->total)
 		return DRIFT_ANSWER(DRIFT_NO);
 	if (device->offers[0].is_hami) /* then the kubelet counts other slots than the device has */
 		return DRIFT_ANSWER(DRIFT_NOT_COMPARED);
 	pod = find_refused(node, device);
-	if (!pod)
-		return DRIFT_ANSWER(DRIFT_NO);
+	if (!pod || node->n_resources != 1)
+		return DRIFT_ANSWER(pod ? DRIFT_NOT_COMPARED : DRIFT_NO);
 	return (struct drift_finding){
 		.answer = DRIFT_FOUND,
 		.intended = VIEW("free slots are given to pods (the kubelet's books have some)"),

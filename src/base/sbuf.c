@@ -20,16 +20,40 @@ void sbuf_init(struct sbuf *buf, size_t cap)
 	*buf = (struct sbuf){.cap = cap};
 }
 
+void sbuf_init_secret(struct sbuf *buf, size_t cap)
+{
+	*buf = (struct sbuf){.cap = cap, .is_secret = true};
+}
+
+/* Also what lies behind the end: it may have been longer. */
+static void give_back(struct sbuf *buf)
+{
+	if (buf->is_secret && buf->ptr)
+		explicit_bzero(buf->ptr, buf->allocated);
+	free(buf->ptr);
+}
+
 void sbuf_deinit(struct sbuf *buf)
 {
-	free(buf->ptr);
-	sbuf_init(buf, buf->cap);
+	give_back(buf);
+	*buf = (struct sbuf){.cap = buf->cap, .is_secret = buf->is_secret};
 }
 
 void sbuf_clear(struct sbuf *buf)
 {
 	buf->len = 0;
 	buf->failure = ERROR_NONE;
+}
+
+/* realloc() would leave a copy behind. */
+static char *move_secret(struct sbuf *buf, size_t size)
+{
+	char *ptr = malloc(size);
+	if (!ptr)
+		return NULL;
+	memcpy(ptr, buf->ptr ? buf->ptr : "", buf->len);
+	give_back(buf);
+	return ptr;
 }
 
 /* Makes `allocated` at least size, which is at most cap + 1. */
@@ -44,7 +68,7 @@ static bool grow(struct sbuf *buf, size_t size)
 		doubled = buf->cap;
 	else if (doubled > buf->cap)
 		doubled = size;
-	char *ptr = realloc(buf->ptr, doubled);
+	char *ptr = buf->is_secret ? move_secret(buf, doubled) : realloc(buf->ptr, doubled);
 	if (!ptr) {
 		buf->failure = ERROR_NO_MEMORY;
 		return false;

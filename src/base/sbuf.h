@@ -19,11 +19,14 @@ struct sbuf {
 	size_t allocated;
 	size_t cap;              /* len never exceeds this */
 	enum error_kind failure; /* ERROR_NONE, ERROR_LIMIT or ERROR_NO_MEMORY */
+	bool is_secret;          /* memory is wiped before it is given back */
 };
 
 /* Makes an empty buffer that never holds more than cap bytes. Allocates nothing. */
 void sbuf_init(struct sbuf *buf, size_t cap);
-/* Frees the bytes; the buffer is as after sbuf_init(). Accepts a zeroed object. For CLEANUP. */
+/* The same for a key or a token: no memory that it gives back still has it. */
+void sbuf_init_secret(struct sbuf *buf, size_t cap);
+/* Frees the bytes; the buffer is as after sbuf_init(), or sbuf_init_secret(). Accepts a zeroed object. For CLEANUP. */
 void sbuf_deinit(struct sbuf *buf);
 /* Forgets contents and failure, keeps the memory. */
 void sbuf_clear(struct sbuf *buf);

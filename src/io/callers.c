@@ -19,6 +19,7 @@ struct caller {
 	struct table_node node;
 	uint32_t connections;
 	struct in6_addr address;
+	struct in6_addr network;
 };
 
 static struct view key_of(const struct table_node *node)
@@ -50,13 +51,22 @@ static struct in6_addr read_address(const struct sockaddr_storage *from)
 	return address;
 }
 
+/* Whoever has one address of a /64 has all of them. */
+static struct in6_addr network_of(const struct in6_addr *address)
+{
+	struct in6_addr network = *address;
+	if (!IN6_IS_ADDR_V4MAPPED(address))
+		memset(&network.s6_addr[8], 0, 8);
+	return network;
+}
+
 static struct caller *make(struct callers *callers, const struct in6_addr *address)
 {
 	struct error err;
 	struct caller *caller = malloc(sizeof(*caller));
 	if (!caller)
 		return NULL;
-	*caller = (struct caller){.address = *address};
+	*caller = (struct caller){.address = *address, .network = network_of(address)};
 	if (table_add(&callers->table, &caller->node, &err) != 0) {
 		free(caller);
 		return NULL;
@@ -84,6 +94,16 @@ void callers_remove(struct callers *callers, struct caller *caller)
 		return;
 	table_remove(&callers->table, &caller->node);
 	free(caller);
+}
+
+struct view callers_address(const struct caller *caller)
+{
+	return (struct view){(const char *)&caller->address, sizeof(caller->address)};
+}
+
+struct view callers_network(const struct caller *caller)
+{
+	return (struct view){(const char *)&caller->network, sizeof(caller->network)};
 }
 
 void callers_write(const struct caller *caller, char ret[static CALLERS_TEXT_SIZE])

@@ -31,5 +31,9 @@ void callers_deinit(struct callers *callers);
 struct caller *callers_add(struct callers *callers, const struct sockaddr_storage *address);
 /* One connection less; caller may be gone when this returns. */
 void callers_remove(struct callers *callers, struct caller *caller);
+/* The address itself: 16 bytes, IPv4 mapped into IPv6; borrowed. */
+struct view callers_address(const struct caller *caller);
+/* The network that the address is in: itself for IPv4, its /64 for IPv6. 16 bytes, borrowed. */
+struct view callers_network(const struct caller *caller);
 /* The address as text, ending in NUL. */
 void callers_write(const struct caller *caller, char ret[static CALLERS_TEXT_SIZE]);

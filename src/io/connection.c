@@ -56,6 +56,7 @@ static_assert(N_PHASES <= DEADLINES_MAX_GROUPS, "a group a phase");
 struct connection {
 	struct deadline deadline; /* of the phase */
 	struct turn turn;
+	struct stranger stranger;
 	struct connection_set *set;
 	struct caller *caller;
 	struct transport transport;
@@ -106,6 +107,7 @@ static void close_connection(struct connection *c)
 	release_shared(c);
 	deadlines_leave(&c->deadline);
 	turns_leave(&set->turns, &c->turn);
+	strangers_leave(&set->strangers, &c->stranger);
 	transport_deinit(&c->transport);
 	sbuf_deinit(&c->in);
 	sbuf_deinit(&c->out);
@@ -135,6 +137,12 @@ static bool is_body_here(const struct connection *c)
 	return c->in.len - c->msg.parsed >= connection_body_size(c);
 }
 
+static bool is_known(const struct connection *c)
+{
+	return known_addresses_has(&c->set->known, callers_address(c->caller),
+				   loop_now_ms(c->set->loop));
+}
+
 static void get_head(const struct connection *c, struct server_head *ret_head)
 {
 	struct httpmsg_head head;
@@ -146,6 +154,8 @@ static void get_head(const struct connection *c, struct server_head *ret_head)
 		.authorization = head.authorization,
 		.content_type = head.content_type,
 		.peer = view_from(c->peer),
+		.network = callers_network(c->caller),
+		.is_known = is_known(c),
 		.content_length = head.content_length,
 	};
 }
@@ -177,6 +187,7 @@ static void write_answer(struct connection *c, const struct server_answer *answe
 		release_shared(c);
 	else
 		sbuf_append(&c->out, answer->body);
+	strangers_release(&c->set->strangers, &c->stranger);
 	enter(c, PHASE_WRITE);
 }
 
@@ -212,6 +223,7 @@ static enum transport_step begin_request(struct connection *c)
 		return refuse(c, 413, "the body is too large");
 	}
 	enter(c, PHASE_DECIDE);
+	strangers_hold(&c->stranger); /* the handler has its request */
 	c->request = (struct server_request){.connection = c, .began_us = stopwatch_us()};
 	set->counters.requests++;
 	get_head(c, &head);
@@ -414,6 +426,26 @@ static bool open_session(struct connection *c)
 	return false;
 }
 
+static void evict_stranger(struct connection_set *set, struct stranger *stranger)
+{
+	set->counters.evicted_strangers++;
+	close_connection(CONTAINER_OF(stranger, struct connection, stranger));
+}
+
+/* False: there are too many of whom nothing is known. */
+static bool enter_strangers(struct connection *c)
+{
+	struct strangers *strangers = &c->set->strangers;
+	const struct view network = callers_network(c->caller);
+	struct stranger *first;
+	if (strangers->cap == 0 || is_known(c))
+		return true;
+	enum strangers_step step = strangers_ask(strangers, network, &first);
+	if (step == STRANGERS_EVICT)
+		evict_stranger(c->set, first);
+	return step != STRANGERS_FULL && strangers_enter(strangers, &c->stranger, network);
+}
+
 static struct connection *add_connection(struct connection_set *set, int fd,
 					 const struct sockaddr_storage *peer)
 {
@@ -422,7 +454,9 @@ static struct connection *add_connection(struct connection_set *set, int fd,
 		return NULL;
 	*c = (struct connection){.set = set};
 	c->caller = callers_add(&set->callers, peer);
-	if (!c->caller) {
+	if (!c->caller || !enter_strangers(c)) {
+		if (c->caller)
+			callers_remove(&set->callers, c->caller);
 		free(c);
 		return NULL;
 	}
@@ -475,6 +509,13 @@ void connection_answer(struct connection *c, const struct server_answer *answer)
 		run(c);
 }
 
+void connection_vouch(struct connection *c)
+{
+	struct connection_set *set = c->set;
+	strangers_leave(&set->strangers, &c->stranger);
+	known_addresses_add(&set->known, callers_address(c->caller), loop_now_ms(set->loop));
+}
+
 struct view connection_peer(const struct connection *c)
 {
 	return view_from(c->peer);
@@ -490,11 +531,14 @@ static struct connection *first_in(const struct connection_set *set, enum phase 
 bool connection_set_evict(struct connection_set *set)
 {
 	struct connection *idle = first_in(set, PHASE_IDLE);
-	if (!idle)
-		return false;
-	set->counters.evicted++;
-	close_connection(idle);
-	return true;
+	struct stranger *stranger = strangers_first(&set->strangers);
+	if (idle) {
+		set->counters.evicted++;
+		close_connection(idle);
+	} else if (stranger) {
+		evict_stranger(set, stranger);
+	}
+	return idle || stranger;
 }
 
 int connection_set_init(struct connection_set *set, struct loop *loop,
@@ -503,6 +547,8 @@ int connection_set_init(struct connection_set *set, struct loop *loop,
 {
 	*set = (struct connection_set){.loop = loop, .config = config, .handler = *handler};
 	callers_init(&set->callers, config->max_connections_per_address);
+	known_addresses_init(&set->known, config->max_known_addresses);
+	strangers_init(&set->strangers, config->max_strangers, config->max_strangers_per_network);
 	if (deadlines_init(&set->deadlines, loop, on_expired, set, err) != 0)
 		return -1;
 	const struct {
@@ -529,5 +575,7 @@ void connection_set_deinit(struct connection_set *set)
 	}
 	deadlines_deinit(&set->deadlines);
 	turns_deinit(&set->turns);
+	strangers_deinit(&set->strangers);
+	known_addresses_deinit(&set->known);
 	callers_deinit(&set->callers);
 }

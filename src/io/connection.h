@@ -12,8 +12,10 @@
 #include "base/error.h"
 #include "io/callers.h"
 #include "io/deadlines.h"
+#include "io/known_addresses.h"
 #include "io/loop.h"
 #include "io/server.h"
+#include "io/strangers.h"
 #include "io/turns.h"
 
 struct connection;
@@ -31,6 +33,8 @@ struct connection_set {
 	struct server_handler handler;
 	struct server_counters counters;
 	struct callers callers;     /* of whom they are */
+	struct known_addresses known; /* of whom the handler vouched for */
+	struct strangers strangers; /* those it has not vouched for */
 	struct deadlines deadlines; /* of the phase that each is in */
 	struct turns turns;         /* of those that have steps to take */
 };
@@ -42,7 +46,8 @@ MUST_USE int connection_set_init(struct connection_set *set, struct loop *loop,
 				 const struct server_handler *handler, struct error *err);
 /* Closes all connections; requests are gone. Not from a handler. */
 void connection_set_deinit(struct connection_set *set);
-/* Closes the connection that is idle for longest. False when none is idle. */
+/* Closes the connection that is idle for longest, else the stranger that came first. False when
+ * there is neither. */
 bool connection_set_evict(struct connection_set *set);
 
 /* Serves a socket from now on. Without room for a further connection of that address, without
@@ -53,6 +58,8 @@ void connection_accept(struct connection_set *set, int take_fd,
 void connection_proceed(struct connection *connection);
 /* As server_answer(). */
 void connection_answer(struct connection *connection, const struct server_answer *answer);
+/* As server_vouch(). */
+void connection_vouch(struct connection *connection);
 /* As server_request_peer(). */
 struct view connection_peer(const struct connection *connection);
 /* As server_request_body_size(). */

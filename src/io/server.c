@@ -85,6 +85,11 @@ void server_answer(struct server_request *request, const struct server_answer *a
 	connection_answer(request->connection, answer);
 }
 
+void server_vouch(struct server_request *request)
+{
+	connection_vouch(request->connection);
+}
+
 struct view server_request_peer(const struct server_request *request)
 {
 	return connection_peer(request->connection);

@@ -31,10 +31,18 @@ struct server_config {
 	const char *address;            /* "0.0.0.0:8443", "[::]:8443", ":8443" */
 	const struct tls_identity *tls; /* NULL: in clear; borrowed, may be updated while running */
 	size_t max_body;
-	/* When all are in use the connection idle for longest makes room; if none is, a new one is
-	 * closed at once. */
+	/* When all are in use the connection idle for longest makes room, then the stranger that came
+	 * first; without either a new one is closed at once. */
 	uint32_t max_connections;
 	uint32_t max_connections_per_address;
+	/*
+	 * Connections whose client the handler has not vouched for yet, server_vouch(). Above it the one
+	 * that came first goes. Whoever comes from an address that was vouched for lately is none. Both 0:
+	 * no client is a stranger.
+	 */
+	uint32_t max_strangers;
+	uint32_t max_strangers_per_network; /* server_head.network */
+	size_t max_known_addresses;
 	uint32_t handshake_timeout_ms;
 	uint32_t head_timeout_ms;       /* from the first byte (or handshake) to the end of the head */
 	uint32_t body_timeout_ms;       /* from server_proceed() to the end of the body */
@@ -47,6 +55,7 @@ struct server_counters {
 	uint64_t accepted;
 	uint64_t refused_limit;    /* closed at once: too many */
 	uint64_t evicted;          /* closed while idle, to make room */
+	uint64_t evicted_strangers; /* closed before anybody vouched for them, to make room */
 	uint64_t handshake_failed;
 	uint64_t timed_out;        /* in another phase than idle */
 	uint64_t malformed;        /* heads refused */
@@ -63,6 +72,8 @@ struct server_head {
 	struct view authorization; /* value of the header, or empty */
 	struct view content_type;
 	struct view peer;          /* the client's IP address as text */
+	struct view network;       /* 16 bytes: the IPv4 address, or the /64 of an IPv6 address */
+	bool is_known;             /* the address was vouched for in the last hour */
 	int64_t content_length;    /* -1: absent */
 };
 
@@ -127,6 +138,8 @@ void server_proceed(struct server_request *request);
  * the connection is closed.
  */
 void server_answer(struct server_request *request, const struct server_answer *answer);
+/* The client has shown who it is: it is no stranger, nor is who comes from its address later. */
+void server_vouch(struct server_request *request);
 /* The client's IP address as text, borrowed from the request. */
 struct view server_request_peer(const struct server_request *request);
 /* A pointer for the handler's use with this request, NULL at first. */

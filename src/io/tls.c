@@ -86,6 +86,7 @@ static SSL_CTX *make_context(void)
 {
 	CLEANUP(context_freep) SSL_CTX *context = SSL_CTX_new(TLS_server_method());
 	if (!context || SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) != 1 ||
+	    SSL_CTX_set1_groups_list(context, "X25519:P-256") != 1 ||
 	    SSL_CTX_set_num_tickets(context, 0) != 1 ||
 	    SSL_CTX_set_max_early_data(context, 0) != 1)
 		return NULL;

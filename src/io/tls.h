@@ -3,8 +3,8 @@
 
 /*
  * tls - serving certificates: made here, or taken as PEM and exchanged while connections run. TLS
- * 1.3 only; no session tickets, no resumption, no early data, hence nothing to replay. Only tls.c
- * and tls_session.c include OpenSSL.
+ * 1.3 only, keys exchanged by X25519 or P-256. No session tickets, no resumption, no early data,
+ * hence nothing to replay. Only tls.c and tls_session.c include OpenSSL.
  *
  * Threads: an identity belongs to the thread of the server that uses it; the rest: any.
  */

@@ -246,6 +246,24 @@ static struct condition judge_in_sync(const struct conditions_facts *facts)
 		.status = intent->status, .reason = intent->reason, .message = intent->message};
 }
 
+static bool is_found(const struct conditions_facts *facts, enum drift_type type)
+{
+	const struct array drifts = facts->intent.state.drifts;
+
+	for (uint32_t i = 0; i < drifts.count; i++)
+		if (view_equal(ARRAY_AT(drifts, struct attribution_drift, i)->type, drift_word(type)))
+			return true;
+	return false;
+}
+
+/* Without a plugin no device is on offer: that is the node's fault, and not the device's. */
+static void say_why_withdrawn(const struct conditions_facts *facts, struct sbuf *message)
+{
+	if (view_equal(facts->health.reason, VIEW("NotAdvertised")) &&
+	    is_found(facts, DRIFT_PLUGIN_MISSING))
+		sbuf_append(message, VIEW("; see PluginMissing in intent.drifts"));
+}
+
 static int make_healthy(const struct conditions_facts *facts, struct arena *arena,
 			struct condition *ret, struct error *err)
 {
@@ -264,6 +282,7 @@ static int make_healthy(const struct conditions_facts *facts, struct arena *aren
 									  : CONDITION_FALSE;
 	ret->reason = health->reason;
 	sbuf_append(&message, health->message);
+	say_why_withdrawn(facts, &message);
 	if (facts->sources)
 		complain((struct complaint[]){{"nvml", &facts->sources->nvml}, {0}}, &message);
 	return keep(&message, arena, &ret->message, err);

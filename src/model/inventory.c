@@ -262,6 +262,19 @@ void inventory_begin_replace(struct inventory *inventory, enum inventory_kind ki
 	store_begin_replace(&inventory->sets[kind]->store);
 }
 
+/* Whether the ClusterPolicies are known. Returns whether that is news. */
+static bool judge_policies(struct inventory *inventory)
+{
+	const enum inventory_age age = inventory->ages[INVENTORY_POLICIES];
+	struct intent *intent = &inventory->policies.intent;
+	const struct intent before = *intent;
+
+	intent->is_unserved = age == INVENTORY_UNSERVED;
+	intent->known = inventory->synced[INVENTORY_POLICIES] && !intent->is_unserved &&
+			age != INVENTORY_DENIED;
+	return intent->known != before.known || intent->is_unserved != before.is_unserved;
+}
+
 void inventory_end_replace(struct inventory *inventory, enum inventory_kind kind, uint64_t now_ms)
 {
 	bool first = is_initial(inventory, kind), was_absent = inventory->absent[kind];
@@ -272,7 +285,7 @@ void inventory_end_replace(struct inventory *inventory, enum inventory_kind kind
 		remove_entry(inventory, kind, entry, now_ms);
 	inventory->synced[kind] = true;
 	inventory->absent[kind] = false;
-	inventory->policies.intent.known |= kind == INVENTORY_POLICIES;
+	(void)judge_policies(inventory);
 	if (first)
 		inventory->synced_at[kind] = now_ms;
 	/* What is known to be absent from now on may change every node's result. */
@@ -296,11 +309,11 @@ void inventory_touch_all(const struct inventory *inventory)
 void inventory_set_age(struct inventory *inventory, enum inventory_kind kind,
 		       enum inventory_age age)
 {
-	assert(kind < INVENTORY_N_KINDS && age <= INVENTORY_DENIED);
+	assert(kind < INVENTORY_N_KINDS && age <= INVENTORY_UNSERVED);
 	if (inventory->ages[kind] == age)
 		return;
 	inventory->ages[kind] = age;
-	if (!is_of_operator(kind) && kind != INVENTORY_ATTRIBUTIONS)
+	if (judge_policies(inventory) || (!is_of_operator(kind) && kind != INVENTORY_ATTRIBUTIONS))
 		place_touch_all(&inventory->places, false, true);
 }
 

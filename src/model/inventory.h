@@ -68,6 +68,7 @@ enum inventory_age {
 	INVENTORY_CURRENT,
 	INVENTORY_STALE,  /* its watch has been away for long */
 	INVENTORY_DENIED, /* the same, for we may read it no more */
+	INVENTORY_UNSERVED, /* the API server has it in other versions only than the one that is read */
 };
 /* Touches every node when that is news and may alter a result. */
 void inventory_set_age(struct inventory *inventory, enum inventory_kind kind,

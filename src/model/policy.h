@@ -109,7 +109,8 @@ enum intent_config_why {
 
 /* What is known of intent in the cluster. */
 struct intent {
-	bool known; /* the ClusterPolicies have been read, or their kind is absent */
+	bool known; /* the ClusterPolicies can be read, or their kind is absent */
+	bool is_unserved; /* the API server has them in other versions only: not known */
 	uint32_t n_policies;
 	const struct policy *policy; /* the one that counts: oldest, then lowest name; or NULL */
 	uint32_t n_gpu_clusters;     /* objects of kind GPUCluster, which must not be beside a policy */

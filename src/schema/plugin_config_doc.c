@@ -105,18 +105,31 @@ static bool is_off(const struct yaml_tree *map, const char *name)
 	return node && yaml_tree_bool(node, &value) && !value;
 }
 
+/* One of those that the operator sets, and no other beside it. */
+static bool is_strategy_kept(const struct yaml_tree *strategy)
+{
+	static const struct view kept[] = {VIEW_INIT("envvar"), VIEW_INIT("cdi-annotations"),
+					   VIEW_INIT("cdi-cri")};
+
+	if (strategy->kind == YAML_TREE_LIST && (!strategy->first || strategy->first->next))
+		return !strategy->first;
+	if (strategy->kind == YAML_TREE_LIST)
+		strategy = strategy->first;
+	return strategy->kind != YAML_TREE_SCALAR ||
+	       view_is_among(strategy->text, kept, ARRAY_SIZE(kept));
+}
+
 /* The operator sets each of these variables to the one value, or to one that is not written here. */
 static bool has_dead_flags(const struct yaml_tree *flags)
 {
-	const struct yaml_tree *plugin = member(flags, "plugin");
+	const struct yaml_tree *plugin = member(flags, "plugin"),
+			       *strategy = member(plugin, "deviceListStrategy");
 
 	return is_off(flags, "failOnInitError") ||
 	       is_set_otherwise(flags, "mpsRoot", "/run/nvidia/mps") ||
 	       is_off(plugin, "passDeviceSpecs") ||
 	       is_set_otherwise(plugin, "deviceIDStrategy", "uuid") ||
-	       (is_set_otherwise(plugin, "deviceListStrategy", "envvar") &&
-		is_set_otherwise(plugin, "deviceListStrategy", "cdi-annotations") &&
-		is_set_otherwise(plugin, "deviceListStrategy", "cdi-cri"));
+	       (!yaml_tree_is_null(strategy) && !is_strategy_kept(strategy));
 }
 
 static int read_flags(struct reader *reader, const struct yaml_tree *root)
@@ -316,8 +329,6 @@ static int read_sharing(struct reader *reader, const struct yaml_tree *root)
 		stop = read_section(reader, mps_node, &mps);
 	if (stop != 0)
 		return stop;
-	if (has_mps && view_equal(reader->config->mig_strategy, VIEW("mixed")))
-		return REFUSE(reader, mps_node, "MPS does not work with migStrategy mixed");
 	if (has_mps)
 		take(&mps, PLUGIN_CONFIG_MPS, reader->config);
 	else if (slices_node)

@@ -18,6 +18,13 @@ static int value_of(char c)
 	return c == '/' ? 63 : -1;
 }
 
+static int value_of_url(char c)
+{
+	if (c == '+' || c == '/')
+		return -1;
+	return c == '-' ? 62 : c == '_' ? 63 : value_of(c);
+}
+
 /* Collects four characters at a time. */
 struct group {
 	uint32_t bits;
@@ -70,6 +77,44 @@ bool base64_decode(struct view text, struct sbuf *out)
 {
 	size_t len_before = out->len;
 	if (decode(text, out))
+		return true;
+	sbuf_truncate(out, len_before);
+	return false;
+}
+
+/* The last two or three characters. */
+static bool write_rest(struct group group, struct sbuf *out)
+{
+	const unsigned missing = 4 - group.n_values;
+	const uint32_t bits = group.bits << 6 * missing;
+	if (group.n_values == 0)
+		return true;
+	if (missing > 2 || bits << (8 + 8 * (3 - missing)) != 0)
+		return false;
+	write_group(&(struct group){.bits = bits, .n_padding = missing}, out);
+	return true;
+}
+
+static bool decode_url(struct view text, struct sbuf *out)
+{
+	struct group group = {0};
+	for (size_t i = 0; i < text.len; i++) {
+		int value = value_of_url(text.ptr[i]);
+		if (value < 0)
+			return false;
+		group.bits = group.bits << 6 | (uint32_t)value;
+		if (++group.n_values < 4)
+			continue;
+		write_group(&group, out);
+		group = (struct group){0};
+	}
+	return write_rest(group, out);
+}
+
+bool base64_decode_url(struct view text, struct sbuf *out)
+{
+	size_t len_before = out->len;
+	if (decode_url(text, out))
 		return true;
 	sbuf_truncate(out, len_before);
 	return false;

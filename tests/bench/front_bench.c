@@ -26,6 +26,7 @@
 #include "base/log.h"
 #include "controller/front.h"
 #include "lib/http_client.h"
+#include "lib/jwt.h"
 #include "schema/token_review_doc.h"
 
 #define N_NODES 125
@@ -81,13 +82,17 @@ static void write_report(struct sbuf *buf, int node, int64_t sequence)
 /* A request as an agent sends it; the token is as long as a service account's. */
 static void write_request(struct sbuf *buf, struct view body, int node)
 {
-	char padding[1000];
-	memset(padding, 'p', sizeof(padding));
+	char padding[1000], name[16], token[2048];
+	memset(padding, 'p', sizeof(padding) - 1);
+	padding[sizeof(padding) - 1] = '\0';
+	memcpy(padding, name, (size_t)snprintf(name, sizeof(name), "node-%05d", node));
+	jwt_make(&(struct jwt_claims){.audience = "aud", .account = "agent", .node = name}, padding,
+		 token, sizeof(token));
 	sbuf_clear(buf);
 	sbuf_printf(buf, "POST /v1/report HTTP/1.1\r\nHost: 127.0.0.1:8443\r\nAuthorization: Bearer "
-			 "aud.agent.node-%05d.%.*s\r\nContent-Type: application/json\r\n"
+			 "%s\r\nContent-Type: application/json\r\n"
 			 "Content-Length: %zu\r\n\r\n",
-		    node, (int)sizeof(padding), padding, body.len);
+		    token, body.len);
 	sbuf_append(buf, body);
 }
 
@@ -152,7 +157,7 @@ static void answer_review(const struct front_message *message)
 	const struct token_review review = {
 		.authenticated = true,
 		.username = VIEW("system:serviceaccount:ns:agent"),
-		.node_name = {message->text.ptr + 10, 10},
+		.node_name = {message->text.ptr + message->text.len - 999, 10},
 		.audiences = {.items = &audience, .count = 1, .present = true},
 	};
 	if (front_answer_review(front, message->ticket, &review, &err) != 0)

@@ -24,7 +24,7 @@ from datetime import datetime
 
 from cluster import (CONTROLLER_USER, ROOT, WITNESSES, WRITES, Cluster, Failed, Skipped, Tests,
                      Watch, run, uids_of, wait_for)
-from illness import agents_with, change_world, moment
+from illness import Patient, agents_with, change_world, moment
 
 SLICED, EXCLUSIVE = "node-1", "node-2"
 NAMESPACE = ("-n", "gpu-attribution")
@@ -687,14 +687,6 @@ class Errors:
         return wait_for(f"the reasons {reasons}", look, timeout=timeout)
 
 
-def events_of(cluster, since, namespace, kind, name):
-    """The Kubernetes Events about it, by reason, as `kubectl events --for` shows them."""
-    found = json.loads(cluster.kubectl("events", "-n", namespace, "--for", f"{kind}/{name}", "-o", "json"))
-    return [event["reason"] for event in found["items"]
-            if event["reportingComponent"] == "gpuattribution.dev/controller"
-            and moment(event["eventTime"]) >= since]
-
-
 @tests.promise
 def an_xid_error_is_one_event_on_the_object_and_one_on_the_pod_and_none_after_a_restart(cluster):
     shorten_heartbeats(cluster)
@@ -707,8 +699,8 @@ def an_xid_error_is_one_event_on_the_object_and_one_on_the_pod_and_none_after_a_
     errors = Errors(cluster, whole, name)
 
     def told():
-        of_object = events_of(cluster, since, "default", "gpuattribution", name)
-        of_pod = events_of(cluster, since, "default", "pod", "told")
+        of_object = cluster.events_of(since, "gpuattribution", name)
+        of_pod = cluster.events_of(since, "pod", "told")
         return (of_object, of_pod) if "XIDError" in of_object and of_pod else None
     with driver_tells(cluster, EXCLUSIVE, whole):
         errors.raise_xid(79)
@@ -732,9 +724,54 @@ def an_xid_error_is_one_event_on_the_object_and_one_on_the_pod_and_none_after_a_
         errors.wait_reasons("XID79", "GPULost")
     errors.wait_reasons()
     cluster.ctl("restart", f"{EXCLUSIVE}/device-plugin")
-    wait_for("its recovery", lambda: "GPURecovered" in events_of(
-        cluster, since, "default", "gpuattribution", name))
+    wait_for("its recovery", lambda: "GPURecovered" in cluster.events_of(since, "gpuattribution", name))
     return shown
+
+
+REPEATS, AT_ONCE, PAUSE = 1000, 10, 0.7  # so they last for more than a minute
+
+
+def raise_repeats(cluster, uuid, code):
+    """Errors by the hundred. The driver forgets the earlier ones, as if they were long ago."""
+    number = int(time.time() * 1000)
+    for first in range(number, number + REPEATS, AT_ONCE):
+        events = [{"sequence": n, "uuid": uuid, "type": "XID", "code": code} for n in range(first, first + AT_ONCE)]
+        change_world(cluster, SLICED, lambda world, new=events: world.update(events=new))
+        time.sleep(PAUSE)
+
+
+def busiest_minute(requests):
+    times = [moment(event["requestReceivedTimestamp"]) for event in requests]
+    return max((sum(start <= at < start + 60 for at in times) for start in times), default=0)
+
+
+@tests.promise
+def a_thousand_xid_errors_under_several_tenants_are_ten_writes_of_events_a_minute_at_most(cluster):
+    shorten_heartbeats(cluster)
+    restart_controller(cluster)  # a type is told once in ten minutes, and others may have told it
+    uids = {cluster.create_pod(f"sharer-{number}", SLICED) for number in range(8)}  # on three devices
+    wait_for("all of them", lambda: uids <= {uid for uid, _ in cluster.tenants()})
+    item = max(cluster.attributions().values(), key=lambda item: len(item["status"].get("tenants", [])))
+    name, pods = item["metadata"]["name"], [t["podName"] for t in item["status"]["tenants"]]
+    uuid = next(d["uuid"] for d in driver_devices(cluster, SLICED)["devices"] if d["uuid"].lower() == name)
+    Patient(cluster, SLICED, uuid).wait_alone(*pods)
+    wait_for("an agent that watches for errors", lambda: health_of(cluster, name).get("eventsSince"))
+    n_requests, since = len(cluster.audit()), time.time()
+    try:
+        raise_repeats(cluster, uuid, 31)
+    finally:
+        change_world(cluster, SLICED, lambda world: world.pop("events"))
+    posted = cluster.requests_of(CONTROLLER_USER, n_requests, WRITES, "events")
+    of_object = cluster.events_of(since, "gpuattribution", name)
+    of_pods = {pod: cluster.events_of(since, "pod", pod) for pod in pods}
+    assert len(pods) >= 3 and set(map(tuple, of_pods.values())) == {("XIDError",)}, of_pods
+    assert of_object == ["XIDError"], of_object
+    assert 0 < busiest_minute(posted) <= 10, f"{busiest_minute(posted)} of {len(posted)}"
+    held_back = next(line.split()[-1] for line in cluster.metrics().splitlines() if
+                     line.startswith("gpuattribution_events_total") and 'XIDError",outcome="held_back"' in line)
+    assert int(held_back) >= 50, held_back
+    return (f"{REPEATS} errors in {time.time() - since:.0f} s, {len(pods)} tenants: {len(posted)} writes of "
+            f"Events, at most {busiest_minute(posted)} a minute; {held_back} held back")
 
 
 @tests.promise

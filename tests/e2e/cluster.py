@@ -25,6 +25,7 @@ import tempfile
 import threading
 import time
 import traceback
+from datetime import datetime
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
 CONTROLLER_USER = "system:serviceaccount:gpu-attribution:gpu-attribution-controller"
@@ -479,6 +480,17 @@ class Cluster:
                 continue
             chosen.append(event)
         return chosen
+
+    def events_of(self, since, kind, name, namespace="default"):
+        """The reasons of the controller's Kubernetes Events about it since then, oldest first, as
+        `kubectl events --for` shows them."""
+        shown = self.kubectl("events", "-n", namespace, "--for", f"{kind}/{name}", "-o", "json")
+        found = json.loads(shown or '{"items": []}')  # it prints nothing where there are none
+        times = {id(event): datetime.fromisoformat(event["eventTime"].replace("Z", "+00:00")).timestamp()
+                 for event in found["items"]
+                 if event["reportingComponent"] == "gpuattribution.dev/controller"}
+        ours = sorted((e for e in found["items"] if id(e) in times), key=lambda e: times[id(e)])
+        return [event["reason"] for event in ours if times[id(event)] >= since]
 
     def agent_pod(self, node):
         pods = self.get("pods", "-n", "gpu-attribution", "-l",

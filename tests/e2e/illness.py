@@ -119,3 +119,17 @@ def moment(text):
 
 def accused(event):
     return sorted(tenant["podName"] for tenant in event["tenants"])
+
+
+@contextlib.contextmanager
+def an_error_that_needs_a_reboot(cluster, node, uuid):
+    patient = Patient(cluster, node, uuid)
+    patient.raise_xid(79)
+    try:
+        yield
+    finally:
+        patient.tell(lost=True)  # it answers again after that, as after a reboot
+        wait_for("its loss", lambda: {"GPULost", "DeviceMissing"} & set(patient.health().get("reasons", [])))
+        patient.tell(lost=False)
+        wait_for("its return", lambda: set(patient.health().get("reasons", [])) <= set(PLUGINS))
+        cluster.ctl("restart", f"{node}/device-plugin")  # it takes no error back by itself

@@ -19,6 +19,7 @@ import contextlib
 import functools
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -66,7 +67,7 @@ def with_operator(cluster, definition="open"):
 
 ROUNDS = {}
 CAUSES = {}
-began = {}  # name of a round that was run: number of requests then, and when
+began = {}  # name of a round that was run: number of requests then, and when, by both clocks
 
 
 class Cause:
@@ -475,27 +476,32 @@ def a_key_is_edited_so_that_the_plugin_refuses_it(cluster, node):
 # --- rounds
 
 
+def run_causes(cluster, causes, watch):
+    """Has all of them come, and then go."""
+    for each in causes:
+        each.begun = time.monotonic()
+        each.step(cluster)
+        each.there = time.monotonic()
+    for each in causes:
+        wait_seen(watch, each, lambda seen, each=each: seen.appeared(each.number),
+                  each.hold_off + 30)
+    for each in causes:
+        each.step(cluster)
+        each.ended = time.monotonic()
+    for each in causes:
+        wait_seen(watch, each, lambda seen: seen.gone(), 30)
+    for each in causes:
+        each.step(cluster)
+
+
 def run_round(cluster, name):
     """Has all drifts of a round come and go; returns the causes with what was seen of each."""
     causes = [CAUSES[kind][1]() for kind in ROUNDS[name]]
     (without_operator if name == "bare" else with_operator)(cluster)
-    began[name] = (len(cluster.audit()), time.monotonic())
+    began[name] = (len(cluster.audit()), time.monotonic(), time.time())
     tenants = {cluster.create_tenant(f"tenant-{node}", node) for node in NODES}
     with Watch(cluster) as watch:
-        for each in causes:
-            each.begun = time.monotonic()
-            each.step(cluster)
-            each.there = time.monotonic()
-        for each in causes:
-            wait_seen(watch, each, lambda seen, each=each: seen.appeared(each.number),
-                      each.hold_off + 30)
-        for each in causes:
-            each.step(cluster)
-            each.ended = time.monotonic()
-        for each in causes:
-            wait_seen(watch, each, lambda seen: seen.gone(), 30)
-        for each in causes:
-            each.step(cluster)
+        run_causes(cluster, causes, watch)
         kept = tenants <= {uid for uid, _ in cluster.tenants()}
         watch.close()
     for each in causes:
@@ -592,6 +598,26 @@ def a_refusal_for_want_of_slots_that_the_books_have_is_slots_leaked(cluster):
     return wait_drift_and_end(cluster, "SlotsLeaked")
 
 
+@tests.promise
+def a_drift_of_a_node_is_told_by_events_on_it_and_one_of_a_device_on_that_and_so_are_their_ends(cluster):
+    outcomes(cluster, "bare")
+    since = began["bare"][2]
+
+    def events():
+        of_node = cluster.events_of(since, "node", SECOND)
+        of_objects = [cluster.events_of(since, "gpuattribution", item["metadata"]["name"])
+                      for node in (FIRST, THIRD) for item in policy.items_of(cluster, node)]
+        return of_node, of_objects
+    of_node, of_objects = wait_for("the ends", lambda: "DriftResolved" in events()[0] and events(), 90)
+    assert of_node == ["DriftFound", "DriftResolved"], of_node
+    assert of_objects[:2] == [["DriftFound", "DriftResolved"]] * 2, of_objects  # one each on the first node
+    assert "UnallocatedUse" in sum(of_objects, []), of_objects
+    assert not cluster.events_of(since, "node", FIRST), "no drift of that node was caused"
+    shown = cluster.kubectl("events", "--for", f"node/{SECOND}")
+    assert "DriverMismatch" in shown, shown
+    return shown
+
+
 def answers(cluster, since, code=None, resource=None):
     """Requests of the controller, by resource and verb."""
     found = {}
@@ -606,7 +632,7 @@ def answers(cluster, since, code=None, resource=None):
 def without_an_operator_no_config_map_is_read_and_nothing_asked_for_in_vain(cluster):
     outcomes(cluster, "bare")
     without_operator(cluster)
-    since, start = began["bare"]
+    since, start, _ = began["bare"]
     policy.pause(max(0, start + 65 - time.monotonic()))  # twice as long as between such requests
     reads, vain = answers(cluster, since, resource="configmaps"), answers(cluster, since, code=404)
     assert not reads, reads
@@ -788,6 +814,42 @@ def a_young_difference_is_hold_off_and_a_restart_of_the_kubelet_is_settling(clus
     return note
 
 
+WAIT = ("wait", "gpuattributions", "--all", "--for=condition=InSync")
+
+
+@tests.promise
+def kubectl_wait_ends_when_all_is_in_sync_and_a_selector_finds_what_is_not(cluster):
+    with_operator(cluster)
+    drifted = ("get", "gpuattributions", "--field-selector=status.intent.state=Drifted", "-o", "name")
+    assert cluster.kubectl(*WAIT, "--timeout=5s").count("condition met") == 2 * len(NODES)
+    assert not cluster.kubectl(*drifted)
+    label(cluster, FIRST, mig__config__state="pending")
+    try:
+        wait_reason(cluster, FIRST, "Unknown", "MIGReconfiguration")
+        with subprocess.Popen(cluster.kubectl_command(*WAIT, "--timeout=60s"), cwd=ROOT,
+                              stdout=subprocess.PIPE, text=True) as waiting:
+            policy.pause(2)
+            assert waiting.poll() is None, "it did not wait"
+            label(cluster, FIRST, mig__config__state=None)
+            assert waiting.wait(timeout=30) == 0
+    finally:
+        label(cluster, FIRST, mig__config__state=None)
+    try:
+        label(cluster, THIRD, gpu__deploy__mig_manager="true", mig__config="second-cut",
+              mig__config__state="failed")
+        drift = wait_drift(cluster, THIRD, "MIGConfigFailed")
+        names = cluster.kubectl(*drifted).split()
+        assert len(names) == 2, names
+        told = cluster.kubectl("gpus", "why", names[0].partition("/gpu-")[2])
+    finally:
+        label(cluster, THIRD, gpu__deploy__mig_manager=None, mig__config=None,
+              mig__config__state=None)
+    told = " ".join(told.split())
+    assert "Whether it is as intended: Drifted, compared with ClusterPolicy" in told, told
+    assert "MIGConfigFailed" in told and drift["observed"] in told, told
+    return told[told.index("Whether it is as intended"):]
+
+
 # --- what people see of it: the story in manifests/README.md
 
 
@@ -827,6 +889,24 @@ def wait_in_volumes(cluster, node, key, text):
         cluster.kubectl(*IN, "annotate", "pod", pod["metadata"]["name"], f"test/look={time.time()}")
         path = f"/proc/{cluster.pid_of(pod, 'config-manager')}/root/available-configs/{key}"
         wait_for("the edited key", functools.partial(is_there, path), timeout=120, every=0.2)
+
+
+def plain(text):
+    """A text without what differs from one run to the next: names of devices, ages, who is where."""
+    for pattern in (r"(?i)gpu-[0-9a-f-]{8,36}", r"(?<![\w.])\d+(?:[dhms]\d*)+", r"\d/\d\s+\S+(?: \+\d)?"):
+        text = re.sub(pattern, "#", text)
+    return re.sub(r"-{2,}|\s+", " ", text)
+
+
+def hold_page_to(story):
+    """Each block of the page is what the story prints."""
+    with open(os.path.join(ROOT, "manifests/README.md"), encoding="utf-8") as file:
+        page = file.read()
+    page = page[page.index("`tests/e2e/intent.py`"):]
+    blocks = re.findall(r"^```\n(.*?)^```", page.partition("\n## ")[0], re.S | re.M)
+    told = plain("\n".join(story.lines))
+    odd = [block for block in blocks if plain(block).strip() not in told]
+    assert blocks and not odd, f"manifests/README.md: not what is printed:\n{odd[0]}\n{told}"
 
 
 @tests.promise
@@ -896,6 +976,7 @@ def a_story_of_intent_ends_in_sync_and_loses_no_tenant(cluster):
     assert pods <= {uid for uid, _ in cluster.tenants()}
     cluster.delete_pods()
     policy.put_back(cluster, NODES)
+    hold_page_to(story)
     return "\n".join(story.lines)
 
 
@@ -929,37 +1010,41 @@ def mps_by_the_operators_pods_is_in_sync(cluster):
 # --- NVIDIA's own definition of ClusterPolicy, as old as its Go module
 
 
+# What it can say, of each subject at least one type. What it drops is on then: dcgmExporter.enabled,
+# gfd.enabled, cdi, the conditions of the status.
+OLD = {"PolicyConflict": FIRST, "PolicyNotReady": SECOND, "DriverVersion": FIRST,
+       "ConfigNotLoaded": FIRST, "MPSNotRunning": SECOND, "MIGLayout": SECOND,
+       "ExporterUnexpected": SECOND, "LabelsStale": SECOND, "PluginMissing": THIRD,
+       "ExporterMissing": THIRD, "MIGConfigFailed": THIRD, "LabelsMissing": THIRD,
+       "ConfigDead": THIRD}
+
+
+def of_old_definition(kind, node):
+    each = CAUSES[kind][1]()
+    each.node = node
+    return each
+
+
 @tests.promise
 def a_policy_by_nvidias_own_definition_is_compared_as_well(cluster):
     with_operator(cluster, "nvidia")
     try:
-        patch_policy(cluster, {"driver": {"version": "590.44.01"}})
-        label(cluster, FIRST, gpu__deploy__driver="true", gpu__deploy__mig_manager="true",
-              mig__config="second-cut", mig__config__state="failed")
-        label(cluster, SECOND, gpu__deploy__device_plugin="false")
-        choose(cluster, THIRD, "none-such")
-        put_policy(cluster, "another")
-        tell_state(cluster, "notReady")
-        found = [wait_drift(cluster, node, kind) for node, kind in (
-            (FIRST, "PolicyConflict"), (FIRST, "PolicyNotReady"), (FIRST, "DriverVersion"),
-            (FIRST, "MIGConfigFailed"), (THIRD, "ConfigMissing"))]
-        # What it drops cannot be switched off by it, and is on then.
         patch_policy(cluster, {"dcgmExporter": {"enabled": False}})
         spec = cluster.get("clusterpolicy", POLICY)["spec"]
         assert "enabled" not in spec["dcgmExporter"], spec
-        return "\n".join(policy.say(drift) for drift in found)
+        causes = [of_old_definition(*each) for each in OLD.items()]
+        with Watch(cluster) as watch:
+            run_causes(cluster, causes, watch)
+            watch.close()
+        for each in causes:
+            if each.error:
+                raise each.error
+        seen = {each.kind: Seen(watch, each.node, each.kind) for each in causes}
+        missed = [each.kind for each in causes if not seen[each.kind].appeared(each.number)]
+        assert not missed, missed
+        return "\n".join(policy.say(each.last) for each in seen.values())
     finally:
-        tell_state(cluster)
-        cluster.kubectl("delete", "clusterpolicy", "another", "--ignore-not-found")
-        patch_policy(cluster, {"driver": {"version": "580.65.06"}})
-        label(cluster, FIRST, gpu__deploy__driver=None, gpu__deploy__mig_manager=None,
-              mig__config=None, mig__config__state=None)
-        label(cluster, SECOND, gpu__deploy__device_plugin="true")
-        choose(cluster, THIRD, "")
-        policy.renew_pods(cluster, THIRD)
         policy.define(cluster, "open")
-        for node in NODES:
-            wait_offer(cluster, node, gpu=2)
 
 
 @tests.promise
@@ -996,6 +1081,20 @@ def bad_input(cluster):
     assert all(s["restartCount"] == 0 for s in pod["status"]["containerStatuses"]), pod["status"]
 
 
+@contextlib.contextmanager
+def other_version(cluster):
+    """The API server serves ClusterPolicies as v2 only."""
+    what = ("crd", "clusterpolicies.nvidia.com")
+    versions = cluster.get(*what)["spec"]["versions"]
+    former = {**versions[0], "served": False}
+    later = {**versions[0], "name": "v2", "storage": False}
+    policy.patch(cluster, what, {"spec": {"versions": [former, later]}})
+    try:
+        yield
+    finally:
+        policy.patch(cluster, what, {"spec": {"versions": versions}})
+
+
 @tests.promise
 def a_policy_that_cannot_be_read_is_unknown_with_the_reason(cluster):
     notes = []
@@ -1010,9 +1109,15 @@ def a_policy_that_cannot_be_read_is_unknown_with_the_reason(cluster):
                 notes.append(message)
             finally:
                 put_policy(cluster)
+        with other_version(cluster):
+            message = wait_reason(cluster, FIRST, "Unknown", "PolicyUnreadable")
+            assert "in other versions only than nvidia.com/v1" in message, message
+            notes.append(message)
+        wait_rest(cluster, "operator")
         cluster.kubectl("delete", "clusterpolicy", POLICY)
         for node in NODES:
             notes.append(wait_reason(cluster, node, "True", "Unmanaged"))
+        assert "condition met" in cluster.kubectl(*WAIT, "--timeout=5s")
         put_policy(cluster)
         tell_state(cluster)
     return "\n".join(notes)
@@ -1103,6 +1208,32 @@ def a_config_map_that_is_deleted_while_in_use_is_config_missing(cluster):
         finally:
             patch_policy(cluster, {"devicePlugin": {"config": {"name": CONFIGS}}})
     return "\n".join(notes[2:])
+
+
+@tests.promise
+def layouts_that_cannot_be_read_or_are_not_there_are_said(cluster):
+    texts = {"config.yaml": "version: v1\nmig-configs: [\n"}, {"other": "version: v1"}
+    notes = []
+    with bad_input(cluster):
+        data = cluster.get("configmap", policy.LAYOUTS, *IN)["data"]
+        label(cluster, SECOND, gpu__deploy__mig_manager="true", mig__config="all-disabled",
+              mig__config__state="success")
+        try:
+            wait_rest(cluster, "operator")
+            for text, part in zip(texts, ("line ", "config.yaml")):
+                # A key that is not written here is another's to server-side apply, and stays.
+                cluster.kubectl(*IN, "delete", "configmap", policy.LAYOUTS)
+                policy.put_config_map(cluster, policy.LAYOUTS, text)
+                notes.append(wait_reason(cluster, SECOND, "Unknown", "ConfigUnreadable"))
+                assert part in notes[-1], notes
+            cluster.kubectl(*IN, "delete", "configmap", policy.LAYOUTS)
+            notes.append(policy.say(wait_drift(cluster, SECOND, "MIGLayout")))
+            assert "no such ConfigMap" in notes[-1], notes
+        finally:
+            policy.put_config_map(cluster, policy.LAYOUTS, data)
+            label(cluster, SECOND, gpu__deploy__mig_manager=None, mig__config=None,
+                  mig__config__state=None)
+    return "\n".join(notes)
 
 
 NONSENSE = {

@@ -34,7 +34,7 @@ import intent
 import policy
 import yaml
 from cluster import ROOT, Direct, Failed, Tests, wait_for
-from illness import PLUGINS, Patient
+from illness import an_error_that_needs_a_reboot
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "lib"))
 import prometheus  # noqa: E402  (it is in another folder)
@@ -44,7 +44,8 @@ OPTIONS = ("--nodes", "2", "--gpus", f"{SLICED}=1:L4", "--plugin-config", f"{SLI
            "--gpus", f"{EXCLUSIVE}=4:A100", "--plugin-config", f"{EXCLUSIVE}=exclusive")
 SHARERS = [f"sharer-{number}" for number in range(4)]
 NAMESPACE = policy.OURS
-CONTROLLER_ENV = {"GPU_ATTRIBUTION_HOLD_OFF_PERCENT": "5", "GPU_ATTRIBUTION_DISAGREEMENT_AFTER": "2s",
+CONTROLLER_ENV = {"GPU_ATTRIBUTION_HOLD_OFF_PERCENT": "5", "GPU_ATTRIBUTION_EVENT_IDLE_AFTER": "5s",
+                  "GPU_ATTRIBUTION_DISAGREEMENT_AFTER": "2s",
                   "GPU_ATTRIBUTION_HEARTBEAT": "1s", "GPU_ATTRIBUTION_REPORT_STALE_AFTER": "10s"}
 AGENT_ENV = {"GPU_ATTRIBUTION_SAMPLE_INTERVAL": "1s", "GPU_ATTRIBUTION_PROCESSES": "on",
              "GPU_ATTRIBUTION_IDLE_AFTER": "5s"}
@@ -242,20 +243,6 @@ def four_pods_that_share_a_device_are_all_joined_with_its_one_figure(cluster):
 
 
 @contextlib.contextmanager
-def an_error_that_needs_a_reboot(cluster, uid):
-    patient = Patient(cluster, EXCLUSIVE, device_of(cluster, uid))
-    patient.raise_xid(79)
-    try:
-        yield
-    finally:
-        patient.tell(lost=True)  # it answers again after that, as after a reboot
-        wait_for("its loss", lambda: {"GPULost", "DeviceMissing"} & set(patient.health().get("reasons", [])))
-        patient.tell(lost=False)
-        wait_for("its return", lambda: set(patient.health().get("reasons", [])) <= set(PLUGINS))
-        cluster.ctl("restart", f"{EXCLUSIVE}/device-plugin")  # it takes no error back by itself
-
-
-@contextlib.contextmanager
 def a_claim_of_what_the_plugin_gave(cluster, uuid):
     dra.prepare(cluster, [dra.device("gpu-0", uuid)])
     dra.create_claim(cluster, "one")
@@ -322,9 +309,16 @@ IN_TROUBLE = {"GPUUnhealthyWithTenants", "GPUErrorNeedsAction", "GPUDegradedWith
 IN_SILENCE = {"GPUReportSilent", "GPUAttributionControllerAway"}
 
 
-@tests.promise
-def every_alert_about_a_gpu_fires_by_its_cause_reaches_alertmanager_and_ends_with_it(cluster):
-    set_up(cluster)
+# What is told by Kubernetes Events as well, on which of the devices.
+EVENTS = (("shared", "SlotHeldTwice"), ("shared", "GPUIdle"), ("spare", "UnallocatedUse"),
+          ("weak", "GPUDegraded"), ("weak", "DriftFound"), ("weak", "DriftResolved"), ("weak", "GPURecovered"),
+          ("missing", "DriftFound"), ("missing", "DriftResolved"))
+
+
+@functools.cache
+def trouble(cluster):
+    """Causes all that alerts tell of a GPU, and ends it. Returns after how many seconds each alert fired,
+    and ended; and the UUIDs of the devices."""
     asked = stack(cluster)
     named = {r["alert"] for group in prometheus.groups() for r in group["rules"] if "alert" in r}
     assert named == IN_TROUBLE | IN_SILENCE | BY_PROMTOOL, named
@@ -333,11 +327,11 @@ def every_alert_about_a_gpu_fires_by_its_cause_reaches_alertmanager_and_ends_wit
         watch_alerts(asked, named, False, 30)
     with contextlib.ExitStack() as causes:
         causes.callback(cluster.kubectl, "delete", "pod", "sick", "weak", "--force", "--grace-period=0")
-        sick, weak = (cluster.create_tenant(name, EXCLUSIVE) for name in ("sick", "weak"))
+        sick, weak = (device_of(cluster, cluster.create_tenant(name, EXCLUSIVE)) for name in ("sick", "weak"))
         spare, missing = free(cluster, EXCLUSIVE)
         for cause in (at_work(cluster, shared, percent=3),
-                      an_error_that_needs_a_reboot(cluster, sick),
-                      intent.told_of(cluster, EXCLUSIVE, device_of(cluster, weak),
+                      an_error_that_needs_a_reboot(cluster, EXCLUSIVE, sick),
+                      intent.told_of(cluster, EXCLUSIVE, weak,
                                      ecc={"current": True, "pending": True, "corrected": 0,
                                           "uncorrected": 2}, mig={"current": False, "pending": True}),
                       a_gpu_off_the_bus(cluster, missing),
@@ -347,14 +341,36 @@ def every_alert_about_a_gpu_fires_by_its_cause_reaches_alertmanager_and_ends_wit
             causes.enter_context(cause)
         fired = watch_alerts(asked, IN_TROUBLE, True, 60)
         asked.wait("Alertmanager", lambda: IN_TROUBLE <= asked.told("firing"))
-        words = next(alert["annotations"]["description"] for status, name, alert in asked.site.told
-                     if (status, name, alert["labels"].get("uuid")) == ("firing", "GPUHeldIdle", shared))
-        assert all(f"default/{name}" in words for name in SHARERS), words
     with at_work(cluster, shared):
         ended = watch_alerts(asked, IN_TROUBLE, False, 60)
         asked.wait("Alertmanager", lambda: IN_TROUBLE <= asked.told("resolved"))
+    return fired, ended, {"shared": shared, "weak": weak, "spare": spare, "missing": missing}
+
+
+@tests.promise
+def every_alert_about_a_gpu_fires_by_its_cause_reaches_alertmanager_and_ends_with_it(cluster):
+    set_up(cluster)
+    fired, ended, devices = trouble(cluster)
+    words = next(alert["annotations"]["description"] for status, name, alert in stack(cluster).site.told
+                 if (status, name, alert["labels"].get("uuid")) == ("firing", "GPUHeldIdle", devices["shared"]))
+    assert all(f"default/{name}" in words for name in SHARERS), words
     return "\n".join(f"{name}: fired {fired[name]} s after the last cause began, ended {ended[name]} s after all had"
                      for name in sorted(IN_TROUBLE))
+
+
+@tests.promise
+def what_alerts_tell_of_a_gpu_is_told_by_events_on_it_as_well(cluster):
+    set_up(cluster)
+    *_, devices = trouble(cluster)
+
+    def missing():
+        of_objects = {whose: cluster.events_of(0, "gpuattribution", uuid.lower())
+                      for whose, uuid in devices.items()}
+        return [(whose, reason) for whose, reason in EVENTS if reason not in of_objects[whose]]
+    with contextlib.suppress(Failed):
+        wait_for("all of them", lambda: not missing(), 120)  # ten writes a minute about one node
+    assert not missing(), missing()
+    return cluster.kubectl("events", "--for", f"gpuattribution/{devices['shared'].lower()}")
 
 
 @contextlib.contextmanager

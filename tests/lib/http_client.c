@@ -53,7 +53,7 @@ struct http_client *http_client_connect(uint16_t port)
 	return client;
 }
 
-struct http_client *http_client_connect_tls(uint16_t port, int tls_version)
+static struct http_client *connect_tls(uint16_t port, int tls_version, const char *groups)
 {
 	struct http_client *client = http_client_connect(port);
 	client->context = SSL_CTX_new(TLS_client_method());
@@ -61,12 +61,24 @@ struct http_client *http_client_connect_tls(uint16_t port, int tls_version)
 	SSL_CTX_set_security_level(client->context, 0);
 	if (tls_version)
 		SSL_CTX_set_max_proto_version(client->context, tls_version);
+	if (groups && SSL_CTX_set1_groups_list(client->context, groups) != 1)
+		abort();
 	client->ssl = SSL_new(client->context);
 	SSL_set_fd(client->ssl, client->fd);
 	if (SSL_connect(client->ssl) == 1)
 		return client;
 	http_client_free(client);
 	return NULL;
+}
+
+struct http_client *http_client_connect_tls(uint16_t port, int tls_version)
+{
+	return connect_tls(port, tls_version, NULL);
+}
+
+struct http_client *http_client_connect_groups(uint16_t port, const char *groups)
+{
+	return connect_tls(port, 0, groups);
 }
 
 void http_client_free(struct http_client *client)

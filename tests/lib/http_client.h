@@ -27,6 +27,8 @@ struct http_answer {
 struct http_client *http_client_connect(uint16_t port);
 /* With tls_version 0 for any, else e.g. 0x0303. NULL when the handshake fails. */
 struct http_client *http_client_connect_tls(uint16_t port, int tls_version);
+/* With these groups for the key exchange, as "X25519:P-256". NULL when the handshake fails. */
+struct http_client *http_client_connect_groups(uint16_t port, const char *groups);
 /* Closes the connection. Accepts NULL. */
 void http_client_free(struct http_client *client);
 /* The socket; stays the client's. */

@@ -47,10 +47,12 @@ static void on_head(void *owner, struct server_request *request, const struct se
 {
 	(void)owner;
 	const struct server_answer answer = answer_request(head, (struct view){0});
-	if (is_allowed(head))
+	if (is_allowed(head)) {
+		server_vouch(request);
 		server_proceed(request);
-	else
-		server_answer(request, &answer);
+		return;
+	}
+	server_answer(request, &answer);
 }
 
 static void on_request(void *owner, struct server_request *request, const struct server_head *head,

@@ -2,31 +2,35 @@
 # SPDX-License-Identifier: Apache-2.0
 """manifests/monitoring by the real Prometheus, promtool and Alertmanager.
 
-usage: monitoring.py [WORDS]
+usage: monitoring.py CONTROLLER [WORDS]
 
-Prints TAP and fails if any promise is broken; with words it tries only those whose sentence
-contains them. hack/debs has fetched the programs. Prometheus scrapes what tests/monitoring/exposition
+CONTROLLER is the program, which is started once and reaches no API server. Prints TAP and fails if any
+promise is broken; with words it tries only those whose sentence contains them. hack/debs has fetched the programs. Prometheus scrapes what tests/monitoring/exposition
 has: the controller, dcgm-exporter and kube-state-metrics, as they are. How long an alert waits and
 looks back is promtool's part; here nothing is waited for.
 """
 
 import ast
 import atexit
+import contextlib
 import functools
 import json
 import os
 import re
 import shutil
+import subprocess
 import sys
+import tempfile
 
 import yaml
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "lib"))
-from prometheus import FOLDER, SOURCES, TOP, Folder, Stack, groups, is_there, read, run
+from prometheus import FOLDER, SOURCES, TOP, Folder, Stack, free_port, groups, is_there, read, run
 from promises import promise, refuse, try_promises
 
 TESTS = os.path.join(TOP, "tests", "monitoring")
 RUNBOOKS = os.path.join(FOLDER, "README.md")
+PROGRAM = sys.argv[1] if len(sys.argv) > 1 else None
 # They look back.
 NOT_LIVE = {"GPUHeldIdle", "GPUHeldIdleForADay", "GPUAttributionDevicesLeftOut"}
 
@@ -233,10 +237,63 @@ def every_alert_reaches_alertmanager_and_ends_there():
     return f"{len(ended)} alerts fired and ended"
 
 
+# Dashboards of others
+
+def stock_queries():
+    """(query, labels that its legend shows) of the dashboards that kubebuilder makes for any
+    controller: its plugin grafana/v1-alpha."""
+    where = '{job="controller", namespace="gpu-attribution"}'
+    yield f"controller_runtime_active_workers{where}", ("controller", "instance")
+    yield f"workqueue_depth{where}", ("instance", "pod")
+    yield f"rate(workqueue_unfinished_work_seconds{where}[5m])", ("name", "instance")
+    yield f'rate(process_cpu_seconds_total{where}[5m]) * 100', ("pod",)
+    yield f'process_resident_memory_bytes{where}', ("pod",)
+    for what in ("reconcile_total", "reconcile_errors_total"):
+        yield f"sum(rate(controller_runtime_{what}{where}[5m])) by (instance, pod)", ("instance", "pod")
+    for what in ("adds_total", "retries_total"):
+        yield f"sum(rate(workqueue_{what}{where}[5m])) by (instance, name)", ("name", "instance")
+    for what, label in (("controller_runtime_reconcile_time", "controller"),
+                        ("workqueue_queue_duration", "name"), ("workqueue_work_duration", "name")):
+        yield (f"histogram_quantile(0.90, sum(rate({what}_seconds_bucket{where}[5m]))"
+               f" by (instance, {label}, le))", (label, "instance"))
+
+
+@contextlib.contextmanager
+def controller():
+    """The program itself; yields the address of its /metrics."""
+    address = f"127.0.0.1:{free_port()}"
+    with tempfile.NamedTemporaryFile("w") as kubeconfig:
+        json.dump({"current-context": "none", "contexts": [{"name": "none", "context": {"cluster": "none"}}],
+                   "clusters": [{"name": "none", "cluster": {"server": "http://127.0.0.1:9"}}]}, kubeconfig)
+        kubeconfig.flush()
+        with subprocess.Popen([PROGRAM, "--kubeconfig", kubeconfig.name, "--report-address", "127.0.0.1:0",
+                               "--probe-address", "127.0.0.1:0", "--metrics-address", address,
+                               "--metrics-insecure"], stderr=subprocess.DEVNULL) as process:
+            try:
+                yield address
+            finally:
+                process.terminate()
+
+
+@promise
+def each_panel_of_kubebuilders_dashboards_has_a_series_of_the_controller():
+    with controller() as address:
+        scrape = {"job_name": "controller", "honor_labels": True, "static_configs": [
+            {"targets": [address], "labels": {"namespace": "gpu-attribution", "pod": "controller-0"}}]}
+        scraped = Stack(scrapes=[scrape])
+        try:
+            for query, labels in stock_queries():
+                row, = scraped.wait(query, lambda q=query: scraped.ask(q))
+                assert set(labels) <= set(row["metric"]), (query, row)
+        finally:
+            scraped.end()
+    return f"{len(list(stock_queries()))} queries"
+
+
 def main():
     if not is_there():
         return refuse("Prometheus is there", "run: hack/deps build")
-    return try_promises(sys.argv[1:])
+    return try_promises(sys.argv[2:])
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ gives. The shell scripts run with the stand-in tests/fake/kubectl-cluster.
 import copy
 import json
 import os
-import pathlib
 import re
 import subprocess
 import sys
@@ -22,53 +21,14 @@ import time
 import yaml
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "lib"))
+from argo import GOLDEN, LIMIT_S, PROGRAMS, TOP, argo, golden, is_there
 from promises import promise, refuse, try_promises
 
-TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 SAMPLES = TOP / "manifests" / "samples"
-GOLDEN = TOP / "tests" / "golden" / "attribution.json"
 ONE, TWO, CUT = (f"GPU-{n}1ba558d-3437-2335-2fd8-a78c8502f87f" for n in (1, 2, 3))
-LIMIT_S = 180  # a hang; a loaded machine takes a third
 
 
 # Argo CD
-
-def lua(value):
-    """A value of JSON as Lua writes it."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"[{lua(k)}] = {lua(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, list):
-        return "{" + ", ".join(lua(v) for v in value) + "}"
-    if isinstance(value, str):
-        return '"' + "".join(f"\\{byte:03d}" for byte in value.encode()) + '"'
-    return {True: "true", False: "false", None: "nil"}.get(value) or repr(value)
-
-
-def argo(thing):
-    """(status, message) that the script gives of an object."""
-    text = ("local print, write = print, io.write\nstring, os, io, debug = nil, nil, nil, nil\n"
-            f"obj = {lua(thing)}\nlocal hs = (function()\n{(SAMPLES / 'argocd/health.lua').read_text()}\nend)()\n"
-            'write(hs.status, "\\n", hs.message)\n')
-    done = subprocess.run([PROGRAMS / "lua5.1", "-"], input=text, capture_output=True, text=True,
-                          timeout=LIMIT_S, check=False)
-    assert done.returncode == 0, done.stderr
-    status, _, message = done.stdout.partition("\n")
-    return status, message
-
-
-def golden(**edits):
-    """The golden object, well and in sync unless edits say otherwise: path__to__field=value."""
-    thing = json.loads(GOLDEN.read_text())
-    defaults = {"health__state": "Healthy", "health__reasons": [], "health__recoveryAction": "None",
-                "reportState": "Current", "intent__state": "InSync", "intent__drifts": []}
-    for path, value in {**defaults, **edits}.items():
-        *folders, name = path.split("__")
-        place = thing["status"]
-        for folder in folders:
-            place = place[folder]
-        place[name] = value
-    return thing
-
 
 def drift(kind, severity):
     return {"type": kind, "severity": severity, "message": "Restart the plugin."}
@@ -353,12 +313,10 @@ def what_cannot_be_read_ends_no_rule():
 
 
 def main():
-    if not (PROGRAMS / "lua5.1").exists():
+    if not is_there():
         return refuse("Lua is there", "run: hack/deps build")
     return try_promises(sys.argv[1:])
 
 
-PROGRAMS = pathlib.Path(subprocess.run([TOP / "hack/debs", "--where"], capture_output=True, text=True,
-                                       check=True).stdout.strip()) / "usr/bin"
 if __name__ == "__main__":
     sys.exit(main())

@@ -313,9 +313,13 @@ void attributions_review(struct fetch *fetch)
 {
 	struct view body = {fetch->body, fetch->body_len};
 	struct view token = text_member(member(body, "spec"), "token");
-	bool is_agent = view_starts_with(token, VIEW("agent."));
-	bool is_other = view_starts_with(token, VIEW("other."));
 	char text[512];
+
+	/* The signature says whose token it is. */
+	view_cut(token, VIEW("."), &token, &token);
+	view_cut(token, VIEW("."), &token, &token);
+	bool is_agent = view_starts_with(token, VIEW("agent-"));
+	bool is_other = view_starts_with(token, VIEW("other-"));
 	int node = is_agent ? token.ptr[6] - '0' : 0;
 
 	if (is_agent || is_other)

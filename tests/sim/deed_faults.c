@@ -177,10 +177,14 @@ static void deny_pods(int ms)
 	deed_excuse(CAUSE_API_LATE, -1, ms + 31000);
 }
 
-/* Without a right, or without the API group; what is denied is asked for again after 30 s. */
+/*
+ * Without a right, or without the API group. What is denied is asked for again after 30 s, and what is not
+ * there when a controller starts after 5 minutes and more.
+ */
 void deed_deny(const int *args)
 {
 	uint64_t until = deed_for_ms(args[1]);
+	const int wait_ms = args[0] == 0 ? 330000 : 30000;
 
 	if (args[0] == 3) {
 		/* For a moment, or for longer than it takes to say so. */
@@ -189,11 +193,11 @@ void deed_deny(const int *args)
 	}
 	if (args[0] != 1)
 		apiserver_deny(APISERVER_CLAIMS, args[0] == 0 ? 404 : 403, until);
-	prompt_disturbed(until + BACKOFF_MS + 30000);
+	prompt_disturbed(until + BACKOFF_MS + (uint64_t)wait_ms);
 	deed_excuse(CAUSE_API_LATE, -1, 12000); /* so long writes wait for these watches */
 	if (args[0] != 2)
 		apiserver_deny(APISERVER_SLICES, args[0] == 0 ? 404 : 403, until);
-	deed_excuse(CAUSE_SLICES, -1, args[1] + 61000);
+	deed_excuse(CAUSE_SLICES, -1, args[1] + 31000 + wait_ms);
 }
 
 static void expire(void *owner, uint64_t number)

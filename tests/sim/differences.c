@@ -148,8 +148,10 @@ static int count_devices(int node)
 	return n;
 }
 
-static enum difference_state labels_stale(int node)
+static enum difference_state labels_stale(int gpu)
 {
+	const int node = world.gpus[gpu].node;
+
 	return where_wanted(node, POLICIES_GFD,
 			    count_devices(node) > 0 && policies_of_node(node, POLICIES_LABEL_GPUS) == 2);
 }
@@ -260,7 +262,8 @@ static const struct row {
 	[DIFFERENCE_EXPORTER_UNEXPECTED] = {"ExporterUnexpected", 300, WORK, 0,
 		exporter_unexpected, NULL, OF_API},
 	[DIFFERENCE_LABELS_MISSING] = {"LabelsMissing", 180, WORK, 0, labels_missing, NULL, OF_API},
-	[DIFFERENCE_LABELS_STALE] = {"LabelsStale", 180, WORK, 0, labels_stale, NULL, OF_NODE},
+	[DIFFERENCE_LABELS_STALE] = {"LabelsStale", 180, WORK,
+		OF_TEXT | BIT(SHARING_MODE) | BIT(REPLICA_COUNT), NULL, labels_stale, OF_NODE},
 	[DIFFERENCE_CONFIG_DEAD] = {"ConfigDead", 0, 0, 0, config_dead, NULL, OF_API},
 	[DIFFERENCE_PLUGIN_UNEXPECTED] = {"PluginUnexpected", 120, WORK, 0, plugin_unexpected,
 		NULL, OF_NODE},

@@ -141,6 +141,11 @@ void server_proceed(struct server_request *request)
 	free_request(request);
 }
 
+void server_vouch(struct server_request *request)
+{
+	check(!request->is_over);
+}
+
 void server_answer(struct server_request *request, const struct server_answer *answer)
 {
 	check(!request->is_over);

@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "base/sbuf.h"
+#include "lib/jwt.h"
 #include "schema/report_doc.h"
 #include "sim/cause.h"
 #include "sim/check.h"
@@ -38,7 +39,7 @@ struct letter {
 	uint64_t to; /* the controller that it is for, by its start: connections die with it */
 	enum wire_forgery forgery; /* WIRE_N_FORGERIES: it is none */
 	bool is_old; /* what was published when it was sent rests on a later one */
-	char authorization[64];
+	char authorization[600];
 	size_t len;
 	char body[];
 };
@@ -79,10 +80,27 @@ void wire_spoil(int node, enum wire_fault fault, uint64_t until)
 
 const char *wire_token(int node)
 {
-	static char token[32];
+	static char token[512];
+	char signature[16];
 
-	snprintf(token, sizeof(token), "agent.%d", node);
-	return token;
+	snprintf(signature, sizeof(signature), "agent-%d", node);
+	return jwt_make(&(struct jwt_claims){.audience = "gpuattribution.dev",
+					     .namespace = "gpu-attribution",
+					     .account = "gpu-attribution-agent",
+					     .node = world.nodes[node].name},
+			signature, token, sizeof(token)).ptr;
+}
+
+/* It pretends to be an agent's until it is reviewed. */
+static const char *other_token(int node)
+{
+	static char token[512];
+
+	return jwt_make(&(struct jwt_claims){.audience = "gpuattribution.dev",
+					     .namespace = "gpu-attribution",
+					     .account = "gpu-attribution-agent",
+					     .node = world.nodes[node].name},
+			"other-0", token, sizeof(token)).ptr;
 }
 
 static bool is_spoilt(int node, enum wire_fault fault)
@@ -370,12 +388,12 @@ static bool is_old(int node, struct view body)
 
 static void post(int node, enum wire_forgery forgery, struct view body)
 {
-	char authorization[64];
+	char authorization[600];
 	struct letter *letter;
 
 	snprintf(authorization, sizeof(authorization), "Bearer %s",
 		 forgery == WIRE_BAD_TOKEN       ? "stranger"
-		 : forgery == WIRE_OTHER_ACCOUNT ? "other.0"
+		 : forgery == WIRE_OTHER_ACCOUNT ? other_token(node)
 						 : wire_token(node));
 	letter = write_letter(node, authorization, body);
 	letter->forgery = forgery;

@@ -4,15 +4,19 @@
 
 #include "controller/admission.h"
 #include "lib/failing_malloc.h"
+#include "lib/jwt.h"
 
 #define MAX 16
 
 struct fixture {
 	struct admission *admission;
 	bool refuse_reviews;
+	bool counts_only; /* reviews are counted, and the last ticket kept */
+	uint64_t last_ticket;
 	unsigned n_reviews;
 	uint64_t tickets[MAX];
 	char tokens[MAX][8];
+	unsigned n_begun; /* also those of which no more is kept */
 	unsigned n_decided;
 	void *decided[MAX];
 	int outcomes[MAX];          /* enum identity_outcome; -1: no verdict */
@@ -27,6 +31,10 @@ static bool on_review(void *owner, uint64_t ticket, struct view token)
 	struct fixture *f = owner;
 	if (f->refuse_reviews)
 		return false;
+	f->n_begun++;
+	f->last_ticket = ticket;
+	if (f->counts_only)
+		return true;
 	assert_true(f->n_reviews < MAX);
 	f->tickets[f->n_reviews] = ticket;
 	snprintf(f->tokens[f->n_reviews++], sizeof(f->tokens[0]), "%.*s", VIEW_ARG(token));
@@ -37,10 +45,15 @@ static void on_decided(void *owner, void *request, const struct identity *identi
 {
 	struct fixture *f = owner;
 	const struct identity *ignored;
+	if (f->counts_only)
+		return;
 	f->decided[f->n_decided] = request;
 	f->outcomes[f->n_decided++] = identity ? (int)identity->outcome : -1;
 	if (f->ask_when_decided.len > 0)
-		(void)admission_ask(f->admission, f->ask_when_decided, request, 0, &ignored);
+		(void)admission_ask(f->admission,
+				    &(struct admission_question){.token = f->ask_when_decided,
+								 .request = request},
+				    &ignored);
 }
 
 static void start(struct fixture *f)
@@ -63,8 +76,9 @@ static void start(struct fixture *f)
 static enum admission_step ask(struct fixture *f, const char *token, void *request, uint64_t now_ms)
 {
 	const struct identity *identity = NULL;
-	enum admission_step step =
-		admission_ask(f->admission, view_from(token), request, now_ms, &identity);
+	const struct admission_question question = {
+		.token = view_from(token), .request = request, .now_ms = now_ms};
+	enum admission_step step = admission_ask(f->admission, &question, &identity);
 	assert_true((identity != NULL) == (step == ADMISSION_KNOWN));
 	return step;
 }
@@ -221,6 +235,172 @@ static void being_told_may_ask_again(void **state)
 	admission_free(f.admission);
 }
 
+static const struct identity_rules rules = {VIEW_INIT("aud"), VIEW_INIT("ns"), VIEW_INIT("agent")};
+
+/* As the controller has it. */
+static void start_guarded(struct fixture *f)
+{
+	struct error err;
+	const struct admission_config config = {
+		.cache = {.max_accepted = 1000, .max_refused = 1000, .accepted_ms = 120000,
+			  .refused_ms = 10000},
+		.rules = &rules,
+		.quota = {.max_clients = 4096, .max_strangers = 64, .max_of_client = 8,
+			  .per_second = 8},
+		.max_reviews = 96,
+		.max_waiting = 4096,
+		.timeout_ms = 5000,
+		.review = on_review,
+		.decided = on_decided,
+		.owner = f,
+	};
+	*f = (struct fixture){.counts_only = true};
+	assert_int_equal(admission_new(&config, &f->admission, &err), 0);
+}
+
+/* Who comes from where with what; signature makes tokens differ. */
+struct visit {
+	const char *network;
+	struct jwt_claims claims;
+	unsigned signature;
+	bool is_known;
+	uint64_t now_ms;
+	int64_t now_wall_ms;
+};
+
+#define AGENT {.audience = "aud", .account = "agent", .node = "n"}
+
+static enum admission_step visit(struct fixture *f, const struct visit *visit)
+{
+	char room[512], signature[16];
+	const struct identity *identity = NULL;
+	snprintf(signature, sizeof(signature), "%u", visit->signature);
+	const struct admission_question question = {
+		.token = jwt_make(&visit->claims, signature, room, sizeof(room)),
+		.network = view_from(visit->network),
+		.is_known = visit->is_known,
+		.request = &a,
+		.now_ms = visit->now_ms,
+		.now_wall_ms = visit->now_wall_ms,
+	};
+	return admission_ask(f->admission, &question, &identity);
+}
+
+static void a_token_is_not_reviewed_if_its_claims_say_enough(void **state)
+{
+	(void)state;
+	struct fixture f;
+	const struct identity *identity = NULL;
+	start_guarded(&f);
+	const struct admission_question garbage = {.token = VIEW("garbage"), .request = &a};
+	assert_int_equal(admission_ask(f.admission, &garbage, &identity), ADMISSION_KNOWN);
+	assert_int_equal(identity->outcome, IDENTITY_UNAUTHENTICATED);
+	static const struct jwt_claims bad[] = {
+		{.account = "agent", .node = "n"},
+		{.audience = "other", .account = "agent", .node = "n"},
+		{.audience = "aud", .account = "other", .node = "n"},
+		{.audience = "aud", .account = "agent"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(visit(&f, &(struct visit){"a", bad[i]}), ADMISSION_KNOWN);
+	assert_int_equal(f.n_begun, 0);
+	assert_int_equal(admission_counters(f.admission).foreseen, 5);
+	assert_int_equal(visit(&f, &(struct visit){"a", AGENT}), ADMISSION_WAIT);
+	assert_int_equal(f.n_begun, 1);
+	assert_int_equal(admission_counters(f.admission).reviewed, 1);
+	admission_free(f.admission);
+}
+
+static void a_token_has_expired_if_two_clocks_say_so(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct visit old = {"a", AGENT, .now_wall_ms = 2000000};
+	struct visit good = {"b", AGENT, .now_wall_ms = 2000000};
+	old.claims.end = 1000;
+	good.claims.begin = 1500;
+	start_guarded(&f);
+	/* Only our clock says so. */
+	assert_int_equal(visit(&f, &old), ADMISSION_WAIT);
+	assert_int_equal(visit(&f, &good), ADMISSION_WAIT);
+	admission_answer(f.admission, f.last_ticket, &accepted, 0, 2000000);
+	/* The API server has accepted a token that was issued after that end. */
+	old.signature = 1;
+	assert_int_equal(visit(&f, &old), ADMISSION_KNOWN);
+	/* Our clock was set back: now it is only the other that says so. */
+	old.now_wall_ms = 999000;
+	assert_int_equal(visit(&f, &old), ADMISSION_WAIT);
+	/* What has not expired is reviewed. */
+	old.claims.end = 1501;
+	old.now_wall_ms = 2000000;
+	assert_int_equal(visit(&f, &old), ADMISSION_WAIT);
+	admission_free(f.admission);
+}
+
+/* The API server answers a millisecond later; honest tokens are good. */
+static void answer(struct fixture *f, const struct identity *verdict, uint64_t now_ms)
+{
+	admission_answer(f->admission, f->last_ticket, verdict, now_ms, 0);
+}
+
+static void a_thousand_bad_tokens_a_second_keep_no_honest_one_waiting(void **state)
+{
+	(void)state;
+	static const struct identity refused = {.outcome = IDENTITY_UNAUTHENTICATED, .reason = "no"};
+	struct fixture f;
+	unsigned bad = 0, n_honest = 0;
+	start_guarded(&f);
+	for (uint64_t now_ms = 0; now_ms < 10000; now_ms++) {
+		unsigned before = f.n_begun;
+		const struct visit stranger = {"stranger", AGENT, (unsigned)now_ms, .now_ms = now_ms};
+		enum admission_step step = visit(&f, &stranger);
+		assert_true(step == ADMISSION_WAIT || step == ADMISSION_TOO_OFTEN);
+		bad += f.n_begun - before;
+		if (step == ADMISSION_WAIT)
+			answer(&f, &refused, now_ms);
+		if (now_ms % 20 != 0)
+			continue;
+		char network[16];
+		snprintf(network, sizeof(network), "honest%u", n_honest);
+		const struct visit honest = {network, AGENT, 100000 + n_honest++, .now_ms = now_ms};
+		assert_int_equal(visit(&f, &honest), ADMISSION_WAIT);
+		answer(&f, &accepted, now_ms);
+		assert_int_equal(visit(&f, &honest), ADMISSION_KNOWN);
+	}
+	assert_true(bad >= 10 && bad <= 100);
+	assert_int_equal(n_honest, 500);
+	assert_int_equal(admission_counters(f.admission).busy, 0);
+	assert_int_equal(admission_counters(f.admission).too_often, 10000 - bad);
+	admission_free(f.admission);
+}
+
+static void strangers_that_hold_their_reviews_leave_room_for_those_who_are_known(void **state)
+{
+	(void)state;
+	struct fixture f;
+	char network[16];
+	start_guarded(&f);
+	const struct visit honest = {"honest", AGENT, 1};
+	assert_int_equal(visit(&f, &honest), ADMISSION_WAIT);
+	answer(&f, &accepted, 0);
+	unsigned begun = f.n_begun;
+	/* The API server does not answer any more. */
+	for (unsigned i = 0; i < 1000; i++) {
+		snprintf(network, sizeof(network), "s%u", i % 100);
+		(void)visit(&f, &(struct visit){network, AGENT, 10 + i, .now_ms = 1000});
+	}
+	assert_int_equal(f.n_begun - begun, 64);
+	/* A token that was good, from wherever it comes; and a new one from where a good one came. */
+	assert_int_equal(visit(&f, &(struct visit){"s1", AGENT, 1, .now_ms = 130000 - 1}),
+			 ADMISSION_WAIT);
+	assert_int_equal(visit(&f, &(struct visit){"honest", AGENT, 2, true, 1000}), ADMISSION_WAIT);
+	assert_int_equal(visit(&f, &(struct visit){"new", AGENT, 3, .now_ms = 1000}), ADMISSION_BUSY);
+	assert_int_equal(admission_expire(f.admission, 1000000), UINT64_MAX);
+	assert_int_equal(visit(&f, &(struct visit){"new", AGENT, 3, .now_ms = 1000000}),
+			 ADMISSION_WAIT);
+	admission_free(f.admission);
+}
+
 static void without_memory_it_is_busy(void **state)
 {
 	(void)state;
@@ -246,6 +426,10 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_token_that_has_ended_is_judged_but_not_remembered),
 	cmocka_unit_test(a_verdict_is_forgotten_shortly_before_its_token_ends),
 	cmocka_unit_test(being_told_may_ask_again),
+	cmocka_unit_test(a_token_is_not_reviewed_if_its_claims_say_enough),
+	cmocka_unit_test(a_token_has_expired_if_two_clocks_say_so),
+	cmocka_unit_test(a_thousand_bad_tokens_a_second_keep_no_honest_one_waiting),
+	cmocka_unit_test(strangers_that_hold_their_reviews_leave_room_for_those_who_are_known),
 	cmocka_unit_test(without_memory_it_is_busy),
 };
 TEST_MAIN(tests)

@@ -73,6 +73,26 @@ static void malformed_text_leaves_the_buffer_as_it_was(void **state)
 	}
 }
 
+static void the_alphabet_for_urls_has_no_padding_and_one_text_for_each_bytes(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *bytes; /* NULL: malformed */
+	} rows[] = {
+		{"", ""}, {"Zg", "f"}, {"Zm8", "fo"}, {"Zm9v", "foo"}, {"Zm9vYg", "foob"},
+		{"Zm9vYmE", "fooba"}, {"Zm9vYmFy", "foobar"}, {"--__", "\xfb\xef\xff"},
+		{"Z", NULL}, {"Zm9vZ", NULL}, {"Zg==", NULL}, {"Zm8=", NULL}, {"Zh", NULL},
+		{"Zm9", NULL}, {"++//", NULL}, {"Zm9v\n", NULL}, {"Zm 9v", NULL}, {"Zm9v!", NULL},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(sbuf_deinit) struct sbuf out;
+		sbuf_init(&out, 100);
+		assert_int_equal(base64_decode_url(view_from(rows[i].text), &out),
+				 rows[i].bytes != NULL);
+		assert_string_equal(sbuf_text(&out), rows[i].bytes ? rows[i].bytes : "");
+	}
+}
+
 static void a_full_buffer_is_the_buffers_failure(void **state)
 {
 	(void)state;
@@ -87,6 +107,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(every_byte_and_length_survives),
 	cmocka_unit_test(line_ends_are_skipped),
 	cmocka_unit_test(malformed_text_leaves_the_buffer_as_it_was),
+	cmocka_unit_test(the_alphabet_for_urls_has_no_padding_and_one_text_for_each_bytes),
 	cmocka_unit_test(a_full_buffer_is_the_buffers_failure),
 };
 TEST_MAIN(tests)

@@ -188,6 +188,12 @@ static void write_mps_with_mixed_policy(struct drift_case *c)
 	c->policy.mig_strategy = VIEW("mixed");
 }
 
+static void write_mps_with_mixed_that_is_overridden(struct drift_case *c)
+{
+	write_mps_with_mixed(c);
+	c->policy.mig_strategy = VIEW("single");
+}
+
 static void write_mps_for_many(struct drift_case *c)
 {
 	write_mps(c);
@@ -207,6 +213,33 @@ static void write_mps_for_most(struct drift_case *c)
 	c->shared[0].replicas = 48;
 }
 
+static void write_mps_for_16_of(struct drift_case *c, const char *capability, int64_t replicas)
+{
+	write_mps(c);
+	c->devices[1].compute_capability = view_from(capability);
+	c->shared[0].replicas = replicas;
+}
+
+static void write_mps_for_an_older_one(struct drift_case *c)
+{
+	write_mps_for_16_of(c, "7.0", 17);
+}
+
+static void write_mps_for_most_of_an_older_one(struct drift_case *c)
+{
+	write_mps_for_16_of(c, "6.1", 16);
+}
+
+static void write_mps_for_many_on_turing(struct drift_case *c)
+{
+	write_mps_for_16_of(c, "7.5", 48);
+}
+
+static void write_mps_for_many_on_blackwell(struct drift_case *c)
+{
+	write_mps_for_16_of(c, "10.0", 48);
+}
+
 static void write_unsupported(struct drift_case *c)
 {
 	c->configs[0].unsupported = VIEW("?");
@@ -224,9 +257,15 @@ TEST(the_plugin_accepts_the_configuration)
 		{drift_config_invalid, write_mps_with_mixed, DRIFT_FOUND,
 		 .observed = "refuses with MIG strategy mixed"},
 		{drift_config_invalid, write_mps_with_mixed_policy, DRIFT_FOUND},
+		{drift_config_invalid, write_mps_with_mixed_that_is_overridden, DRIFT_NO},
 		{drift_config_invalid, write_mps_for_most, DRIFT_NO},
 		{drift_config_invalid, write_mps_for_many, DRIFT_FOUND,
 		 .observed = "49 replicas of nvidia.com/gpu by MPS, which allows 48"},
+		{drift_config_invalid, write_mps_for_an_older_one, DRIFT_FOUND,
+		 .observed = "17 replicas of nvidia.com/gpu by MPS, which allows 16"},
+		{drift_config_invalid, write_mps_for_most_of_an_older_one, DRIFT_NO},
+		{drift_config_invalid, write_mps_for_many_on_turing, DRIFT_NO},
+		{drift_config_invalid, write_mps_for_many_on_blackwell, DRIFT_NO},
 		{drift_config_invalid, write_mps_for_many_parts, DRIFT_FOUND,
 		 .observed = "50 replicas of nvidia.com/mig-1g.10gb"},
 		{drift_config_invalid, write_unsupported, DRIFT_UNREADABLE},
@@ -372,6 +411,21 @@ static void forget_former_of_first_pending(struct drift_case *c)
 	c->published.pending.count = 1;
 }
 
+/* The label was changed while it was pending. */
+static void name_this_key_while_pending(struct drift_case *c)
+{
+	offer_8(c);
+	forget_former_of_pending(c);
+	c->former[0].name = VIEW("whole");
+	c->plugin_configs.former = array_of(c->former, 1);
+}
+
+static void edit_another_while_pending(struct drift_case *c)
+{
+	name_this_key_while_pending(c);
+	c->former_shared[0].replicas = 6;
+}
+
 static void edit_strategy_under_letter(struct drift_case *c)
 {
 	edit_strategy(c);
@@ -448,6 +502,8 @@ TEST(an_edited_text_has_no_effect_until_the_plugin_reads_it)
 		{drift_config_not_loaded, forget_former_of_another_pending, DRIFT_NO},
 		{drift_config_not_loaded, forget_former_of_first_published, DRIFT_FOUND},
 		{drift_config_not_loaded, forget_former_of_first_pending, DRIFT_FOUND},
+		{drift_config_not_loaded, name_this_key_while_pending, DRIFT_NO},
+		{drift_config_not_loaded, edit_another_while_pending, DRIFT_FOUND},
 		{drift_config_not_loaded, edit_strategy_under_letter, DRIFT_NO},
 		{drift_config_not_loaded, load_what_was_published, DRIFT_NO},
 		{drift_config_not_loaded, edit_name, DRIFT_FOUND},

@@ -262,6 +262,13 @@ static void refuse_twice(struct drift_case *c)
 		    CREATED_AT - 5000, 0, true);
 }
 
+static void refuse_and_give_between(struct drift_case *c)
+{
+	refuse_twice(c);
+	add_gpu_pod(c, "given", (struct pod_state){.wants_gpu = true}, CREATED_AT - 9000,
+		    CREATED_AT - 1000, true);
+}
+
 static void refuse_two_at_once(struct drift_case *c)
 {
 	refuse(c);
@@ -511,6 +518,12 @@ static void offer_two_resources(struct drift_case *c)
 	c->report.allocatable = array_of(c->on_offer, 2);
 }
 
+static void offer_two_resources_in_peace(struct drift_case *c)
+{
+	offer_two_resources(c);
+	c->node.n_pods = 0;
+}
+
 static void withdraw(struct drift_case *c)
 {
 	refuse(c);
@@ -529,8 +542,10 @@ TEST(slots_are_leaked_when_a_pod_is_refused_though_some_are_free)
 		{drift_device_slots_leaked, NULL, DRIFT_NO},
 		{drift_device_slots_leaked, refuse, DRIFT_FOUND, .intended = "the kubelet's books",
 		 .observed = "pod team/refused was refused: \"Available: 0\""},
-		{drift_device_slots_leaked, refuse_twice, DRIFT_FOUND, .observed = "team/refused"},
+		{drift_device_slots_leaked, refuse_twice, DRIFT_FOUND, .observed = "team/old "},
 		{drift_device_slots_leaked, refuse_two_at_once, DRIFT_FOUND,
+		 .observed = "team/another"},
+		{drift_device_slots_leaked, refuse_and_give_between, DRIFT_FOUND,
 		 .observed = "team/refused"},
 		{drift_device_slots_leaked, refuse_alone, DRIFT_FOUND},
 		{drift_device_slots_leaked, have_no_slots, DRIFT_NO},
@@ -553,7 +568,8 @@ TEST(slots_are_leaked_when_a_pod_is_refused_though_some_are_free)
 		{drift_device_slots_leaked, forget_allocated, DRIFT_CANNOT_TELL},
 		{drift_device_slots_leaked, forget_pods, DRIFT_CANNOT_TELL},
 		{drift_device_slots_leaked, forget_offer, DRIFT_CANNOT_TELL},
-		{drift_device_slots_leaked, offer_two_resources, DRIFT_NO},
+		{drift_device_slots_leaked, offer_two_resources, DRIFT_NOT_COMPARED},
+		{drift_device_slots_leaked, offer_two_resources_in_peace, DRIFT_NO},
 		{drift_device_slots_leaked, withdraw, DRIFT_NO},
 		{drift_device_slots_leaked, offer_by_hami, DRIFT_NOT_COMPARED},
 		{drift_device_slots_leaked, restart_kubelet, DRIFT_NO},

@@ -316,6 +316,24 @@ TEST(what_is_off_on_purpose_is_no_drift_and_is_said)
 	expect_in_sync(ALL_WELL "; dcgmExporter is off by ClusterPolicy cluster-policy");
 }
 
+TEST(what_is_off_on_purpose_is_said_beside_a_drift_and_while_it_may_pass)
+{
+	static const char said[] = "; dcgmExporter is off by ClusterPolicy cluster-policy";
+
+	switch_exporter_off(&c);
+	stop_exporter(&c);
+	stop_plugin(&c);
+	drift_case_judge(&c);
+	expect_settling("HoldOff");
+	assert_true(view_ends_with(c.verdict.message, VIEW(said)));
+	wait_for(120 * SECOND);
+	expect_drifted("PluginMissing");
+	assert_true(view_ends_with(c.verdict.message, VIEW(said)));
+	c.policy.unreadable = VIEW("?");
+	drift_case_judge(&c);
+	assert_false(view_ends_with(c.verdict.message, VIEW(said)));
+}
+
 TEST(hold_offs_can_be_shortened_and_stretched)
 {
 	static const struct {
@@ -432,7 +450,14 @@ TEST(a_policy_that_cannot_be_read_makes_the_state_unknown)
 	expect_state(ATTRIBUTION_INTENT_UNKNOWN, CONDITION_UNKNOWN, "PolicyUnreadable");
 	expect_text(c.verdict.message, "the controller cannot read ClusterPolicies");
 
+	c.intent.is_unserved = true;
+	drift_case_judge(&c);
+	expect_state(ATTRIBUTION_INTENT_UNKNOWN, CONDITION_UNKNOWN, "PolicyUnreadable");
+	expect_text(c.verdict.message, "the API server has ClusterPolicies in other versions only than "
+				       "nvidia.com/v1, which is read");
+
 	c.intent.known = true;
+	c.intent.is_unserved = false;
 	c.intent.policy = &c.policy;
 	c.policy.unreadable = VIEW("?");
 	switch_plugin_off(&c);
@@ -552,6 +577,9 @@ TEST(a_cause_hides_its_consequences)
 		{intend_mps_beside_mixed, "ConfigInvalid", intend_mps, "MPSNotRunning"},
 		{edit_text, "ConfigNotLoaded", lack_allocatable, "AllocatableShort"},
 		{edit_text, "ConfigNotLoaded", offer_8, "ReplicaCount"},
+		{edit_text, "ConfigNotLoaded", deny_mig, "LabelsStale"},
+		{offer_whole, "SharingMode", deny_mig, "LabelsStale"},
+		{offer_8, "ReplicaCount", deny_mig, "LabelsStale"},
 		{intend_mps, "MPSNotRunning", lack_allocatable, "AllocatableShort"},
 		{intend_mps, "MPSNotRunning", offer_whole, "SharingMode"},
 		{offer_whole, "SharingMode", lack_allocatable, "AllocatableShort"},
@@ -1331,6 +1359,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(a_difference_is_a_drift_after_the_hold_off_of_its_type),
 	cmocka_unit_test_set_up(a_type_has_a_word_and_is_of_the_node_or_the_device),
 	cmocka_unit_test_set_up(only_what_holds_anyway_is_found_without_a_policy),
+	cmocka_unit_test_set_up(what_is_off_on_purpose_is_said_beside_a_drift_and_while_it_may_pass),
 	cmocka_unit_test_set_up(a_cause_hides_its_consequences),
 	cmocka_unit_test_set_up(a_consequence_is_looked_at_anew_when_its_cause_is_gone),
 	cmocka_unit_test_set_up(while_the_node_is_changed_on_purpose_it_is_settling),

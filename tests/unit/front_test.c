@@ -2,7 +2,8 @@
 
 /*
  * The whole front over real sockets: its own thread, agents that are blocking clients, and a second
- * thread that plays the loop. A token in these tests is "<audience>.<account>.<node>".
+ * thread that plays the loop. A token in these tests is "<audience>.<account>.<node>": that is what it
+ * says of itself. Behind a '/' stands the same as the API server knows it, if that is different.
  */
 
 #include "lib/test_main.h"
@@ -25,6 +26,7 @@
 #include "controller/shared_report.h"
 #include "lib/failing_malloc.h"
 #include "lib/http_client.h"
+#include "lib/jwt.h"
 #include "model/figures.h"
 #include "schema/token_review_doc.h"
 
@@ -38,6 +40,7 @@ enum {
 	METRICS_REFUSED,
 	METRICS_REQUESTS,
 	METRICS_DURATION,
+	METRICS_QUESTIONS,
 	N_METRICS,
 };
 
@@ -66,7 +69,7 @@ static void make_rows(void)
 		"o=\"0\"", "o=\"1\"", "o=\"2\"", "o=\"3\"", "o=\"4\"", "o=\"5\"",
 		"o=\"6\"", "o=\"7\"", "o=\"8\"", "o=\"9\"", "o=\"10\"", NULL};
 	static const char *const connection_labels[] = {"e=\"0\"", "e=\"1\"", "e=\"2\"", "e=\"3\"",
-							"e=\"4\"", "e=\"5\"", "e=\"6\"", "e=\"7\"",
+							"e=\"4\"", "e=\"5\"", "e=\"6\"", "e=\"7\"", "e=\"8\"",
 							NULL};
 	static const char *const lack_labels[] = {"l=\"0\"", "l=\"1\"", "l=\"2\"", "l=\"3\"", NULL};
 	static const char *const request_labels[] = {
@@ -81,6 +84,9 @@ static void make_rows(void)
 	rows[METRICS_TOKENS] = (struct metric_row){"tokens", METRIC_GAUGE, "", "Tokens.", NULL};
 	rows[METRICS_DURATION] = (struct metric_row){
 		"took_seconds", METRIC_HISTOGRAM, "seconds", "Time taken.", NULL, histogram_seconds};
+	static const char *const question_labels[] = {"q=\"0\"", "q=\"1\"", "q=\"2\"", "q=\"3\"", NULL};
+	rows[METRICS_QUESTIONS] = (struct metric_row){"questions", METRIC_COUNTER, "", "Questions.",
+						      question_labels};
 	rows[METRICS_REQUESTS] = (struct metric_row){"requests", METRIC_COUNTER, "", "Requests.",
 						     request_labels};
 	rows[METRICS_INCOMPLETE] = (struct metric_row){"incomplete", METRIC_COUNTER, "",
@@ -97,8 +103,10 @@ static void review(struct fixture *f, const struct front_message *message)
 	char username[128];
 	if (atomic_load(&f->silent))
 		return;
-	view_cut(message->text, VIEW("."), &audience, &rest);
-	view_cut(rest, VIEW("."), &account, &node);
+	view_cut(message->text, VIEW("."), &rest, &rest);
+	view_cut(rest, VIEW("."), &rest, &rest);
+	view_cut(rest, VIEW("-"), &audience, &rest);
+	view_cut(rest, VIEW("-"), &account, &node);
 	snprintf(username, sizeof(username), "system:serviceaccount:ns:%.*s", VIEW_ARG(account));
 	const struct token_review said = {
 		.authenticated = true,
@@ -227,6 +235,7 @@ static void open_front_with(struct fixture *f, uint32_t max_silent_ms, uint32_t 
 	struct front_config config = front_config_default();
 	char audience[] = "aud", namespace[] = "ns", account[] = "agent";
 	config.reports_per_second = 100;
+	config.reviews_per_second = 1000;
 	config.max_silent_ms = max_silent_ms;
 	config.max_connections = max_connections;
 	config.with_exposition = atomic_load(&f->exposes);
@@ -239,7 +248,8 @@ static void open_front_with(struct fixture *f, uint32_t max_silent_ms, uint32_t 
 	config.metrics = (struct front_metrics){f->registry, METRICS_REPORTS, METRICS_CONNECTIONS,
 						METRICS_OPEN, METRICS_NODES, METRICS_TOKENS,
 						METRICS_INCOMPLETE, METRICS_REFUSED,
-						METRICS_REQUESTS, METRICS_DURATION};
+						METRICS_REQUESTS, METRICS_QUESTIONS,
+						METRICS_DURATION};
 	if (front_new(&config, &f->front, &err) != 0)
 		fail_msg("%s", err.text);
 	/* It has copies of its own. */
@@ -330,10 +340,25 @@ static struct view report(const char *node, int64_t sequence, int64_t memory, ch
 	return (struct view){buf, (size_t)len};
 }
 
-static int post_as(struct http_client *client, const char *token, struct view body,
+/* What the API server knows is the signature. */
+static const char *make_token(const char *text, char *to, size_t size)
+{
+	char audience[32] = "", account[32] = "", node[32] = "", known[64];
+	const char *other = strchr(text, '/');
+	if (sscanf(text, "%31[^.].%31[^.].%31[^/]", audience, account, node) < 2)
+		return text;
+	snprintf(known, sizeof(known), "%s", other ? other + 1 : text);
+	for (char *dot = strchr(known, '.'); dot; dot = strchr(dot, '.'))
+		*dot = '-';
+	return jwt_make(&(struct jwt_claims){.audience = audience, .account = account, .node = node},
+			known, to, size).ptr;
+}
+
+static int post_as(struct http_client *client, const char *text, struct view body,
 		   struct http_answer *answer)
 {
-	char headers[256];
+	char headers[1024], room[512];
+	const char *token = text ? make_token(text, room, sizeof(room)) : NULL;
 	snprintf(headers, sizeof(headers), "Content-Type: application/json\r\n%s%s%s",
 		 token ? "Authorization: Bearer " : "", token ? token : "", token ? "\r\n" : "");
 	http_client_ask(client, "POST /v1/report", headers, body, answer);
@@ -691,8 +716,14 @@ static void refusals_have_their_codes(void **state)
 		{"aud.agent.other", false, 403},
 		{NULL, false, 401},
 		{"wrong.agent.n", false, 401},
-		{"aud.default.n", false, 403},
-		{"aud.agent.", false, 403},
+		{"stranger", false, 401},
+		{"aud.default.n", false, 401},
+		{"aud.agent.", false, 401},
+		/* What a token says of itself is believed only where it refuses. */
+		{"aud.agent.n/wrong.agent.n", false, 401},
+		{"aud.agent.n/aud.default.n", false, 403},
+		{"aud.agent.n/aud.agent.", false, 403},
+		{"aud.agent.n/aud.agent.other", false, 403},
 		{"aud.agent.n", true, 413},
 		{"aud.agent.n", false, 200},
 	};
@@ -809,7 +840,7 @@ static void probes_say_how_it_is(void **state)
 		assert_non_null(strstr(answer.body, "took_seconds_bucket{le=\"60.0\"} 1\n"));
 		assert_non_null(strstr(answer.body, "took_seconds_count 1\n"));
 	}
-	assert_int_equal(post_as(agent, "aud.other.m", report("m", 1, 5, buf, 512), &answer), 403);
+	assert_int_equal(post_as(agent, "aud.agent.m/aud.other.m", report("m", 1, 5, buf, 512), &answer), 403);
 	http_client_ask(client, "GET /metrics", "", VIEW(""), &answer);
 	assert_non_null(strstr(answer.body, "nodes 1\n"));
 	assert_non_null(strstr(answer.body, "tokens 2\n"));
@@ -880,7 +911,7 @@ static void what_the_loop_did_not_take_ends_with_the_front(void **state)
 	(void)state;
 	struct fixture f;
 	struct http_answer answer;
-	char buf[512];
+	char buf[512], room[512], request[1024];
 	start_ready(&f);
 	struct http_client *client = http_client_connect_tls(f.port, 0);
 	assert_int_equal(post_as(client, "aud.agent.n", report("n", 1, 5, buf, 512), &answer), 200);
@@ -889,9 +920,11 @@ static void what_the_loop_did_not_take_ends_with_the_front(void **state)
 	/* Reports that nobody takes, commands that nobody carries out, a request that waits. */
 	assert_int_equal(post_as(client, "aud.agent.n", report("n", 2, 6, buf, 512), &answer), 200);
 	assert_int_equal(post_as(client, "aud.agent.n", report("n", 3, 6, buf, 512), &answer), 200);
-	assert_true(http_client_send(client, VIEW("POST /v1/report HTTP/1.1\r\nHost: a\r\n"
-						  "Authorization: Bearer x\r\nContent-Length: 1\r\n"
-						  "Content-Type: application/json\r\n\r\nx")));
+	snprintf(request, sizeof(request),
+		 "POST /v1/report HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer %s\r\n"
+		 "Content-Length: 1\r\nContent-Type: application/json\r\n\r\nx",
+		 make_token("aud.agent.m", room, sizeof(room)));
+	assert_true(http_client_send(client, view_from(request)));
 	struct pollfd review_asked = {.fd = front_fd(f.front), .events = POLLIN};
 	assert_int_equal(poll(&review_asked, 1, 30000), 1);
 	front_stop(f.front);

@@ -239,6 +239,25 @@ static void idle_time_counts_from_when_work_was_seen_last(void **state)
 	assert_counts("ml", 1300, 1200, 1100);
 }
 
+static void work_between_two_statuses_that_say_idle_is_not_idle_time(void **state)
+{
+	(void)state;
+	publish(0);
+	add("uid-a", "ml", 100);
+	set_idle(100);
+	publish(800);
+	publish(1000); /* of something else; it is idle still */
+	set_idle(1600);
+	publish(2300);
+	assert_counts("ml", 2300, 2200, 900 + 700);
+	set_idle(2250); /* before the last status, which said Idle nevertheless: nothing counts twice */
+	publish(3000);
+	assert_counts("ml", 3100, 3000, 900 + 1500);
+	set_idle(2000); /* earlier than before: no work was seen */
+	publish(3100);
+	assert_counts("ml", 3200, 3100, 900 + 1600);
+}
+
 static void a_tenant_is_idle_only_while_it_is_there(void **state)
 {
 	(void)state;
@@ -413,6 +432,8 @@ static const struct CMUnitTest tests[] = {
 					teardown),
 	cmocka_unit_test_setup_teardown(idle_time_counts_from_when_work_was_seen_last, setup,
 					teardown),
+	cmocka_unit_test_setup_teardown(work_between_two_statuses_that_say_idle_is_not_idle_time,
+					setup, teardown),
 	cmocka_unit_test_setup_teardown(a_tenant_is_idle_only_while_it_is_there, setup, teardown),
 	cmocka_unit_test_setup_teardown(each_partition_is_idle_by_itself, setup, teardown),
 	cmocka_unit_test_setup_teardown(a_device_that_goes_ends_its_tenancies, setup, teardown),

@@ -7,8 +7,9 @@
 #include "base/sbuf.h"
 #include "controller/identity.h"
 #include "lib/failing_malloc.h"
+#include "lib/jwt.h"
+#include "schema/token_claims.h"
 #include "schema/token_review_doc.h"
-#include "wire/base64.h"
 
 static const struct identity_rules rules = {
 	VIEW_INIT("gpuattribution.dev"), VIEW_INIT("gpu-attribution"),
@@ -132,52 +133,53 @@ static void a_token_may_be_as_long_as_the_limit_and_no_longer(void **state)
 	assert_false(identity_parse_bearer((struct view){value, sizeof(value)}, &token));
 }
 
-/* A JWT with this payload: base64url without padding. */
-static struct view jwt(struct sbuf *buf, const char *payload)
+static bool foresee(const struct jwt_claims *made, int64_t past, struct identity *ret)
 {
-	sbuf_init(buf, 4096);
-	sbuf_append(buf, VIEW("e30."));
-	size_t from = buf->len;
-	base64_encode(view_from(payload), buf);
-	for (size_t i = from; i < buf->len; i++)
-		buf->ptr[i] = buf->ptr[i] == '+' ? '-' : buf->ptr[i] == '/' ? '_' : buf->ptr[i];
-	while (buf->len > from && buf->ptr[buf->len - 1] == '=')
-		buf->len--;
-	sbuf_append(buf, VIEW(".sig_na-ture"));
-	return sbuf_view(buf);
+	char room[1024];
+	CLEANUP(sbuf_deinit) struct sbuf payload;
+	struct token_claims claims;
+	assert_true(token_claims_read(jwt_make(made, "s", room, sizeof(room)), &payload, &claims));
+	return identity_foresee(&rules, &claims, past, ret);
 }
 
-static void the_end_of_a_token_is_read_from_its_payload(void **state)
+#define AUD "gpuattribution.dev"
+#define NS "gpu-attribution"
+#define ACCOUNT "gpu-attribution-agent"
+
+static void only_what_a_review_would_refuse_is_refused_by_its_claims(void **state)
 {
 	(void)state;
 	static const struct {
-		const char *payload;
-		int64_t end; /* 0: none */
+		struct jwt_claims claims;
+		bool refused;
 	} rows[] = {
-		{"{\"exp\":1767323045}", 1767323045},
-		{"{\"a\":{\"exp\":1},\"exp\":2,\"b\":\"\xc3\xbf\xc3\xbf\xc3\xbe>?~\"}", 2},
-		{"{ \"exp\" : -3 }", -3},
-		{"{\"exp\":\"1767323045\"}", 0},
-		{"{\"exp\":1.5}", 0},
-		{"{\"exp\":99999999999999999999}", 0},
-		{"{\"iat\":1}", 0},
-		{"[1]", 0},
-		{"", 0},
-		{"\x01\x02", 0},
+		{{AUD, NS, ACCOUNT, "gpu-a"}, false},
+		{{AUD, NS, ACCOUNT, "gpu-a", .end = 1001}, false},
+		{{AUD, NS, ACCOUNT, "gpu-a", .end = 1000}, true},
+		{{"other", NS, ACCOUNT, "gpu-a"}, true},
+		{{NULL, NS, ACCOUNT, "gpu-a"}, true},
+		{{"other\",\"" AUD, NS, ACCOUNT, "gpu-a"}, false},
+		{{AUD, "other", ACCOUNT, "gpu-a"}, true},
+		{{AUD, NS, "other", "gpu-a"}, true},
+		{{AUD, NS, NULL, "gpu-a"}, true},
+		{{AUD, NS, ACCOUNT, ""}, true},
+		{{AUD, NS, ACCOUNT, NULL}, true},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct sbuf buf;
-		int64_t end = 0;
-		bool found = identity_token_end(jwt(&buf, rows[i].payload), &end);
-		assert_int_equal(found, rows[i].end != 0);
-		assert_int_equal(end, rows[i].end);
-		sbuf_deinit(&buf);
+		struct identity identity = {.outcome = IDENTITY_ACCEPTED, .reason = ""};
+		assert_int_equal(foresee(&rows[i].claims, 1000, &identity), rows[i].refused);
+		assert_int_equal(identity.outcome, rows[i].refused ? IDENTITY_UNAUTHENTICATED
+								   : IDENTITY_ACCEPTED);
+		assert_true((identity.reason[0] != '\0') == rows[i].refused);
 	}
-	int64_t end;
-	assert_false(identity_token_end(VIEW("opaque"), &end));
-	assert_false(identity_token_end(VIEW("a.b"), &end));
-	assert_false(identity_token_end(VIEW("a.!!!!.c"), &end));
-	assert_false(identity_token_end(VIEW(".."), &end));
+}
+
+static void what_is_no_json_web_token_is_refused(void **state)
+{
+	(void)state;
+	struct identity identity;
+	assert_true(identity_foresee(&rules, NULL, INT64_MIN, &identity));
+	assert_int_equal(identity.outcome, IDENTITY_UNAUTHENTICATED);
 }
 
 static const struct identity_cache_config small = {
@@ -215,7 +217,28 @@ static void a_verdict_is_believed_for_its_time_and_no_longer(void **state)
 	assert_non_null(identity_cache_find(cache, digest(1), 100499));
 	assert_null(identity_cache_find(cache, digest(1), 100500));
 	assert_null(identity_cache_find(cache, digest(3), 500));
-	assert_int_equal(identity_cache_count(cache), 0);
+	identity_cache_free(cache);
+}
+
+static void a_token_that_was_good_is_known_for_an_hour_more(void **state)
+{
+	(void)state;
+	struct identity_cache *cache = new_cache();
+	identity_cache_put(cache, digest(1), &accepted, UINT64_MAX, 0);
+	identity_cache_put(cache, digest(2), &forbidden, UINT64_MAX, 0);
+	assert_null(identity_cache_find(cache, digest(1), 100000));
+	assert_true(identity_cache_knows(cache, digest(1)));
+	assert_false(identity_cache_knows(cache, digest(2)));
+	assert_false(identity_cache_knows(cache, digest(3)));
+	assert_null(identity_cache_find(cache, digest(1), 100000 + IDENTITY_KNOWN_MS));
+	assert_false(identity_cache_knows(cache, digest(1)));
+	/* Those that nobody asks for go with later verdicts. */
+	identity_cache_put(cache, digest(1), &accepted, UINT64_MAX, 0);
+	identity_cache_put(cache, digest(4), &accepted, UINT64_MAX, 2 * IDENTITY_KNOWN_MS);
+	assert_false(identity_cache_knows(cache, digest(1)));
+	/* The last verdict counts. */
+	identity_cache_put(cache, digest(4), &forbidden, UINT64_MAX, 2 * IDENTITY_KNOWN_MS);
+	assert_false(identity_cache_knows(cache, digest(4)));
 	identity_cache_free(cache);
 }
 
@@ -309,8 +332,10 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_node_name_that_is_too_long_is_refused),
 	cmocka_unit_test(only_a_bearer_token_is_taken_from_the_header),
 	cmocka_unit_test(a_token_may_be_as_long_as_the_limit_and_no_longer),
-	cmocka_unit_test(the_end_of_a_token_is_read_from_its_payload),
+	cmocka_unit_test(only_what_a_review_would_refuse_is_refused_by_its_claims),
+	cmocka_unit_test(what_is_no_json_web_token_is_refused),
 	cmocka_unit_test(a_verdict_is_believed_for_its_time_and_no_longer),
+	cmocka_unit_test(a_token_that_was_good_is_known_for_an_hour_more),
 	cmocka_unit_test(a_token_that_ends_sooner_is_believed_no_longer_than_it_says),
 	cmocka_unit_test(verdicts_given_together_do_not_all_end_together),
 	cmocka_unit_test(the_one_asked_for_longest_ago_makes_room),

@@ -1258,6 +1258,26 @@ static void a_kind_that_does_not_exist_is_known_and_empty(void **state)
 	assert_int_equal(gather(world, "x", 1000).intent->n_policies, 0);
 }
 
+static void policies_of_another_version_are_not_known(void **state)
+{
+	struct world *world = *state;
+	struct report a = report_of("gpu-a", true, NULL);
+
+	put_report(world, &a, 1000);
+	sync_all(world, 1000);
+	for (int i = 0; i < 2; i++) {
+		world->touched[0] = '\0';
+		inventory_set_age(world->inventory, INVENTORY_POLICIES, INVENTORY_UNSERVED);
+		assert_touched(world, i == 0 ? "gpu-a " : "");
+		assert_false(gather(world, "gpu-a", 1000).intent->known);
+		assert_true(gather(world, "gpu-a", 1000).intent->is_unserved);
+	}
+	inventory_set_age(world->inventory, INVENTORY_POLICIES, INVENTORY_CURRENT);
+	assert_touched(world, "gpu-a ");
+	assert_true(gather(world, "gpu-a", 1000).intent->known);
+	assert_false(gather(world, "gpu-a", 1000).intent->is_unserved);
+}
+
 static void what_is_old_touches_every_node_when_that_is_news(void **state)
 {
 	struct world *world = *state;
@@ -1300,7 +1320,7 @@ static void what_is_old_touches_every_node_when_that_is_news(void **state)
 		assert_int_equal(gather(world, "gpu-a", 1000).pods_age, JOIN_PODS_CURRENT);
 	}
 	/* No result depends on it. */
-	inventory_set_age(world->inventory, INVENTORY_POLICIES, INVENTORY_DENIED);
+	inventory_set_age(world->inventory, INVENTORY_POLICIES, INVENTORY_STALE);
 	inventory_set_age(world->inventory, INVENTORY_GPU_CLUSTERS, INVENTORY_DENIED);
 	inventory_set_age(world->inventory, INVENTORY_ATTRIBUTIONS, INVENTORY_STALE);
 	assert_touched(world, "");
@@ -1822,6 +1842,28 @@ static void each_kind_is_initial_until_it_has_been_synced_itself(void **state)
 	}
 }
 
+static void policies_that_may_be_read_no_more_are_not_known(void **state)
+{
+	struct world *world = *state;
+	struct report a = report_of("gpu-a", true, NULL);
+
+	put_report(world, &a, 1000);
+	sync_all(world, 1000);
+	world->touched[0] = '\0';
+	inventory_set_age(world->inventory, INVENTORY_POLICIES, INVENTORY_STALE);
+	assert_true(gather(world, "gpu-a", 1000).intent->known);
+	assert_touched(world, "");
+	inventory_set_age(world->inventory, INVENTORY_POLICIES, INVENTORY_DENIED);
+	assert_false(gather(world, "gpu-a", 1000).intent->known);
+	assert_false(gather(world, "gpu-a", 1000).intent->is_unserved);
+	assert_touched(world, "gpu-a ");
+	sync_one(world, INVENTORY_POLICIES, 1000); /* nobody watches it yet */
+	assert_false(gather(world, "gpu-a", 1000).intent->known);
+	inventory_set_age(world->inventory, INVENTORY_POLICIES, INVENTORY_CURRENT);
+	assert_true(gather(world, "gpu-a", 1000).intent->known);
+	assert_touched(world, "gpu-a ");
+}
+
 static void the_first_complete_state_of_each_kind_touches_all(void **state)
 {
 	struct world *world = *state;
@@ -2021,6 +2063,12 @@ static void an_object_is_found_by_its_name(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(
+		policies_that_may_be_read_no_more_are_not_known, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		policies_of_another_version_are_not_known, set_up,
+		tear_down),
 	cmocka_unit_test_setup_teardown(a_claim_grants_its_device_in_whatever_order_things_come,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(what_changes_of_claims_and_slices_touches_their_nodes,

@@ -37,6 +37,12 @@ static const struct scenario_promise promises[] = {
 		A_PLUGIN "offer gpu0; expect drifts none; expect intent InSync;"
 		"expect InSync True InSync; expect pending none"),
 
+	PROMISE(a_device_that_no_plugin_offers_says_that_the_plugin_is_missing,
+		PLUGIN_GONE "expect Healthy False NotAdvertised `the device plugin no longer offers the"
+		" device`; publish; wait 2min; heartbeat; expect drifts PluginMissing;"
+		"expect Healthy False NotAdvertised `the device plugin no longer offers the"
+		" device; see PluginMissing in intent.drifts`"),
+
 	/* Silence */
 	PROMISE(while_the_node_is_silent_drifts_stay_and_there_is_no_verdict,
 		PLUGIN_GONE "publish; wait 2min; heartbeat; publish; lose report; age 0;"

@@ -82,6 +82,9 @@ static void a_configuration_means_what_it_means_to_the_plugin(void **state)
 		/* Go's decoder takes letters of either case, the plugin's own does not. */
 		{"Sharing: {timeslicing: {" GPU("replicas: 4") "}}", "time-slicing  nvidia.com/gpu=4"},
 		{"FLAGS: {MIGSTRATEGY: none}", "none"},
+		/* Which the plugin refuses unless something overrides the strategy. */
+		{"flags: {migStrategy: mixed}\nsharing: {mps: {" GPU("replicas: 2") "}}",
+		 "mps mixed nvidia.com/gpu=2"},
 		{"unknown: {a: [1]}\n", ""},
 	};
 
@@ -124,6 +127,11 @@ static void what_has_no_effect_is_noted(void **state)
 		{"flags: {plugin: {deviceListStrategy: volume-mounts}}", PLUGIN_CONFIG_DEAD_FLAGS},
 		{"flags: {plugin: {deviceListStrategy: envvar}}", 0},
 		{"flags: {plugin: {deviceListStrategy: cdi-cri}}", 0},
+		{"flags: {plugin: {deviceListStrategy: [cdi-cri]}}", 0},
+		{"flags: {plugin: {deviceListStrategy: []}}", 0},
+		{"flags: {plugin: {deviceListStrategy: }}", 0},
+		{"flags: {plugin: {deviceListStrategy: [volume-mounts]}}", PLUGIN_CONFIG_DEAD_FLAGS},
+		{"flags: {plugin: {deviceListStrategy: [envvar, cdi-cri]}}", PLUGIN_CONFIG_DEAD_FLAGS},
 		{"flags: {nvidiaDriverRoot: /x, gfd: {oneshot: true}}", 0},
 	};
 
@@ -195,8 +203,6 @@ static void what_the_plugin_refuses_is_an_error_with_its_place(void **state)
 		{SLICES(GPU("rename: '', replicas: 2")), "line 1, column 68: this is no name of a resource"},
 		{SLICES("renameByDefault: maybe, " GPU("replicas: 2")),
 		 "line 1, column 42: renameByDefault is neither true nor false"},
-		{"flags: {migStrategy: mixed}\nsharing: {mps: {" GPU("replicas: 2") "}}",
-		 "line 2, column 16: MPS does not work with migStrategy mixed"},
 		{"sharing: {mps: {" GPU("replicas: 2") "}, timeSlicing: {}}",
 		 "line 1, column 81: sharing.timeSlicing has no resources"},
 	};

@@ -80,7 +80,9 @@ static void start(struct fixture *f)
 		.admission = {.cache = {.max_accepted = 10, .max_refused = 10, .accepted_ms = 600000,
 					.refused_ms = 1000},
 			      .max_reviews = 4, .max_waiting = 4, .timeout_ms = 5000,
-			      .review = on_review},
+			      .review = on_review,
+			      .quota = {.max_clients = 8, .max_strangers = 4, .max_of_client = 2,
+					.per_second = 8}},
 		.reports_per_second = 20,
 		.max_nodes = 2,
 		.refresh_ms = 1000,
@@ -198,6 +200,7 @@ static void a_new_report_is_handed_over_whole(void **state)
 	const struct server_request *request = post(&f, REPORT(.sequence = 42, .memory = 7));
 	assert_int_equal(request->status, 200);
 	assert_string_equal(request->body, "{\"heartbeatSeconds\":60,\"acknowledgedEvents\":0}");
+	assert_true(request->vouched);
 	assert_string_equal(request->content_type, "application/json");
 	assert_int_equal(f.n_reports, 1);
 	const struct report *report = &f.reports[0]->report;
@@ -813,7 +816,35 @@ static int be_quiet(void **state)
 	return 0;
 }
 
+static void an_address_with_too_many_new_tokens_is_told_to_wait(void **state)
+{
+	(void)state;
+	static const struct view tokens[] = {VIEW_INIT("Bearer 1"), VIEW_INIT("Bearer 2"),
+					     VIEW_INIT("Bearer 3")};
+	struct fixture f;
+	struct server_request requests[4] = {0};
+	start(&f);
+	const struct server_handler handler = receiver_handler(f.receiver);
+	struct server_head head = head_of(VIEW("{}"));
+	head.network = VIEW("a");
+	for (int i = 0; i < 3; i++) {
+		head.authorization = tokens[i];
+		handler.head(handler.owner, &requests[i], &head);
+	}
+	assert_int_equal(f.n_reviews, 2);
+	assert_int_equal(requests[2].status, 429);
+	assert_int_equal(requests[2].retry_after_s, 1);
+	assert_int_equal(counted(&f, RECEIVER_THROTTLED), 1);
+	assert_int_equal(receiver_admissions(f.receiver).too_often, 1);
+	/* That is no matter of anybody else. */
+	head.network = VIEW("b");
+	handler.head(handler.owner, &requests[3], &head);
+	assert_int_equal(f.n_reviews, 3);
+	stop(&f);
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(an_address_with_too_many_new_tokens_is_told_to_wait),
 	cmocka_unit_test(a_new_report_is_handed_over_whole),
 	cmocka_unit_test(what_an_agent_counts_is_shown_though_its_report_is_unchanged),
 	cmocka_unit_test(an_unchanged_report_only_refreshes),

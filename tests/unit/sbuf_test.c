@@ -133,7 +133,44 @@ static void lack_of_memory_keeps_what_was_there(void **state)
 	}
 }
 
+/* Stands in for the C library's: what is wiped, and how much in all. */
+static size_t n_wiped;
+
+void explicit_bzero(void *bytes, size_t n)
+{
+	memset(bytes, 0, n);
+	n_wiped += n;
+}
+
+static void a_secret_is_wiped_wherever_it_was(void **state)
+{
+	(void)state;
+	struct sbuf buf;
+	char text[700];
+	memset(text, 's', sizeof(text));
+	n_wiped = 0;
+	sbuf_init_secret(&buf, 1000);
+	sbuf_append(&buf, (struct view){text, 200});
+	size_t first = buf.allocated;
+	sbuf_append(&buf, (struct view){text, 500});
+	assert_true(view_equal(sbuf_view(&buf), (struct view){text, 700}));
+	/* It has moved. */
+	assert_int_equal(n_wiped, first);
+	sbuf_truncate(&buf, 1);
+	sbuf_deinit(&buf);
+	assert_true(n_wiped >= first + 700);
+	assert_true(buf.is_secret);
+	assert_null(buf.ptr);
+	/* Others are not. */
+	n_wiped = 0;
+	sbuf_init(&buf, 1000);
+	sbuf_append(&buf, (struct view){text, 700});
+	sbuf_deinit(&buf);
+	assert_int_equal(n_wiped, 0);
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(a_secret_is_wiped_wherever_it_was),
 	cmocka_unit_test(appends_come_out_in_order),
 	cmocka_unit_test(the_cap_can_be_filled_but_not_passed),
 	cmocka_unit_test(formatted_text_can_fill_the_cap_too),

@@ -8,7 +8,9 @@
 
 #include "lib/test_main.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -42,6 +44,8 @@ struct fixture {
 		pauses, open;
 	atomic_uint_fast64_t admitted, done, done_bytes; /* bodies */
 	atomic_uint_fast64_t released; /* what answers share */
+	atomic_uint_fast64_t strangers; /* sent away */
+	atomic_uint_fast64_t known;     /* came from an address that was vouched for */
 	_Atomic(struct tls_identity *) swap_requested;
 	struct sbuf next_cert, next_key;
 };
@@ -54,10 +58,17 @@ static void answer_text(struct server_request *request, int status, struct view 
 						       .content_type = "text/plain"});
 }
 
-/* /refuse: by its head. /later...: both decisions after a while. Everything else: at once. */
+/*
+ * /vouch: whoever asks for it is no stranger. /refuse: by its head. /later...: both decisions after a
+ * while. Everything else: at once.
+ */
 static void on_head(void *owner, struct server_request *request, const struct server_head *head)
 {
 	struct fixture *f = owner;
+	if (view_equal(head->path, VIEW("/vouch"))) {
+		f->known += head->is_known;
+		server_vouch(request);
+	}
 	if (view_equal(head->path, VIEW("/refuse"))) {
 		answer_text(request, 403, VIEW("refused"));
 	} else if (view_starts_with(head->path, VIEW("/later"))) {
@@ -99,7 +110,7 @@ static void on_request(void *owner, struct server_request *request, const struct
 		       struct view body)
 {
 	struct fixture *f = owner;
-	assert(view_equal(head->peer, VIEW("127.0.0.1")));
+	assert(view_starts_with(head->peer, VIEW("127.0.")) && head->network.len == 16);
 	if (view_equal(head->path, VIEW("/later"))) {
 		f->waiting = request;
 		loop_timer_set(f->later, 1);
@@ -145,6 +156,7 @@ static void publish(void *owner)
 	f->accepted = counters.accepted;
 	f->refused = counters.refused_limit;
 	f->evicted = counters.evicted;
+	f->strangers = counters.evicted_strangers;
 	f->handshake_failed = counters.handshake_failed;
 	f->timed_out = counters.timed_out;
 	f->malformed = counters.malformed;
@@ -699,6 +711,132 @@ static void connections_beyond_a_limit_are_closed_when_none_is_idle(void **state
 	}
 }
 
+/* One that says nothing, from 127.0.1.<host>. */
+static int connect_from(uint16_t port, uint32_t host)
+{
+	const struct sockaddr_in from = {.sin_family = AF_INET,
+					 .sin_addr.s_addr = htonl(0x7f000100u + host)};
+	const struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port),
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	assert_true(fd >= 0);
+	assert_int_equal(bind(fd, (const struct sockaddr *)&from, sizeof(from)), 0);
+	assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof(to)), 0);
+	return fd;
+}
+
+static bool is_closed(int fd)
+{
+	char byte;
+	return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+#define N_STRANGERS 320
+
+static const struct server_config guarded_config = {
+	.address = "127.0.0.1:0",
+	.max_body = MAX_BODY,
+	.max_connections = 64,
+	.max_connections_per_address = 64,
+	.max_strangers = 16,
+	.max_strangers_per_network = 4,
+	.max_known_addresses = 10,
+	.handshake_timeout_ms = LONG_MS,
+	.head_timeout_ms = LONG_MS,
+	.body_timeout_ms = LONG_MS,
+	.write_timeout_ms = LONG_MS,
+	.idle_timeout_ms = LONG_MS,
+};
+
+static void ask_vouched(struct http_client *client)
+{
+	struct http_answer answer;
+	assert_non_null(client);
+	http_client_ask(client, "GET /vouch", "", VIEW(""), &answer);
+	assert_int_equal(answer.status, 200);
+}
+
+/* Without room for known addresses an honest client is a stranger each time. */
+static void try_strangers(size_t max_known_addresses)
+{
+	struct fixture f = {0};
+	struct server_config config = guarded_config;
+	struct http_client *kept = NULL;
+	int fds[N_STRANGERS];
+	config.max_known_addresses = max_known_addresses;
+	start_tls(&f, &config);
+	for (uint32_t i = 0; i < N_STRANGERS; i++) {
+		fds[i] = connect_from(f.port, i % 64);
+		if (i % 10 != 9)
+			continue;
+		struct http_client *honest = http_client_connect_tls(f.port, 0);
+		ask_vouched(honest);
+		if (kept)
+			http_client_free(honest);
+		else
+			kept = honest;
+	}
+	ask_vouched(kept);
+	await(&f.accepted, N_STRANGERS + N_STRANGERS / 10);
+	assert_int_equal(f.refused, 0);
+	assert_int_equal(f.known, max_known_addresses ? N_STRANGERS / 10 : 0);
+	assert_true(f.strangers >= N_STRANGERS - config.max_strangers);
+	for (int i = 0; i < N_STRANGERS; i++)
+		close(fds[i]);
+	http_client_free(kept);
+	stop(&f);
+}
+
+static void silent_strangers_of_many_addresses_keep_no_honest_client_out(void **state)
+{
+	(void)state;
+	try_strangers(10);
+	try_strangers(0);
+}
+
+static void strangers_of_one_address_push_out_each_other_only(void **state)
+{
+	(void)state;
+	struct fixture f = {0};
+	int other, fds[20];
+	start(&f, &guarded_config);
+	other = connect_from(f.port, 1);
+	await(&f.open, 1);
+	for (int i = 0; i < 20; i++)
+		fds[i] = connect_from(f.port, 2);
+	await(&f.strangers, 16);
+	assert_int_equal(f.open, 5);
+	assert_false(is_closed(other));
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(is_closed(fds[i]), i < 16);
+		close(fds[i]);
+	}
+	close(other);
+	stop(&f);
+}
+
+static void strangers_come_and_go_while_requests_are_decided(void **state)
+{
+	(void)state;
+	struct fixture f = {0};
+	struct http_answer answer;
+	struct server_config config = guarded_config;
+	config.max_strangers = config.max_strangers_per_network = 1;
+	start(&f, &config);
+	for (int i = 0; i < 20; i++) {
+		struct http_client *client = http_client_connect(f.port);
+		assert_true(http_client_send(client, VIEW("GET /later HTTP/1.1\r\nHost: a\r\n\r\n")));
+		/* Who comes meanwhile is refused, or comes before or after it. */
+		int stranger = connect_from(f.port, 1);
+		if (http_client_read(client, false, &answer))
+			assert_int_equal(answer.status, 200);
+		close(stranger);
+		http_client_free(client);
+		await(&f.open, 0);
+	}
+	stop(&f);
+}
+
 static void a_client_that_leaves_before_the_answer_does_no_harm(void **state)
 {
 	(void)state;
@@ -877,6 +1015,27 @@ static void tls_1_3_is_spoken_and_nothing_older(void **state)
 	stop(&f);
 }
 
+static void keys_are_exchanged_by_x25519_and_p_256_only(void **state)
+{
+	(void)state;
+	static const char *const dear[] = {"ffdhe2048", "ffdhe8192", "X448", "P-384", "P-521"};
+	static const char *const good[] = {"X25519", "P-256", "X448:P-256"};
+	struct fixture f = {0};
+	struct http_answer answer;
+	start_tls(&f, &long_config);
+	for (size_t i = 0; i < ARRAY_SIZE(dear); i++)
+		assert_null(http_client_connect_groups(f.port, dear[i]));
+	await(&f.handshake_failed, ARRAY_SIZE(dear));
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		struct http_client *client = http_client_connect_groups(f.port, good[i]);
+		assert_non_null(client);
+		http_client_ask(client, "GET /", "", VIEW(""), &answer);
+		assert_int_equal(answer.status, 200);
+		http_client_free(client);
+	}
+	stop(&f);
+}
+
 static void pipelined_requests_in_one_tls_record_are_all_answered(void **state)
 {
 	(void)state;
@@ -1020,6 +1179,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(what_is_shared_is_encrypted_as_the_rest),
 	cmocka_unit_test(the_connection_idle_for_longest_makes_room),
 	cmocka_unit_test(connections_beyond_a_limit_are_closed_when_none_is_idle),
+	cmocka_unit_test(silent_strangers_of_many_addresses_keep_no_honest_client_out),
+	cmocka_unit_test(strangers_of_one_address_push_out_each_other_only),
+	cmocka_unit_test(strangers_come_and_go_while_requests_are_decided),
 	cmocka_unit_test(a_client_that_leaves_before_the_answer_does_no_harm),
 	cmocka_unit_test(requests_under_way_end_with_the_server),
 	cmocka_unit_test(the_end_of_each_body_that_was_let_in_is_told_once),
@@ -1027,6 +1189,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(addresses_are_checked),
 	cmocka_unit_test(a_port_in_use_is_an_error_that_may_pass),
 	cmocka_unit_test(tls_1_3_is_spoken_and_nothing_older),
+	cmocka_unit_test(keys_are_exchanged_by_x25519_and_p_256_only),
 	cmocka_unit_test(pipelined_requests_in_one_tls_record_are_all_answered),
 	cmocka_unit_test(a_tls_record_that_was_read_ahead_is_not_forgotten),
 	cmocka_unit_test(a_large_answer_over_tls_arrives_whole),

@@ -197,6 +197,7 @@ static void what_runs_and_since_when_is_shown_from_the_start(void **state)
 {
 	assert_int_equal(fake_wall_ms, 1767225600000);
 	assert_shows(*state, "process_start_time_seconds 1.7672256e+09");
+	assert_shows(*state, "# TYPE process_max_fds gauge");
 	assert_shows(*state, "gpuattribution_build_info{version=\"" GPU_ATTRIBUTION_VERSION "\"} 1");
 }
 

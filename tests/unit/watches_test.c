@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "controller/config_watch.h"
+#include "controller/definition_watch.h"
 #include "controller/watches.h"
 #include "join/gather.h"
 #include "lib/golden.h"
@@ -507,6 +508,12 @@ static void a_missing_clusterpolicy_crd_is_known_and_looked_for_again(void **sta
 	assert_in_range(request.wait_until - fake_now_ms, 300000, 330000);
 }
 
+static void begin_anew(void **state)
+{
+	tear_down(state);
+	assert_int_equal(set_up(state), 0);
+}
+
 /* The reflector of the i-th definition. */
 #define DEFINITION(i) ((enum inventory_kind)(INVENTORY_N_KINDS + (i)))
 
@@ -596,6 +603,106 @@ static void a_kind_is_looked_for_at_once_when_its_definition_is_written(void **s
 	}
 }
 
+static const struct kube_bytes_object policy_definition = {
+	.name = "clusterpolicies.nvidia.com", .uid = "u", .version = "7"};
+
+/* The first list of the policies' definition. */
+static void list_definition(struct world *world, const struct kube_bytes_object *object)
+{
+	next_request(DEFINITION(0));
+	kube_bytes_list(&world->body, &definitions,
+			&(struct kube_bytes_list){.version = "7", .objects = object,
+						  .n_objects = object ? 1 : 0});
+	begin_json(world, DEFINITION(0));
+	reflector_ended(fake_reflectors[DEFINITION(0)], NULL, fake_now_ms);
+	next_request(DEFINITION(0));
+	begin_json(world, DEFINITION(0));
+}
+
+static void tell_definition(struct world *world, const char *type, const char *version)
+{
+	struct kube_bytes_object object = policy_definition;
+
+	object.version = version;
+	kube_bytes_event(&world->body, &definitions, type, &object);
+	feed(world, DEFINITION(0));
+}
+
+static void expect_policies(struct world *world, bool is_known, bool is_unserved)
+{
+	const struct intent *intent = gather(world, "gpu-a").intent;
+
+	assert_int_equal(intent->known, is_known);
+	assert_int_equal(intent->is_unserved, is_unserved);
+}
+
+static void policies_that_are_defined_and_not_served_are_unknown_until_they_are(void **state)
+{
+	struct world *world = *state;
+
+	refuse(world, INVENTORY_POLICIES, 404);
+	expect_policies(world, true, false);
+	list_definition(world, &policy_definition);
+	expect_policies(world, false, true);
+	fake_loop_advance(world->loop, 0);
+	list(world, INVENTORY_POLICIES, NULL, 0);
+	expect_policies(world, true, false);
+	/* The version that is read goes: the server ends the watch. */
+	reflector_ended(fake_reflectors[INVENTORY_POLICIES], NULL, fake_now_ms);
+	fake_loop_advance(world->loop, 400000);
+	for (int i = 0; i < 2; i++) { /* the watch, then a list */
+		refuse(world, INVENTORY_POLICIES, 404);
+		fake_loop_advance(world->loop, 10000);
+	}
+	expect_policies(world, false, true);
+	/* With the whole definition the kind goes. */
+	tell_definition(world, "DELETED", "9");
+	expect_policies(world, true, false);
+}
+
+static void policies_of_a_new_definition_have_half_a_minute_to_be_served(void **state)
+{
+	struct world *world = *state;
+
+	refuse(world, INVENTORY_POLICIES, 404);
+	list_definition(world, NULL);
+	tell_definition(world, "ADDED", "8");
+	fake_loop_advance(world->loop, DEFINITION_WATCH_TRY_MS - 1);
+	refuse(world, INVENTORY_POLICIES, 404);
+	tell_definition(world, "MODIFIED", "9");
+	fake_loop_advance(world->loop, DEFINITION_WATCH_TRY_MS - 1);
+	expect_policies(world, true, false);
+	fake_loop_advance(world->loop, 1);
+	expect_policies(world, false, true);
+	/* A list without it, after its watch was away. */
+	fake_loop_advance(world->loop, 300000);
+	reflector_ended(fake_reflectors[DEFINITION(0)], NULL, fake_now_ms);
+	refuse(world, DEFINITION(0), 410);
+	list_definition(world, NULL);
+	expect_policies(world, true, false);
+}
+
+static void what_is_absent_is_synced_once_its_definition_was_asked_for(void **state)
+{
+	struct world *world = *state;
+
+	for (int i = 0; i < 2; i++) {
+		begin_anew(state);
+		world = *state;
+		for (unsigned kind = 0; kind < INVENTORY_N_KINDS; kind++)
+			if (kind != INVENTORY_POLICIES)
+				list(world, (enum inventory_kind)kind, NULL, 0);
+		refuse(world, INVENTORY_POLICIES, 404);
+		fake_loop_advance(world->loop, 0);
+		assert_false(watches_are_synced(world->watches));
+		if (i == 0)
+			list_definition(world, NULL);
+		else
+			refuse(world, DEFINITION(0), 403);
+		assert_true(watches_are_synced(world->watches));
+	}
+}
+
 static void a_definition_that_may_be_read_no_more_is_not_asked_for_again_and_again(void **state)
 {
 	struct world *world = *state;
@@ -657,8 +764,24 @@ static void a_server_without_dynamic_resource_allocation_has_no_claims_and_no_sl
 		assert_string_equal(dra.trouble, "");
 		assert_int_equal(reflector_next(fake_reflectors[i], fake_now_ms, &request),
 				 REFLECTOR_WAIT);
-		assert_in_range(request.wait_until - fake_now_ms, 30000, 33000);
+		assert_in_range(request.wait_until - fake_now_ms, 300000, 330000);
 	}
+}
+
+static void claims_that_were_there_are_looked_for_every_half_a_minute(void **state)
+{
+	struct world *world = *state;
+	struct reflector_request request;
+
+	list_all_empty(world);
+	fake_loop_advance(world->loop, 300000);
+	reflector_ended(fake_reflectors[INVENTORY_RESOURCE_CLAIMS], NULL, fake_now_ms);
+	for (int i = 0; i < 2; i++) { /* the watch, then a list */
+		refuse(world, INVENTORY_RESOURCE_CLAIMS, 404);
+		reflector_next(fake_reflectors[INVENTORY_RESOURCE_CLAIMS], fake_now_ms, &request);
+		fake_loop_advance(world->loop, i == 0 ? 10000 : 0);
+	}
+	assert_in_range(request.wait_until - fake_now_ms, 30000, 33000);
 }
 
 static void claims_that_we_may_not_read_are_unknown_and_not_waited_for(void **state)
@@ -738,12 +861,6 @@ static void what_we_may_read_no_more_is_told_until_it_is_watched_again(void **st
 static void advance(struct world *world, uint64_t ms)
 {
 	fake_loop_advance(world->loop, ms);
-}
-
-static void begin_anew(void **state)
-{
-	tear_down(state);
-	assert_int_equal(set_up(state), 0);
 }
 
 /* All but one are followed, and something rests on claims and slices. */
@@ -1512,14 +1629,14 @@ static void whoever_waits_is_told_only_when_something_may_have_changed(void **st
 	assert_int_equal(world->n_changed, before + 1);
 }
 
-static void only_a_refusal_of_claims_and_slices_is_tolerated(void **state)
+static void only_a_lack_of_rights_to_what_is_not_needed_is_tolerated(void **state)
 {
 	struct world *world = *state;
 	static const struct {
 		enum inventory_kind kind;
 		int status;
 	} rows[] = {
-		{INVENTORY_PODS, 403},     {INVENTORY_POLICIES, 403}, {INVENTORY_ATTRIBUTIONS, 403},
+		{INVENTORY_PODS, 403},     {INVENTORY_POLICIES, 500}, {INVENTORY_ATTRIBUTIONS, 403},
 		{INVENTORY_NODES, 403},    {INVENTORY_RESOURCE_CLAIMS, 500},
 		{INVENTORY_RESOURCE_SLICES, 429},
 	};
@@ -1529,6 +1646,54 @@ static void only_a_refusal_of_claims_and_slices_is_tolerated(void **state)
 		assert_false(watches_state(world->watches, rows[i].kind).tolerated);
 	}
 	assert_false(watches_are_synced(world->watches));
+}
+
+/* Of a kind that may not be read, for so long. */
+static void refuse_for(struct world *world, enum inventory_kind kind, uint64_t ms)
+{
+	const uint64_t end = fake_now_ms + ms;
+	struct reflector_request request;
+
+	while (fake_now_ms < end) {
+		refuse(world, kind, 403);
+		reflector_next(fake_reflectors[kind], fake_now_ms, &request);
+		fake_loop_advance(world->loop, request.wait_until - fake_now_ms);
+	}
+}
+
+static void policies_that_may_not_be_read_from_the_start_are_unknown_after_a_moment(void **state)
+{
+	struct world *world = *state;
+
+	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++)
+		if (i != INVENTORY_POLICIES)
+			list(world, (enum inventory_kind)i, NULL, 0);
+	refuse(world, INVENTORY_POLICIES, 403);
+	fake_loop_advance(world->loop, 4999);
+	assert_false(watches_are_synced(world->watches));
+	fake_loop_advance(world->loop, 1);
+	assert_true(watches_are_synced(world->watches));
+	assert_true(watches_state(world->watches, INVENTORY_POLICIES).tolerated);
+	assert_true(watches_allow_writes(world->watches));
+	expect_policies(world, false, false);
+	fake_loop_advance(world->loop, 60000);
+	list(world, INVENTORY_POLICIES, NULL, 0);
+	expect_policies(world, true, false);
+}
+
+static void policies_that_may_be_read_no_more_are_unknown_until_they_are_watched_again(void **state)
+{
+	struct world *world = *state;
+
+	list_all_empty(world);
+	fake_loop_advance(world->loop, 300000);
+	reflector_ended(fake_reflectors[INVENTORY_POLICIES], NULL, fake_now_ms);
+	refuse_for(world, INVENTORY_POLICIES, 60000);
+	expect_policies(world, false, false);
+	assert_true(watches_allow_writes(world->watches));
+	list(world, INVENTORY_POLICIES, NULL, 0); /* and watch */
+	fake_loop_advance(world->loop, WATCHES_STEADY_MS);
+	expect_policies(world, true, false);
 }
 
 static void a_real_claim_lands_under_its_namespace_and_name(void **state)
@@ -1716,6 +1881,24 @@ static void what_there_was_no_memory_for_is_not_refused_but_listed_again(void **
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
+		claims_that_were_there_are_looked_for_every_half_a_minute, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		policies_that_are_defined_and_not_served_are_unknown_until_they_are, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		policies_of_a_new_definition_have_half_a_minute_to_be_served, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_is_absent_is_synced_once_its_definition_was_asked_for, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		policies_that_may_not_be_read_from_the_start_are_unknown_after_a_moment, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		policies_that_may_be_read_no_more_are_unknown_until_they_are_watched_again, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
 		every_resource_is_listed_then_watched, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		all_is_synced_when_the_last_resource_has_arrived, set_up, tear_down),
@@ -1854,7 +2037,7 @@ static const struct CMUnitTest tests[] = {
 		whoever_waits_is_told_only_when_something_may_have_changed, set_up,
 		tear_down),
 	cmocka_unit_test_setup_teardown(
-		only_a_refusal_of_claims_and_slices_is_tolerated, set_up, tear_down),
+		only_a_lack_of_rights_to_what_is_not_needed_is_tolerated, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_real_claim_lands_under_its_namespace_and_name, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
