@@ -21,7 +21,7 @@
 #include "base/table.h"
 
 /*
- * So many at once that pods may come and go quickly: 50 one after the other on three GPUs, each with
+ * So many at once that pods may come and go quickly. 50 pods one after the other on three GPUs, each with
  * three writes within 0.7 s, need up to 30.
  */
 #define WRITE_BUDGET_OBJECT_PER_SECOND 1u
