@@ -269,7 +269,7 @@ def main():
     if not argo.is_there():
         print("1..1\nnot ok 1 - Lua is there\n# run: hack/deps build")
         return 1
-    return tests.main("samples", *OPTIONS)
+    return tests.main("samples", "--", *OPTIONS)
 
 
 if __name__ == "__main__":

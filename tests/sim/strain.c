@@ -306,16 +306,19 @@ static bool is_told_of(const struct run *decision, const struct attribution_stat
 	       (listed & ILLNESS_LISTED) != 0;
 }
 
-/* Of a PCIe link: a slow one is degraded, and of a wide one the generation alone decides. */
+/*
+ * Of a PCIe link: a slow one is degraded, and of a wide one the generation alone decides. Both count as
+ * the present agent has seen them.
+ */
 static const struct run *find_verdict(int gpu, enum strain strain, uint64_t at)
 {
 	const struct run *decision = find_decision(gpu, strain, at);
 	const struct run *generation = find_decision(gpu, GENERATION, at);
+	unsigned agent = agents[world.gpus[gpu].node];
 	bool is_by_generation =
 		strain == PCIE &&
-		((generation && generation->told == YES &&
-		  generation->agent == agents[world.gpus[gpu].node]) ||
-		 (decision && decision->told == NO));
+		((generation && generation->told == YES && generation->agent == agent) ||
+		 (decision && decision->told == NO && decision->agent == agent));
 
 	return is_by_generation ? generation : decision;
 }
