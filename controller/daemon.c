@@ -41,8 +41,7 @@
 #define PULSE_SYNCING_MS 20
 #define PULSE_MS 2000
 #define PULSE_STOPPING_MS 10
-#define LAST_WRITES_MS 250u /* for the answers of what was written */
-#define LAST_MS 2000u       /* and for all of the end */
+#define LAST_MS 2000u /* for the answers of what was written, and for all of the end */
 #define MAX_SILENT_MS 30000u
 #define MAX_NODES 20000u
 #define DEFAULT_NAMESPACE "gpu-attribution"
@@ -102,7 +101,8 @@ static void stop(struct daemon *daemon)
 
 	if (lasts_ms >= LAST_MS)
 		loop_stop(daemon->loop);
-	if (!daemon->is_releasing && (counters.writes.under_way == 0 || lasts_ms >= LAST_WRITES_MS)) {
+	/* A Lease under which something is still written is left to run out. */
+	if (!daemon->is_releasing && counters.writes.under_way == 0) {
 		daemon->is_releasing = true;
 		leadership_release(daemon->leadership);
 	}
@@ -403,6 +403,7 @@ static int make_front(struct daemon *daemon, struct error *err)
 		.service_account = view_from(settings->agent_service_account),
 	};
 	config.token_ttl_ms = (uint32_t)settings->token_ttl_ms;
+	config.reviews_per_second = (uint32_t)settings->token_reviews_per_second;
 	config.max_connections_per_address = (uint32_t)settings->max_connections_per_address;
 	config.reports_per_second = (uint32_t)settings->reports_per_second;
 	config.max_nodes = MAX_NODES;

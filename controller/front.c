@@ -498,7 +498,7 @@ static int make_receiver(struct front *front, struct error *err)
 			.quota = {
 				.max_clients = 4096,
 				.max_strangers = MAX_REVIEWS - RESERVED_REVIEWS,
-				.max_of_client = 8,
+				.max_of_client = config->reviews_per_second,
 				.per_second = config->reviews_per_second,
 			},
 			.max_reviews = MAX_REVIEWS,

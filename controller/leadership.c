@@ -78,6 +78,9 @@ static void answered(void *owner, int status, struct view body, const struct err
 
 	(void)status;
 	leadership->request = NULL;
+	/* A lead that has ended and that this answer renews is another one: its start is told. */
+	if (leadership->leads && !leadership_leads(leadership))
+		note_lead(leadership, false);
 	lease_answered(leadership->lease, body, error, clock_boot_ms());
 	wake(leadership);
 }

@@ -236,6 +236,7 @@ static int apply(struct reconciler *reconciler, struct view node_name,
 		 struct error *err)
 {
 	if (lead_ms(reconciler) == 0) {
+		end_events(reconciler, node_name, false); /* the lead may have ended in the join */
 		*ret_applied = (struct publisher_applied){0};
 		return 0;
 	}

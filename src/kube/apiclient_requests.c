@@ -19,6 +19,7 @@ struct apiclient_request {
 	struct sbuf answer_body;
 	apiclient_answer_fn answer;
 	void *owner;
+	uint64_t first_at;   /* ms; when it was sent for the first time */
 	uint64_t started_at; /* ms */
 	bool repeated;
 };
@@ -26,6 +27,15 @@ struct apiclient_request {
 static uint64_t now_of(const struct apiclient_request *request)
 {
 	return loop_now_ms(request->set->endpoint->loop);
+}
+
+/* Of the request's time, which a repetition does not get anew: somebody may lead for no longer. */
+static uint32_t left_ms(const struct apiclient_request *request)
+{
+	uint32_t all = request->call.timeout_ms ? request->call.timeout_ms
+						: APICLIENT_REQUESTS_TIMEOUT_MS;
+	uint64_t passed = now_of(request) - request->first_at;
+	return passed < all ? (uint32_t)(all - passed) : 0;
 }
 
 static void free_request(struct apiclient_request *request)
@@ -55,7 +65,8 @@ static int start_request(struct apiclient_request *request, struct error *err);
 static bool repeat(struct apiclient_request *request)
 {
 	struct error ignored;
-	if (request->repeated || !apiclient_endpoint_refused(request->set->endpoint))
+	if (request->repeated || !apiclient_endpoint_refused(request->set->endpoint) ||
+	    left_ms(request) == 0)
 		return false;
 	request->repeated = true;
 	sbuf_clear(&request->answer_body);
@@ -101,7 +112,7 @@ static int start_request(struct apiclient_request *request, struct error *err)
 		.accept = call->accept ? call->accept : "application/json",
 		.content_type = call->content_type,
 		.body = call->body,
-		.timeout_ms = call->timeout_ms ? call->timeout_ms : APICLIENT_REQUESTS_TIMEOUT_MS,
+		.timeout_ms = left_ms(request),
 		.is_apart = call->is_apart,
 	};
 	const struct fetch_handler handler = {request, NULL, keep_body, request_ended};
@@ -138,6 +149,7 @@ int apiclient_requests_send(struct apiclient_requests *requests, const struct ap
 	request->answer = answer;
 	request->owner = owner;
 	list_init(&request->link);
+	request->first_at = now_of(request);
 	sbuf_init(&request->texts, CALL_CAP);
 	sbuf_init(&request->answer_body, LIMIT_ANSWER_BYTES);
 	if (copy_call(request, call, err) != 0 || start_request(request, err) != 0)

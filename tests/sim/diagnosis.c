@@ -258,16 +258,25 @@ static bool is_settled(const struct judge *judge, const struct world_error *erro
 	       (asks_for_nothing(judge) && settles_by_time(error));
 }
 
+/* Another node does not know when it was, and counts from when it took the card. */
+static uint64_t counts_from(const struct world_gpu *gpu, const struct world_error *error)
+{
+	return error->fetched_at > gpu->moved_at ? error->fetched_at : gpu->moved_at;
+}
+
 bool diagnosis_may_settle(void)
 {
-	for (int gpu = 0; gpu < world.n_gpus; gpu++)
-		for (unsigned i = 0; i < world.gpus[gpu].n_errors; i++) {
-			const struct world_error *error = &world.gpus[gpu].errors[i];
+	for (int i = 0; i < world.n_gpus; i++) {
+		const struct world_gpu *gpu = &world.gpus[i];
+
+		for (unsigned j = 0; j < gpu->n_errors; j++) {
+			const struct world_error *error = &gpu->errors[j];
 
 			if (error->is_reason && settles_by_time(error) &&
-			    clockwork_now() - error->fetched_at < LOOK_CLOSER_MS + SETTLES_MS)
+			    clockwork_now() - counts_from(gpu, error) < LOOK_CLOSER_MS + SETTLES_MS)
 				return true;
 		}
+	}
 	return false;
 }
 
