@@ -70,10 +70,10 @@ static bool list_excludes(struct jlex *lex, struct view text)
 	for (bool first = true; jlex_peek(lex) != ']'; first = false) {
 		if (!first && jlex_expect(lex, ',') != 0)
 			return false;
-		if (jlex_peek(lex) != '"' && jlex_skip(lex) != 0)
+		const bool is_text = jlex_peek(lex) == '"';
+		if (is_text ? jlex_string(lex, &string) != 0 : jlex_skip(lex) != 0)
 			return false;
-		else if (jlex_peek(lex) == '"' &&
-			 (jlex_string(lex, &string) != 0 || !is_other(&string, text)))
+		if (is_text && !is_other(&string, text))
 			return false;
 	}
 	return true;

@@ -489,6 +489,7 @@ void deed_move_gpu(const int *args)
 	matrix_gpu(MATRIX_MOVED, gpu);
 	reject_holders((int)(gpu - world.gpus));
 	gpu->node = to;
+	gpu->moved_at = clockwork_now();
 	gpu->lost = false;
 	gpu->n_fetched = gpu->n_errors;
 	illness_moved((int)(gpu - world.gpus));
