@@ -743,7 +743,7 @@ static void the_end_ends_the_child_whatever_it_does(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(nodes); i++) {
 		struct bench bench;
 		set_node(nodes[i]);
-		begin(&bench, 100, &noted);
+		begin(&bench, 1000, &noted);
 		assert_true(nvml_process_ask(bench.process, NVML_CHILD_READING));
 		await(&bench);
 		end(&bench);
