@@ -476,7 +476,7 @@ static void an_object_with_old_names_is_read_and_written_with_new_ones(void **st
 	for (size_t i = 0; i < ARRAY_SIZE(old); i++) {
 		char key[32];
 		snprintf(key, sizeof(key), "\"%s\":", old[i]);
-		assert_non_null(strstr(json.ptr, key));
+		assert_non_null(memmem(json.ptr, json.len, key, strlen(key)));
 	}
 	attribution_doc_encode_status(&read, &read.status, &fixture->buf);
 	for (size_t i = 0; i < ARRAY_SIZE(old); i++) {
