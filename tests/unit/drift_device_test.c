@@ -521,7 +521,8 @@ static void offer_two_resources(struct drift_case *c)
 static void offer_two_resources_in_peace(struct drift_case *c)
 {
 	offer_two_resources(c);
-	c->node.n_pods = 0;
+	while (c->node.n_pods > 0)
+		pod_free(c->pods[--c->node.n_pods]);
 }
 
 static void withdraw(struct drift_case *c)
