@@ -96,21 +96,30 @@ class Proxy:
         atexit.register(self.close)
         wait_for("kubectl proxy", lambda: os.path.exists(self.path), timeout=10)
 
-    def read(self, path):
-        """The object or list at a path of the API."""
+    def ask(self, path):
+        """Status, Retry-After in seconds, and body of the answer to a GET."""
         connection = http.client.HTTPConnection("localhost", timeout=30)
         try:
             connection.sock = socket.socket(socket.AF_UNIX)
             connection.sock.connect(self.path)
             connection.request("GET", path)
             answer = connection.getresponse()
-            text = answer.read().decode()
+            return answer.status, answer.getheader("Retry-After"), answer.read().decode()
         except (OSError, http.client.HTTPException) as error:
             raise Failed(f"GET {path}: {error}") from error
         finally:
             connection.close()
-        if answer.status != 200:
-            raise Failed(f"GET {path}: {answer.status} {text}")
+
+    def read(self, path):
+        """The object or list at a path of the API. A server that has just started may ask to come
+        back later (429), which kubectl does, too."""
+        for _ in range(10):
+            status, retry_after, text = self.ask(path)
+            if status != 429:
+                break
+            time.sleep(float(retry_after or 1))
+        if status != 200:
+            raise Failed(f"GET {path}: {status} {text}")
         return json.loads(text)
 
     def close(self):
