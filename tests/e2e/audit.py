@@ -411,6 +411,7 @@ class Life:
     rest, and one the pods; each has its own random numbers."""
 
     NO_API, NO_CONTROLLER = "does not reach the API server", "does not reach the controller"
+    EVICTED = "is evicted from its node"
 
     def __init__(self, cluster):
         self.cluster, self.direct = cluster, Direct(cluster)
@@ -460,9 +461,21 @@ class Life:
                        lambda: not self.services.is_down(node, address))
 
     def is_cut_off(self):
-        """Whether a Service leads nowhere at present: what rests on it cannot be right."""
-        return any(o.end == math.inf and o.what.endswith((self.NO_API, self.NO_CONTROLLER))
-                   for o in self.outages)
+        """Whether a Service leads nowhere at present, or nobody runs the controller: what rests on it
+        cannot be right."""
+        return any(o.end == math.inf and o.what.endswith(
+            (self.NO_API, self.NO_CONTROLLER, self.EVICTED)) for o in self.outages)
+
+    def watch_controller(self):
+        """Kubernetes takes a pod from a node that it holds for dead, as of a kubelet that was paused.
+        There is one controller here, so nobody writes until another one is ready."""
+        for pod in self.history.ours("controller").values():
+            started = pod.container_ids()
+            if started and all(started) and not pod.is_leaving():
+                return
+        if not any(o.scope == "controller" and o.end == math.inf for o in self.outages):
+            self.fault("controller evicted", "controller", f"the controller {self.EVICTED}",
+                       lambda: self.is_up("controller"))
 
     def watch_services(self):
         """What is behind a Service works, and from a node that needs it it leads nowhere."""
@@ -477,8 +490,9 @@ class Life:
 
     def watch_outages(self):
         while True:
-            with contextlib.suppress(Failed, KeyError, OSError):
-                self.watch_services()
+            for watch in (self.watch_services, self.watch_controller):
+                with contextlib.suppress(Failed, KeyError, OSError):
+                    watch()
             with self.lock:
                 waiting = [outage for outage in self.outages if outage.end == math.inf]
             for outage in waiting:
