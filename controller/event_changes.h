@@ -60,14 +60,21 @@ MUST_USE int event_changes_of_device(const struct join_device *device,
 				     const struct event_changes_node *node, struct arena *arena,
 				     struct event_change **ret_changes, size_t *ret_n,
 				     struct error *err);
+/* What somebody holds. */
+struct event_changes_holding {
+	const struct attribution_tenant *tenant;
+	const struct attribution_partition *partition; /* NULL: the device */
+};
 /*
- * The object has been idle, and held by these tenancies, for long. The note lies in the arena, all else
- * is borrowed. Fails as event_changes_of_device().
+ * These holdings of the object have been idle for long. The note lies in the arena, all else is
+ * borrowed. Fails as event_changes_of_device().
  */
 MUST_USE int event_changes_of_idleness(const struct attribution *object,
-				       const struct attribution_tenant *const *tenants, size_t n,
+				       const struct event_changes_holding *holdings, size_t n,
 				       struct arena *arena, struct event_change *ret_change,
 				       struct error *err);
+/* The number of such a holding by its tenancy, which is the same for as long as it lasts. */
+uint64_t event_changes_hash_holding(uint64_t hash, const struct event_changes_holding *holding);
 /* The reason of an Event, and its action; static. */
 struct view event_changes_reason(enum event_type type);
 /* The action; static. */

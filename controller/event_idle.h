@@ -2,7 +2,8 @@
 #pragma once
 
 /*
- * event_idle - notices when a workload has held an idle GPU for long: once for each tenancy. Time
+ * event_idle - notices when a workload has held an idle GPU for long: once for each tenancy. Under MIG
+ * it is the partition that is idle, also beside busy ones: once for each that the tenancy has. Time
  * alone makes that so, so no status tells it.
  *
  * Each look tells of what became so since the last one. Of an object that was published anew since, it also
