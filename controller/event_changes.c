@@ -164,6 +164,27 @@ int event_changes_of_device(const struct join_device *device,
 	return 0;
 }
 
+int event_changes_of_health(const struct attribution *before, const struct attribution *now,
+			    struct arena *arena, struct event_change *ret_change,
+			    bool *ret_is_any, struct error *err)
+{
+	const struct join_device device = {.name = now->name, .previous = before};
+	struct event_finder finder = {
+		.device = &device, .before = &before->status, .after = &now->status, .arena = arena};
+
+	event_note_init(&finder.note);
+	compare_health(&finder);
+	event_note_deinit(&finder.note);
+	if (finder.err.kind != ERROR_NONE) {
+		*err = finder.err;
+		return -1;
+	}
+	*ret_is_any = finder.n > 0;
+	if (finder.n > 0)
+		*ret_change = finder.changes[0];
+	return 0;
+}
+
 /* Idleness */
 
 uint64_t event_changes_hash_holding(uint64_t hash, const struct event_changes_holding *holding)

@@ -60,6 +60,15 @@ MUST_USE int event_changes_of_device(const struct join_device *device,
 				     const struct event_changes_node *node, struct arena *arena,
 				     struct event_change **ret_changes, size_t *ret_n,
 				     struct error *err);
+/*
+ * What changes in the health of an object from one published status to the next, in *ret_change: for
+ * event_recovery_take(), by a replica that has not written it. False: nothing does. Fails as
+ * event_changes_of_device().
+ */
+MUST_USE int event_changes_of_health(const struct attribution *before,
+				     const struct attribution *now, struct arena *arena,
+				     struct event_change *ret_change, bool *ret_is_any,
+				     struct error *err);
 /* What somebody holds. */
 struct event_changes_holding {
 	const struct attribution_tenant *tenant;

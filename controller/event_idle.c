@@ -164,9 +164,11 @@ static void look_at(struct event_idle *idle, const struct attribution *object, i
 		if (attribution_is_counted(tenant))
 			consider_tenant(&look, tenant);
 	}
-	if (look.n_chosen > 0 && idle->n_told == LIMIT_EVENT_QUEUE)
+	if (look.n_chosen == 0 || !tell)
+		return;
+	if (idle->n_told == LIMIT_EVENT_QUEUE)
 		idle->n_left_out++;
-	else if (look.n_chosen > 0)
+	else
 		tell_object(&look, tell, owner);
 }
 

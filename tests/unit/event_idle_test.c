@@ -296,6 +296,23 @@ static void where_no_partition_is_known_to_be_idle_the_device_counts(void **stat
 	assert_string_equal(world->note, "idle since 2026-01-01T12:00:00Z; held by team/a, team/b");
 }
 
+static void what_is_seen_in_shadow_counts_as_told(void **state)
+{
+	struct world *world = *state;
+
+	publish(world);
+	event_idle_look(&world->idle, world->inventory, START + HOUR, NULL, NULL);
+	assert_int_equal(look(world, START + HOUR + 1), 0);
+	publish(world);
+	assert_int_equal(look(world, START + 2 * HOUR), 0);
+	assert_int_equal(world->idle.n_told, 0);
+	/* Who comes after it is told. */
+	world->object.status.tenants = array_of(world->tenants, 2);
+	publish(world);
+	assert_int_equal(look(world, START + 3 * HOUR), 1);
+	assert_string_equal(world->note, "idle since 2026-01-01T12:00:00Z; held by team/b");
+}
+
 static void a_clock_that_is_set_back_tells_nothing_twice(void **state)
 {
 	struct world *world = *state;
@@ -360,6 +377,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(under_mig_who_holds_an_idle_partition_is_told_and_not_the_others),
 	cmocka_unit_test_set_up(of_a_tenancy_with_two_partitions_each_is_told),
 	cmocka_unit_test_set_up(where_no_partition_is_known_to_be_idle_the_device_counts),
+	cmocka_unit_test_set_up(what_is_seen_in_shadow_counts_as_told),
 	cmocka_unit_test_set_up(a_clock_that_is_set_back_tells_nothing_twice),
 	cmocka_unit_test_set_up(one_look_tells_of_so_many_objects_and_counts_the_others),
 	cmocka_unit_test_set_up(a_thousand_tenancies_are_remembered),
