@@ -250,11 +250,6 @@ static bool leads(void *owner)
 	return lead_ms(owner) > 0;
 }
 
-static bool may_tell(void *owner)
-{
-	return leads(owner) && is_ready(owner);
-}
-
 static void on_changed(void *owner, struct view node_name, const struct event_change *changes,
 		       size_t n)
 {
@@ -479,7 +474,8 @@ static int make_events(struct daemon *daemon, struct error *err)
 			.repeat_ms = (uint64_t)settings->event_repeat_ms,
 		},
 		.idle_ms = settings->event_idle_ms,
-		.is_ready = may_tell,
+		.is_ready = is_ready,
+		.leads = leads,
 		.owner = daemon,
 		.seed = loop_now_ms(daemon->loop),
 	};

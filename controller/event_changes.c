@@ -164,10 +164,67 @@ int event_changes_of_device(const struct join_device *device,
 	return 0;
 }
 
+int event_changes_of_health(const struct attribution *before, const struct attribution *now,
+			    struct arena *arena, struct event_change *ret_change,
+			    bool *ret_is_any, struct error *err)
+{
+	const struct join_device device = {.name = now->name, .previous = before};
+	struct event_finder finder = {
+		.device = &device, .before = &before->status, .after = &now->status, .arena = arena};
+
+	event_note_init(&finder.note);
+	compare_health(&finder);
+	event_note_deinit(&finder.note);
+	if (finder.err.kind != ERROR_NONE) {
+		*err = finder.err;
+		return -1;
+	}
+	*ret_is_any = finder.n > 0;
+	if (finder.n > 0)
+		*ret_change = finder.changes[0];
+	return 0;
+}
+
 /* Idleness */
 
+uint64_t event_changes_hash_holding(uint64_t hash, const struct event_changes_holding *holding)
+{
+	const struct attribution_tenant *tenant = holding->tenant;
+
+	hash = event_note_hash_text(hash, tenant->pod_uid);
+	hash = event_note_hash_text(hash, tenant->container);
+	hash = event_note_hash_number(hash, tenant->start_time);
+	return holding->partition ? event_note_hash_text(hash, holding->partition->uuid) : hash;
+}
+
+/* Those who hold the same are told together. */
+static void note_holding(struct event_note *note, const struct attribution *object,
+			 const struct event_changes_holding *holding,
+			 const struct event_changes_holding *before)
+{
+	const struct attribution_partition *partition = holding->partition;
+
+	if (before && before->partition == partition) {
+		event_note_add(note, VIEW(", "));
+	} else {
+		event_note_next(note);
+		if (partition) {
+			event_note_add(note, VIEW("MIG device "));
+			event_note_add(note, partition->uuid);
+			event_note_add(note, VIEW(" "));
+		}
+		event_note_add(note, VIEW("idle since "));
+		event_note_add_time(note, partition ? partition->activity.idle_since
+						    : object->status.activity.idle_since);
+		event_note_add(note, partition ? VIEW(", held by ") : VIEW("; held by "));
+	}
+	event_note_add(note, holding->tenant->pod_namespace);
+	event_note_add(note, VIEW("/"));
+	event_note_add(note, holding->tenant->pod_name);
+}
+
 int event_changes_of_idleness(const struct attribution *object,
-			      const struct attribution_tenant *const *tenants, size_t n,
+			      const struct event_changes_holding *holdings, size_t n,
 			      struct arena *arena, struct event_change *ret_change,
 			      struct error *err)
 {
@@ -176,16 +233,9 @@ int event_changes_of_idleness(const struct attribution *object,
 	uint64_t held = EVENT_NOTE_BASIS;
 
 	event_note_init(&note);
-	event_note_add(&note, VIEW("idle since "));
-	event_note_add_time(&note, object->status.activity.idle_since);
 	for (size_t i = 0; i < n; i++) {
-		event_note_add(&note, i > 0 ? VIEW(", ") : VIEW("; held by "));
-		event_note_add(&note, tenants[i]->pod_namespace);
-		event_note_add(&note, VIEW("/"));
-		event_note_add(&note, tenants[i]->pod_name);
-		held = event_note_hash_text(held, tenants[i]->pod_uid);
-		held = event_note_hash_text(held, tenants[i]->container);
-		held = event_note_hash_number(held, tenants[i]->start_time);
+		note_holding(&note, object, &holdings[i], i > 0 ? &holdings[i - 1] : NULL);
+		held = event_changes_hash_holding(held, &holdings[i]);
 	}
 	*ret_change = event_finder_make(EVENT_GPU_IDLE, &regarding, held, 0);
 	return event_note_take(&note, arena, &ret_change->note, err);

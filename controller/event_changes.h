@@ -61,13 +61,29 @@ MUST_USE int event_changes_of_device(const struct join_device *device,
 				     struct event_change **ret_changes, size_t *ret_n,
 				     struct error *err);
 /*
- * The object has been idle, and held by these tenancies, for long. The note lies in the arena, all else
- * is borrowed. Fails as event_changes_of_device().
+ * What changes in the health of an object from one published status to the next, in *ret_change: for
+ * event_recovery_take(), by a replica that has not written it. False: nothing does. Fails as
+ * event_changes_of_device().
+ */
+MUST_USE int event_changes_of_health(const struct attribution *before,
+				     const struct attribution *now, struct arena *arena,
+				     struct event_change *ret_change, bool *ret_is_any,
+				     struct error *err);
+/* What somebody holds. */
+struct event_changes_holding {
+	const struct attribution_tenant *tenant;
+	const struct attribution_partition *partition; /* NULL: the device */
+};
+/*
+ * These holdings of the object have been idle for long. The note lies in the arena, all else is
+ * borrowed. Fails as event_changes_of_device().
  */
 MUST_USE int event_changes_of_idleness(const struct attribution *object,
-				       const struct attribution_tenant *const *tenants, size_t n,
+				       const struct event_changes_holding *holdings, size_t n,
 				       struct arena *arena, struct event_change *ret_change,
 				       struct error *err);
+/* The number of such a holding by its tenancy, which is the same for as long as it lasts. */
+uint64_t event_changes_hash_holding(uint64_t hash, const struct event_changes_holding *holding);
 /* The reason of an Event, and its action; static. */
 struct view event_changes_reason(enum event_type type);
 /* The action; static. */

@@ -27,14 +27,11 @@ void event_idle_deinit(struct event_idle *idle)
 	free(idle->told);
 }
 
-static uint64_t hash_tenancy(const struct attribution *object,
-			     const struct attribution_tenant *tenant)
+static uint64_t hash_holding(const struct attribution *object,
+			     const struct event_changes_holding *holding)
 {
-	uint64_t hash = event_note_hash_text(EVENT_NOTE_BASIS, object->uid);
-
-	hash = event_note_hash_text(hash, tenant->pod_uid);
-	hash = event_note_hash_text(hash, tenant->container);
-	return event_note_hash_number(hash, tenant->start_time);
+	return event_changes_hash_holding(event_note_hash_text(EVENT_NOTE_BASIS, object->uid),
+					  holding);
 }
 
 static uint64_t hash_version(const struct attribution *object)
@@ -56,67 +53,134 @@ static bool learn(uint64_t *known, uint64_t hash)
 	return true;
 }
 
-/* Since when it has been due to be told; INT64_MAX: never. */
-static int64_t due_at(const struct event_idle *idle, const struct attribution *object,
-		      const struct attribution_tenant *tenant)
-{
-	const int64_t idle_since = object->status.activity.idle_since;
-	const int64_t since = tenant->start_time > idle_since ? tenant->start_time : idle_since;
+/* What an object has, in this look. */
+struct look {
+	struct event_idle *idle;
+	const struct attribution *object;
+	int64_t wall_ms;
+	bool is_anew, knows_anew; /* it was published anew since the last look; that is known */
+	struct event_changes_holding chosen[LIMIT_TENANTS]; /* to be told */
+	size_t n_chosen;
+};
 
-	return attribution_is_counted(tenant) && since > 0 ? since + idle->after_ms : INT64_MAX;
+/* Since when it has been due to be told; INT64_MAX: never. */
+static int64_t due_at(const struct look *look, const struct event_changes_holding *holding)
+{
+	const struct attribution_activity_state *device = &look->object->status.activity;
+	const struct attribution_partition *partition = holding->partition;
+	const int state = partition ? partition->activity.state : device->state;
+	const int64_t idle_since = partition ? partition->activity.idle_since : device->idle_since;
+	const int64_t since = holding->tenant->start_time > idle_since
+				      ? holding->tenant->start_time
+				      : idle_since;
+
+	return state == ATTRIBUTION_ACTIVITY_IDLE && since > 0 ? since + look->idle->after_ms
+							       : INT64_MAX;
 }
 
-static void tell_object(struct event_idle *idle, const struct attribution *object,
-			const struct attribution_tenant *const *tenants, size_t n,
-			event_idle_fn tell, void *owner)
+/* That the object was seen in this version is learned once something of it is due. */
+static bool is_anew(struct look *look)
+{
+	if (!look->knows_anew)
+		look->is_anew = learn(look->idle->seen, hash_version(look->object)) &&
+				look->idle->has_looked;
+	look->knows_anew = true;
+	return look->is_anew;
+}
+
+/* Who was due at the first look already counts as told. */
+static void consider(struct look *look, const struct event_changes_holding *holding)
+{
+	struct event_idle *idle = look->idle;
+	const int64_t due = due_at(look, holding);
+	bool is_new;
+
+	if (due > look->wall_ms)
+		return;
+	is_new = is_anew(look) || due > idle->looked_at;
+	if ((is_new || !idle->has_looked) &&
+	    learn(idle->told, hash_holding(look->object, holding)) && is_new &&
+	    look->n_chosen < ARRAY_SIZE(look->chosen))
+		look->chosen[look->n_chosen++] = *holding;
+}
+
+/* Is it one of them, and is said by itself whether it is idle? */
+static bool holds(const struct attribution_tenant *tenant,
+		  const struct attribution_partition *partition)
+{
+	const struct view *held = tenant->partitions.items;
+
+	for (uint32_t i = 0; i < tenant->partitions.count; i++)
+		if (view_equal(held[i], partition->uuid))
+			return partition->activity.state != ATTRIBUTION_ACTIVITY_UNSET;
+	return false;
+}
+
+/* Who is not known to hold a partition holds the device. */
+static void consider_tenant(struct look *look, const struct attribution_tenant *tenant)
+{
+	const struct array partitions = look->object->status.partitions;
+	struct event_changes_holding holding = {tenant, NULL};
+
+	for (uint32_t i = 0; i < partitions.count; i++) {
+		const struct attribution_partition *partition =
+			ARRAY_AT(partitions, struct attribution_partition, i);
+
+		if (!holds(tenant, partition))
+			continue;
+		holding.partition = partition;
+		consider(look, &holding);
+	}
+	if (!holding.partition)
+		consider(look, &holding);
+}
+
+static void tell_object(const struct look *look, event_idle_fn tell, void *owner)
 {
 	CLEANUP(arena_deinit) struct arena arena = {0};
 	struct event_change change;
 	struct error error;
 
-	idle->n_told++;
+	look->idle->n_told++;
 	arena_init(&arena, ARENA_CAP);
-	if (event_changes_of_idleness(object, tenants, n, &arena, &change, &error) < 0)
-		LOG_WARN("Idle GPU not told", LOG_TEXT("object", object->name),
+	if (event_changes_of_idleness(look->object, look->chosen, look->n_chosen, &arena, &change,
+				      &error) < 0)
+		LOG_WARN("Idle GPU not told", LOG_TEXT("object", look->object->name),
 			 LOG_ERROR_FIELD(&error));
 	else
-		tell(owner, object->status.node_name, &change);
-}
-
-/* Returns how many of those who are due are to be told. At the first look the others count as told. */
-static size_t choose(struct event_idle *idle, const struct attribution *object,
-		     const struct attribution_tenant *const *due, size_t n_due,
-		     const struct attribution_tenant **chosen)
-{
-	const bool is_anew = learn(idle->seen, hash_version(object)) && idle->has_looked;
-	size_t n = 0;
-
-	for (size_t i = 0; i < n_due; i++) {
-		const bool is_new = is_anew || due_at(idle, object, due[i]) > idle->looked_at;
-
-		if ((is_new || !idle->has_looked) &&
-		    learn(idle->told, hash_tenancy(object, due[i])) && is_new)
-			chosen[n++] = due[i];
-	}
-	return n;
+		tell(owner, look->object->status.node_name, &change);
 }
 
 static void look_at(struct event_idle *idle, const struct attribution *object, int64_t wall_ms,
 		    event_idle_fn tell, void *owner)
 {
-	const struct attribution_tenant *due[LIMIT_TENANTS], *chosen[LIMIT_TENANTS];
+	struct look look = {.idle = idle, .object = object, .wall_ms = wall_ms};
 	const struct array all = object->status.tenants;
-	size_t n = 0;
 
-	for (uint32_t i = 0; i < all.count && n < LIMIT_TENANTS; i++) {
-		due[n] = ARRAY_AT(all, struct attribution_tenant, i);
-		n += due_at(idle, object, due[n]) <= wall_ms;
+	for (uint32_t i = 0; i < all.count; i++) {
+		const struct attribution_tenant *tenant =
+			ARRAY_AT(all, struct attribution_tenant, i);
+
+		if (attribution_is_counted(tenant))
+			consider_tenant(&look, tenant);
 	}
-	n = n > 0 ? choose(idle, object, due, n, chosen) : 0;
-	if (n > 0 && idle->n_told == LIMIT_EVENT_QUEUE)
+	if (look.n_chosen == 0 || !tell)
+		return;
+	if (idle->n_told == LIMIT_EVENT_QUEUE)
 		idle->n_left_out++;
-	else if (n > 0)
-		tell_object(idle, object, chosen, n, tell, owner);
+	else
+		tell_object(&look, tell, owner);
+}
+
+/* An object of which nothing is idle is the usual one. */
+static bool is_any_idle(const struct attribution_status *status)
+{
+	const struct attribution_partition *partition = status->partitions.items;
+
+	for (uint32_t i = 0; i < status->partitions.count; i++)
+		if (partition[i].activity.state == ATTRIBUTION_ACTIVITY_IDLE)
+			return true;
+	return status->activity.state == ATTRIBUTION_ACTIVITY_IDLE;
 }
 
 void event_idle_look(struct event_idle *idle, const struct inventory *inventory, int64_t wall_ms,
@@ -128,7 +192,7 @@ void event_idle_look(struct event_idle *idle, const struct inventory *inventory,
 		return;
 	idle->n_told = 0;
 	while ((object = inventory_next_attribution(inventory, object)))
-		if (object->status.activity.state == ATTRIBUTION_ACTIVITY_IDLE)
+		if (is_any_idle(&object->status))
 			look_at(idle, object, wall_ms, tell, owner);
 	idle->looked_at = wall_ms;
 	idle->has_looked = true;

@@ -2,8 +2,12 @@
 #pragma once
 
 /*
- * event_idle - notices when a workload has held an idle GPU for long: once for each tenancy. Time
+ * event_idle - notices when a workload has held an idle GPU for long: once for each tenancy. Under MIG
+ * it is the partition that is idle, also beside busy ones: once for each that the tenancy has. Time
  * alone makes that so, so no status tells it.
+ *
+ * A replica that follows looks, too, and tells nobody: what it sees counts as told, for the one that
+ * leads tells it. So nothing is told twice after a take-over.
  *
  * Each look tells of what became so since the last one. Of an object that was published anew since, it also
  * tells of what had become so before, which was not known then. The first look begins at the start. So a
@@ -41,7 +45,7 @@ typedef void (*event_idle_fn)(void *owner, struct view node_name,
 			      const struct event_change *change);
 /*
  * Tells of all objects that became so since the last look, or of LIMIT_EVENT_QUEUE of them. If the
- * clock was set back it waits until it is where it was.
+ * clock was set back it waits until it is where it was. tell: NULL if all of it counts as told.
  */
 void event_idle_look(struct event_idle *idle, const struct inventory *inventory, int64_t wall_ms,
 		     event_idle_fn tell, void *owner);

@@ -7,13 +7,15 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/log.h"
 #include "controller/event_idle.h"
 #include "controller/event_recovery.h"
 
-#define LOOK_MS 30000u
+#define LOOK_MS (EVENT_TELLER_SHADOW_MS / 2)
 /* The first look is to come before anything is published that was not. */
 #define FIRST_LOOK_MS 1000u
 #define UNKNOWN_INSTANCE "gpu-attribution-controller"
+#define ARENA_CAP (64u * LIMIT_KIB)
 
 struct event_teller {
 	struct event_teller_config config;
@@ -31,14 +33,41 @@ static void tell_idle(void *owner, struct view node_name, const struct event_cha
 	event_sender_tell(teller->sender, node_name, change, 1);
 }
 
+static bool leads(const struct event_teller *teller)
+{
+	return teller->config.leads(teller->config.owner);
+}
+
+/* Who follows looks at what was so a while ago. Who leads by now tells what came since. */
 static void look(void *owner)
 {
 	struct event_teller *teller = owner;
+	const bool is_leader = leads(teller);
+	const int64_t lag_ms = is_leader ? 0 : EVENT_TELLER_SHADOW_MS;
 
 	if (teller->config.is_ready(teller->config.owner))
-		event_idle_look(&teller->idle, teller->config.inventory, clock_wall_ms(), tell_idle,
-				teller);
+		event_idle_look(&teller->idle, teller->config.inventory, clock_wall_ms() - lag_ms,
+				is_leader ? tell_idle : NULL, teller);
 	loop_timer_set(teller->timer, teller->idle.has_looked ? LOOK_MS : FIRST_LOOK_MS);
+}
+
+/* Of what a replica writes itself event_teller_tell() is told. */
+static void published(void *owner, const struct attribution *before, const struct attribution *now)
+{
+	CLEANUP(arena_deinit) struct arena arena = {0};
+	struct event_teller *teller = owner;
+	struct event_change change;
+	struct error error = {0};
+	bool is_any = false;
+
+	if (!before || !now || !view_equal(before->uid, now->uid) || leads(teller))
+		return;
+	arena_init(&arena, ARENA_CAP);
+	if (event_changes_of_health(before, now, &arena, &change, &is_any, &error) < 0)
+		LOG_WARN("Published health not noted", LOG_TEXT("object", now->name),
+			 LOG_ERROR_FIELD(&error));
+	else if (is_any)
+		(void)event_recovery_take(&teller->recovery, &change);
 }
 
 static void event_teller_freep(struct event_teller **teller)
@@ -70,6 +99,7 @@ int event_teller_new(const struct event_teller_config *config, struct event_tell
 	    event_idle_init(&teller->idle, config->idle_ms, clock_wall_ms(), err) < 0 ||
 	    loop_timer_new(config->loop, look, teller, &teller->timer, err) < 0)
 		return -1;
+	inventory_on_attribution(config->inventory, published, teller);
 	loop_timer_set(teller->timer, FIRST_LOOK_MS);
 	*ret_teller = TAKE(teller);
 	return 0;
@@ -79,6 +109,7 @@ void event_teller_free(struct event_teller *teller)
 {
 	if (!teller)
 		return;
+	inventory_off_attribution(teller->config.inventory, teller);
 	loop_timer_free(teller->timer);
 	event_sender_free(teller->sender);
 	event_idle_deinit(&teller->idle);

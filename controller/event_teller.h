@@ -5,6 +5,12 @@
  * event_teller - makes Kubernetes Events of what changes: of statuses that were written
  * (controller/event_changes.h), and of GPUs that stay idle (controller/event_idle.h).
  *
+ * Of two replicas the one that leads tells. The other one keeps up with what is told by what is
+ * published: which idle GPUs (but for those of the last EVENT_TELLER_SHADOW_MS, which the leader may
+ * not have told yet), and which devices were ill when that was last known. Of changes in statuses only
+ * who writes them tells, so these need no memory. After a take-over Events that were sent by then are
+ * not told anew. What the old leader had not sent yet is lost.
+ *
  * Threads: the loop's.
  */
 
@@ -16,15 +22,22 @@ struct event_teller;
 struct event_teller_config {
 	struct loop *loop;
 	struct apiclient *client;
-	const struct inventory *inventory;
+	struct inventory *inventory;
 	struct event_budget_limits limits;
 	int64_t idle_ms;               /* how long a GPU is idle and held until that is told */
 	bool (*is_ready)(void *owner); /* what the inventory knows is complete and current */
+	bool (*leads)(void *owner);
 	void *owner;
 	uint64_t seed;                 /* for jitter */
 };
 
-/* What the config points to must outlive the teller. Fails with ERROR_NO_MEMORY. */
+/* In ms: a look each half of it. */
+#define EVENT_TELLER_SHADOW_MS 60000u
+
+/*
+ * Registers for the inventory's attributions. What the config points to must outlive the teller. Fails
+ * with ERROR_NO_MEMORY.
+ */
 MUST_USE int event_teller_new(const struct event_teller_config *config,
 			      struct event_teller **ret_teller, struct error *err);
 /* Accepts NULL. */

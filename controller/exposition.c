@@ -395,7 +395,7 @@ void exposition_free(struct exposition *exposition)
 {
 	if (!exposition)
 		return;
-	inventory_on_attribution(exposition->config.inventory, NULL, NULL);
+	inventory_off_attribution(exposition->config.inventory, exposition);
 	if (exposition->stage != STAGE_NONE)
 		end(exposition);
 	exposition_text_unref(exposition->text);

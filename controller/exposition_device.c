@@ -73,18 +73,40 @@ static void write_states(struct writer *writer, enum exposition_lines_family fam
 	}
 }
 
-static void write_idle_seconds(struct writer *writer)
+/* partition: empty for the device itself. */
+static void write_idle_seconds(struct writer *writer, int state, int64_t idle_since,
+			       struct view partition)
 {
-	const struct attribution_activity_state *activity = &writer->status->activity;
-	const bool is_idle = activity->state == ATTRIBUTION_ACTIVITY_IDLE &&
-			     activity->idle_since > 0;
-	const int64_t idle_ms = writer->device->now_wall_ms - activity->idle_since;
+	const bool is_idle = state == ATTRIBUTION_ACTIVITY_IDLE && idle_since > 0;
+	const int64_t idle_ms = writer->device->now_wall_ms - idle_since;
 
-	if (!is_idle && activity->state != ATTRIBUTION_ACTIVITY_ACTIVE)
+	if (!is_idle && state != ATTRIBUTION_ACTIVITY_ACTIVE)
 		return;
-	begin(writer, EXPOSITION_LINES_IDLE_SECONDS);
+	begin(writer, partition.len > 0 ? EXPOSITION_LINES_PARTITION_IDLE
+					: EXPOSITION_LINES_IDLE_SECONDS);
+	if (partition.len > 0)
+		exposition_lines_label(writer->lines, VIEW("partition"), partition);
 	exposition_lines_end_u64(writer->lines,
 				 is_idle && idle_ms > 0 ? (uint64_t)idle_ms / 1000 : 0);
+}
+
+/* Whoever may write statuses may have repeated a partition. */
+static void write_idleness(struct writer *writer)
+{
+	const struct attribution_activity_state *activity = &writer->status->activity;
+	const struct attribution_partition *partition = writer->status->partitions.items;
+	const uint32_t n = writer->status->partitions.count;
+
+	write_idle_seconds(writer, activity->state, activity->idle_since, (struct view){0});
+	for (uint32_t i = 0; i < n && i < LIMIT_PARTITIONS; i++) {
+		uint32_t before = 0;
+
+		while (before < i && !view_equal(partition[before].uuid, partition[i].uuid))
+			before++;
+		if (before == i && partition[i].uuid.len > 0)
+			write_idle_seconds(writer, partition[i].activity.state,
+					   partition[i].activity.idle_since, partition[i].uuid);
+	}
 }
 
 /* Whoever may write statuses may have repeated one, and no series may be there twice. */
@@ -334,7 +356,7 @@ size_t exposition_device_write(struct exposition_lines *lines,
 		     status->intent.state);
 	write_states(&writer, EXPOSITION_LINES_ACTIVITY_STATE, ATTRIBUTION_DOC_ACTIVITY_STATES,
 		     status->activity.state);
-	write_idle_seconds(&writer);
+	write_idleness(&writer);
 	write_drifts(&writer);
 	write_conflicts(&writer);
 	write_xids(&writer);

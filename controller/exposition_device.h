@@ -6,7 +6,7 @@
  *
  * Threads: owner; pure.
  * Limits:  17 samples of a device, 8 more of live figures, 1 of each difference and number of XID
- *          errors. Under MIG one of each partition. 1 of each tenant, and of each partition that it
+ *          errors. Under MIG 2 of each partition. 1 of each tenant, and of each partition that it
  *          holds.
  */
 

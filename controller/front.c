@@ -37,8 +37,9 @@
 #define COMMAND_CAP (64u * LIMIT_KIB)
 #define ORDERS_CAP (64u * LIMIT_MIB)
 #define N_CONNECTION_EVENTS 9u
-/* Of the connections of agents, those whose token was not judged yet. */
+/* Of the connections of agents, and of readers of metrics, those whose token was not judged yet. */
 #define STRANGERS_PART 4u
+#define MAX_KNOWN_READERS 1024u
 #define MAX_REVIEWS 96u
 #define RESERVED_REVIEWS 32u /* for tokens and addresses that were good before */
 
@@ -86,6 +87,7 @@ struct front {
 	struct handoff *commands; /* from it */
 	struct loop_watch *command_watch;
 	uint64_t connection_events[N_CONNECTION_EVENTS]; /* as counted into the metrics already */
+	uint64_t reader_events[N_CONNECTION_EVENTS];
 	pthread_t thread;
 	bool is_running;
 	atomic_uint_fast64_t beat_ms;
@@ -443,22 +445,32 @@ static void collect_tokens(const struct front *front)
 		metric_set_total(metrics->registry, metrics->token_questions, i, outcomes[i]);
 }
 
+/* known: what was counted into the metric already. */
+static void collect_connections(const struct front *front, const struct server_counters *counters,
+				size_t metric, uint64_t known[static N_CONNECTION_EVENTS])
+{
+	/* In the order of FRONT_CONNECTION_LABELS. */
+	const uint64_t events[N_CONNECTION_EVENTS] = {
+		counters->accepted,  counters->refused_limit, counters->evicted,
+		counters->handshake_failed, counters->timed_out, counters->malformed,
+		counters->too_large, counters->pauses, counters->evicted_strangers,
+	};
+	for (size_t i = 0; i < N_CONNECTION_EVENTS; i++) {
+		metric_add(front->config.metrics.registry, metric, i, events[i] - known[i]);
+		known[i] = events[i];
+	}
+}
+
 static void collect(void *owner)
 {
 	struct front *front = owner;
 	const struct front_metrics *metrics = &front->config.metrics;
 	const struct server_counters counters = server_counters(front->report_server);
 	const struct scrapes_counts scrapes = scrapes_counts(front->scrapes);
-	/* In the order of FRONT_CONNECTION_LABELS. */
-	const uint64_t events[N_CONNECTION_EVENTS] = {
-		counters.accepted,  counters.refused_limit, counters.evicted,
-		counters.handshake_failed, counters.timed_out, counters.malformed,
-		counters.too_large, counters.pauses, counters.evicted_strangers,
-	};
-	for (size_t i = 0; i < N_CONNECTION_EVENTS; i++) {
-		metric_add(metrics->registry, metrics->connections, i,
-			   events[i] - front->connection_events[i]);
-		front->connection_events[i] = events[i];
+	collect_connections(front, &counters, metrics->connections, front->connection_events);
+	if (front->metrics_server) {
+		const struct server_counters readers = server_counters(front->metrics_server);
+		collect_connections(front, &readers, metrics->readers, front->reader_events);
 	}
 	metric_set(metrics->registry, metrics->open_connections, 0, (double)counters.open);
 	metric_set(metrics->registry, metrics->nodes, 0, (double)receiver_nodes(front->receiver));
@@ -575,13 +587,24 @@ static int make_gate(struct front *front, struct error *err)
 	return metrics_gate_new(front->loop, &gate, &front->gate, err);
 }
 
+static uint32_t strangers_of(uint32_t max_connections)
+{
+	return (max_connections + STRANGERS_PART - 1) / STRANGERS_PART;
+}
+
+/* Where nobody shows a token, nobody is a stranger. */
 static int make_metrics_server(struct front *front, struct error *err)
 {
+	const bool is_open = front->config.metrics_insecure;
+	const uint32_t max_connections = front->config.max_metrics_connections;
 	const struct server_config config = {
 		.address = front->config.metrics_address,
-		.tls = front->config.metrics_insecure ? NULL : front->certificate,
-		.max_connections = front->config.max_metrics_connections,
+		.tls = is_open ? NULL : front->certificate,
+		.max_connections = max_connections,
 		.max_connections_per_address = 128,
+		.max_strangers = is_open ? 0 : strangers_of(max_connections),
+		.max_strangers_per_network = is_open ? 0 : front->config.max_strangers_per_network,
+		.max_known_addresses = is_open ? 0 : MAX_KNOWN_READERS,
 		.handshake_timeout_ms = 10000,
 		.head_timeout_ms = 5000,
 		.body_timeout_ms = 5000,
@@ -603,7 +626,7 @@ static int make_servers(struct front *front, struct error *err)
 		.max_body = LIMIT_REPORT_BYTES,
 		.max_connections = config->max_connections,
 		.max_connections_per_address = config->max_connections_per_address,
-		.max_strangers = (config->max_connections + STRANGERS_PART - 1) / STRANGERS_PART,
+		.max_strangers = strangers_of(config->max_connections),
 		.max_strangers_per_network = config->max_strangers_per_network,
 		.max_known_addresses = 2 * config->max_nodes,
 		.handshake_timeout_ms = 10000,

@@ -47,9 +47,10 @@ struct front_metrics {
 	size_t requests;                  /* counter with METRICS_GATE_LABELS */
 	size_t token_questions;           /* counter with ADMISSION_LABELS */
 	size_t durations;                 /* histogram: seconds that reports took */
+	size_t readers;                   /* counter with FRONT_CONNECTION_LABELS: who reads metrics */
 };
 
-/* Of the report endpoint. */
+/* Of the report endpoint, and of the one of metrics. */
 #define FRONT_CONNECTION_LABELS                                                              \
 	METRIC_LABELS("event=\"accepted\"", "event=\"refused_limit\"", "event=\"evicted\"",      \
 		      "event=\"handshake_failed\"", "event=\"timed_out\"",                       \
@@ -68,7 +69,8 @@ struct front_config {
 	uint32_t max_metrics_connections;
 	uint32_t max_probe_connections;
 	uint32_t max_connections_per_address;
-	uint32_t max_strangers_per_network; /* of agents' connections: whose token was not judged yet */
+	uint32_t max_strangers_per_network; /* of agents', and of readers' of metrics: whose token was */
+					    /* not judged yet */
 	uint32_t reports_per_second;   /* of one node that say something new */
 	uint32_t refresh_ms;           /* the loop hears of one node no more often */
 	size_t max_nodes;

@@ -121,6 +121,7 @@ static void admit(const struct metrics_gate *gate, struct server_request *reques
 {
 	switch (identity->outcome) {
 	case IDENTITY_ACCEPTED:
+		server_vouch(request);
 		server_proceed(request);
 		break;
 	case IDENTITY_UNAUTHENTICATED:

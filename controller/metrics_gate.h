@@ -5,7 +5,8 @@
  * metrics_gate - who may read /metrics. It has names of pods, so it is not for everybody. A request
  * needs a bearer token that the API server knows, and the token's user must be allowed to get the
  * nonResourceURL /metrics. (kube-rbac-proxy asks for the same.) 401 without a good token, 403 without
- * the right, 503 while it cannot be found out. How a page is written is the answerer's business.
+ * the right, 503 while it cannot be found out. Who has the right is vouched for (io/server.h). How a
+ * page is written is the answerer's business.
  *
  * Threads: the front's.
  * Limits:  verdicts and requests that wait as configured, reviews under way too, at most

@@ -95,6 +95,7 @@ struct front_metrics telemetry_front_metrics(const struct telemetry *telemetry)
 		.durations = METRICS_REPORT_DURATION,
 		.incomplete = METRICS_INCOMPLETE,
 		.refused = METRICS_SCRAPES_REFUSED,
+		.readers = METRICS_READER_CONNECTIONS,
 	};
 }
 

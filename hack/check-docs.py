@@ -16,7 +16,7 @@ usage: hack/check-docs.py [--write] [FOLDER]     the checkout (default: where th
 - no sentence of the documents in PLAIN has more than SENTENCE words, code not counted;
 - README.md and src/README.md have as many lines as LINES says, or fewer;
 - controller/README.md has the flags of both programs and the metrics, crds/README.md the types of drift
-  in src/assess/drift.def and the Events in controller/event_types.def; --write brings them up to date. What a type compares, and what to do about
+  in src/assess/drift.def, the reasons in src/assess/health.def and the Events in controller/event_types.def; --write brings them up to date. What a type compares, and what to do about
   it, is written by hand in its row.
 Prints what does not hold, and fails if anything does not.
 """
@@ -225,7 +225,56 @@ def events_of(table, _):
         + "".join(re.findall(r'"([^"]*)"', when)) + " |" for reason, kind, action, about, when in rows]
 
 
-TABLES = {"flags": flags_of, "events": events_of, "metrics": metrics_of, "drifts": drifts_of, "hidden": hidden_by}
+def words_of(name):
+    """RECOVER_IMEX_DOMAIN as the API has it."""
+    return "".join(w if w in ("IMEX", "P2P") else w.capitalize() for w in name.split("_"))
+
+
+def joined(texts):
+    return "".join(re.findall(r'"([^"]*)"', texts))
+
+
+def errors_of(kind):
+    """How XID errors of a class are called, with their numbers, and what is to be done about them."""
+    catalogue = (ROOT / "src/assess/xid.c").read_text()
+    codes = ", ".join(re.findall(rf"\{{(\d+), {kind},", catalogue))
+    called = {"XID_NEEDS_REBOOT": f"that needs a reboot ({codes})", "XID_NEEDS_RESET": f"that needs a reset ({codes})",
+              "XID_LOOK_CLOSER": f"to look at closer ({codes}; unknown ones)"}[kind]
+    remedy = re.search(rf'\[{kind}\] = VIEW_INIT\(((?:"[^"]*"\s*)+)\)', catalogue)[1]
+    return f"`XID<n>` {called}", f"what the error's `action` says, mostly: {joined(remedy)}"
+
+
+def health_rows(table):
+    """Of each reason: how it is called, state, action, what says so, what to do, clears when."""
+    remedies = {name: joined(text) for name, text in re.findall(
+        r'\[ATTRIBUTION_RECOVERY_(\w+)\] =\s*((?:"[^"]*"\s*)+)', (ROOT / "src/kubectl/remedy.c").read_text())}
+    body = re.sub(r"\\\n", " ", (ROOT / table).read_text())
+    text = r'((?:"[^"]*"\s*)+)'
+    for row in re.finditer(rf'FINDING\(\w+, "(\w+)", (\w+), (\w+), \w+,\s*{text},\s*{text},\s*{text},\s*{text}\)'
+                           rf'|XIDS\((\w+), (\w+), (\w+),\s*{text}\)', body):
+        reason, state, action, _, evidence, advice, clears, xids, of_xids, to_do, clears_xids = row.groups()
+        if xids:
+            called, remedy = errors_of(xids)
+            yield called, of_xids, to_do, "an XID error", remedy, joined(clears_xids)
+        else:
+            yield f"`{reason}`", state, action, joined(evidence), joined(advice) or remedies[action], joined(clears)
+
+
+def health_of(table, _):
+    """One line of each reason; two rows may have one, with an action each."""
+    lines = {}
+    for called, state, action, evidence, remedy, clears in health_rows(table):
+        line = lines.setdefault(called, [called, words_of(state), [], evidence, [], clears])
+        line[2].append("–" if action == "UNSET" else words_of(action))
+        line[4].append(remedy)
+    if len(lines) < 20:
+        faults.append(f"{table}: its rows are not read")
+    return ["| reason | state | action | what says so | what to do | clears when |", "|---|---|---|---|---|---|"] + [
+        f"| {called} | {state} | {', '.join(actions)} | {evidence} | {'; or '.join(remedies)} | {clears} |"
+        for called, state, actions, evidence, remedies, clears in lines.values()]
+
+
+TABLES = {"flags": flags_of, "events": events_of, "health": health_of, "metrics": metrics_of, "drifts": drifts_of, "hidden": hidden_by}
 
 
 def check_tables(name):

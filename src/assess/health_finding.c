@@ -9,6 +9,20 @@ static const struct view words[] = {
 	HEALTH_TABLE(WORD, NO_WORD)
 };
 
+static const struct view advice[] = {
+#define ADVICE(name, reason, state, action, matter, message, evidence, advice, clears) \
+	VIEW_INIT(advice),
+	HEALTH_TABLE(ADVICE, NO_WORD)
+};
+
+struct view health_finding_advice(struct view reason)
+{
+	for (int i = 0; i < N_HEALTH_FINDINGS; i++)
+		if (view_equal(words[i], reason) && advice[i].len > 0)
+			return advice[i];
+	return (struct view){0};
+}
+
 struct view health_finding_word(enum health_finding finding)
 {
 	assert((unsigned)finding < N_HEALTH_FINDINGS);

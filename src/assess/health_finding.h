@@ -16,5 +16,10 @@ enum health_finding {
 	HEALTH_TABLE(HEALTH_FINDING_NAME, HEALTH_FINDING_NO_NAME) N_HEALTH_FINDINGS
 };
 
+/*
+ * What to do about a reason, one sentence; static. Empty where the recovery action says it, and for a
+ * reason that is not known here.
+ */
+struct view health_finding_advice(struct view reason);
 /* The reason that is published of it; static. Two may have one reason. */
 struct view health_finding_word(enum health_finding finding);

@@ -7,7 +7,10 @@
 #include "base/sbuf.h"
 #include "kubectl/failing.h"
 
-/* By recovery action; what has no row, or a word that is not known here, is said to be unknown. */
+/*
+ * By recovery action; what has no row, or a word that is not known here, is said to be unknown.
+ * `hack/check-docs.py --write` puts these into the table of reasons in crds/README.md.
+ */
 static const char *const remedies[] = {
 	[ATTRIBUTION_RECOVERY_NONE] = "nothing is to be repaired: look at what the reason names",
 	[ATTRIBUTION_RECOVERY_RESET] = "let work end, then reset the device",
@@ -20,25 +23,11 @@ static const char *const remedies[] = {
 		"recover the multi-node memory domain (IMEX) that the device is in",
 };
 
-/* Where to look, by the reason for which the state is Unknown. */
-static const struct {
-	enum health_finding reason;
-	const char *place;
-} places[] = {
-	{HEALTH_FINDING_DEVICE_MISSING, "NVML does not list it: look at the kernel's log on its node"},
-	{HEALTH_FINDING_NVML_HANGS, "the driver does not answer: look at the kernel's log on its node"},
-	{HEALTH_FINDING_NVML_UNAVAILABLE, "NVML does not work: look at the agent's log on its node"},
-};
-
-static void write_place(const struct attribution_status *status, struct sbuf *buf)
+/* The driver, and our own table, know no action, or none is needed. */
+static bool is_left_open(int action)
 {
-	struct view reason = failing_reason(status);
-	const char *place = "look at the agent's log on its node";
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		if (view_equal(reason, health_finding_word(places[i].reason)))
-			place = places[i].place;
-	}
-	sbuf_append(buf, view_from(place));
+	return action == ATTRIBUTION_RECOVERY_UNSET || action == ATTRIBUTION_RECOVERY_NONE ||
+	       action == ATTRIBUTION_RECOVERY_UNKNOWN;
 }
 
 /*
@@ -53,8 +42,7 @@ bool remedy_is_asked_by(const struct attribution_health_event *event, int action
 	case ATTRIBUTION_EVENT_NEEDS_RESET:
 		return action == ATTRIBUTION_RECOVERY_RESET;
 	case ATTRIBUTION_EVENT_LOOK_CLOSER:
-		return action == ATTRIBUTION_RECOVERY_UNKNOWN ||
-		       action == ATTRIBUTION_RECOVERY_NONE || action == ATTRIBUTION_RECOVERY_UNSET;
+		return is_left_open(action);
 	default:
 		return false;
 	}
@@ -64,11 +52,15 @@ void remedy_write(const struct attribution *device, const struct attribution_hea
 		  struct sbuf *buf)
 {
 	const struct attribution_health_state *health = &device->status.health;
+	const struct view advice = health_finding_advice(failing_reason(&device->status));
+	const bool is_unknown = health->state == ATTRIBUTION_HEALTH_UNKNOWN;
 	size_t action = (size_t)health->recovery_action;
 	if (event && event->action.len > 0 && remedy_is_asked_by(event, health->recovery_action))
 		sbuf_append(buf, event->action);
-	else if (health->state == ATTRIBUTION_HEALTH_UNKNOWN)
-		write_place(&device->status, buf);
+	else if (advice.len > 0 && (is_unknown || is_left_open(health->recovery_action)))
+		sbuf_append(buf, advice);
+	else if (is_unknown)
+		sbuf_append(buf, VIEW("look at the agent's log on its node"));
 	else if (action < ARRAY_SIZE(remedies) && remedies[action])
 		sbuf_append(buf, view_from(remedies[action]));
 	else

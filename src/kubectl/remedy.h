@@ -16,7 +16,8 @@ bool remedy_is_asked_by(const struct attribution_health_event *event, int action
 /*
  * Appends what the event says that is to be done, if it asks for the device's recovery action.
  * Without an event, or if that says nothing or asks for something else, it goes by the recovery
- * action. For a device of which too little is known it says where to look. It has no long words, so
+ * action. Where that asks for nothing, or too little is known of the device, the worst reason says where
+ * to look. It has no long words, so
  * that a table can wrap it. event may be NULL. Failure is the buffer's.
  */
 void remedy_write(const struct attribution *device, const struct attribution_health_event *event,

@@ -22,7 +22,7 @@ struct finding {
 };
 
 static const struct finding findings[] = {
-#define FINDING(name, reason, state, action, matter, message)                                      \
+#define FINDING(name, reason, state, action, matter, message, ...)                                 \
 	{VIEW_INIT(reason), ATTRIBUTION_HEALTH_##state, ATTRIBUTION_RECOVERY_##action,             \
 	 VIEW_INIT(message)},
 #define NO_XIDS(...)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/attribution_set.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/limits.h"
@@ -54,9 +55,11 @@ static void touch_agentless(const struct attribution_set *set, const struct reco
 static void tell(const struct attribution_set *set, const struct record *old,
 		 const struct record *now)
 {
-	if (set->changed)
-		set->changed(set->owner, old ? &record_of(old)->attribution : NULL,
-			     now ? &record_of(now)->attribution : NULL);
+	for (size_t i = 0; i < ATTRIBUTION_SET_LISTENERS; i++)
+		if (set->listeners[i].changed)
+			set->listeners[i].changed(set->listeners[i].owner,
+						  old ? &record_of(old)->attribution : NULL,
+						  now ? &record_of(now)->attribution : NULL);
 }
 
 static void change(struct record_set *records, struct record *old, struct record *base,
@@ -97,8 +100,27 @@ static const struct record_kind kind = {
 void attribution_set_init(struct attribution_set *set, struct place_book *places,
 			  const struct claim_book *claims)
 {
+	*set = (struct attribution_set){0};
 	record_set_init(&set->records, &kind, places);
 	set->claims = claims;
+}
+
+void attribution_set_listen(struct attribution_set *set, attribution_set_fn changed, void *owner)
+{
+	size_t i = 0;
+
+	while (i < ATTRIBUTION_SET_LISTENERS && set->listeners[i].changed)
+		i++;
+	assert(i < ATTRIBUTION_SET_LISTENERS);
+	set->listeners[i].changed = changed;
+	set->listeners[i].owner = owner;
+}
+
+void attribution_set_leave(struct attribution_set *set, const void *owner)
+{
+	for (size_t i = 0; i < ATTRIBUTION_SET_LISTENERS; i++)
+		if (set->listeners[i].owner == owner)
+			set->listeners[i].changed = NULL;
 }
 
 int attribution_set_put(struct attribution_set *set, const struct attribution *attribution,

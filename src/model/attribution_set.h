@@ -27,16 +27,24 @@ struct attribution_record {
 typedef void (*attribution_set_fn)(void *owner, const struct attribution *before,
 				   const struct attribution *now);
 
+#define ATTRIBUTION_SET_LISTENERS 2u
+
 struct attribution_set {
 	struct record_set records;
 	const struct claim_book *claims;
-	attribution_set_fn changed; /* NULL: nobody is told */
-	void *owner;
+	struct {
+		attribution_set_fn changed; /* NULL: nobody is told */
+		void *owner;
+	} listeners[ATTRIBUTION_SET_LISTENERS];
 };
 
 /* places and claims are borrowed and must outlive the set. */
 void attribution_set_init(struct attribution_set *set, struct place_book *places,
 			  const struct claim_book *claims);
+/* changed is told from now on, after those that were there before. There is room for it. */
+void attribution_set_listen(struct attribution_set *set, attribution_set_fn changed, void *owner);
+/* That owner is told no more; also one that never was. */
+void attribution_set_leave(struct attribution_set *set, const void *owner);
 /*
  * Adds or changes the object, if it is newer, and takes over the arena's memory then. Touches the
  * node that holds it and those that report its device. Fails with ERROR_NO_MEMORY.

@@ -78,8 +78,12 @@ void inventory_on_attribution(struct inventory *inventory,
 					      const struct attribution *now),
 			      void *owner)
 {
-	inventory->attributions.changed = changed;
-	inventory->attributions.owner = owner;
+	attribution_set_listen(&inventory->attributions, changed, owner);
+}
+
+void inventory_off_attribution(struct inventory *inventory, const void *owner)
+{
+	attribution_set_leave(&inventory->attributions, owner);
 }
 
 /* One kind or all */

@@ -38,11 +38,16 @@ void inventory_on_touch(struct inventory *inventory, place_touch_fn touch, void 
 /* The same of boot. */
 void inventory_on_boot(struct inventory *inventory, place_boot_fn boot, void *owner);
 
-/* changed (model/attribution_set.h) is told of GPUAttributions from now on; NULL: nobody is. */
+/*
+ * changed (model/attribution_set.h) is told of GPUAttributions from now on, beside others; there may be
+ * ATTRIBUTION_SET_LISTENERS.
+ */
 void inventory_on_attribution(struct inventory *inventory,
 			      void (*changed)(void *owner, const struct attribution *before,
 					      const struct attribution *now),
 			      void *owner);
+/* That owner is told no more; also one that never was. */
+void inventory_off_attribution(struct inventory *inventory, const void *owner);
 
 enum inventory_kind {
 	INVENTORY_PODS,

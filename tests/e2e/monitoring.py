@@ -39,9 +39,10 @@ from illness import an_error_that_needs_a_reboot
 sys.path.insert(0, os.path.join(ROOT, "tests", "lib"))
 import prometheus  # noqa: E402  (it is in another folder)
 
-SLICED, EXCLUSIVE = "node-1", "node-2"
-OPTIONS = ("--nodes", "2", "--gpus", f"{SLICED}=1:L4", "--plugin-config", f"{SLICED}=time-slicing",
-           "--gpus", f"{EXCLUSIVE}=4:A100", "--plugin-config", f"{EXCLUSIVE}=exclusive")
+SLICED, EXCLUSIVE, PARTED = "node-1", "node-2", "node-3"
+OPTIONS = ("--nodes", "3", "--gpus", f"{SLICED}=1:L4", "--plugin-config", f"{SLICED}=time-slicing",
+           "--gpus", f"{EXCLUSIVE}=4:A100", "--plugin-config", f"{EXCLUSIVE}=exclusive",
+           "--gpus", f"{PARTED}=1:A100:3g.20gb,1g.5gb", "--plugin-config", f"{PARTED}=mig-mixed")
 SHARERS = [f"sharer-{number}" for number in range(4)]
 NAMESPACE = policy.OURS
 CONTROLLER_ENV = {"GPU_ATTRIBUTION_HOLD_OFF_PERCENT": "5", "GPU_ATTRIBUTION_EVENT_IDLE_AFTER": "5s",
@@ -283,6 +284,15 @@ def a_refusal_for_want_of_slots(cluster):
         cluster.kubectl("delete", "pod", "refused", "--force", "--grace-period=0")
 
 
+def one_that_works_beside_an_idle_one(cluster, uuid, pod_uid):
+    """Of the MIG devices of one GPU: only those of others than the pod compute."""
+    own = next(tenant["partitions"] for item in policy.items_of(cluster, PARTED)
+               for tenant in item["status"].get("tenants", []) if tenant["podUID"] == pod_uid)
+    device = next(d for d in policy.world_of(cluster, PARTED)["devices"] if d["uuid"] == uuid)
+    return intent.told_of(cluster, PARTED, uuid, migDevices=[
+        {**d, "graphicsUtilization": 0 if d["uuid"] in own else 60} for d in device["migDevices"]])
+
+
 def watch_alerts(asked, names, is_there, limit_s):
     """Waits until all of them fire, or none does; returns after how many seconds each did so."""
     start, took = time.monotonic(), {}
@@ -305,12 +315,13 @@ def watch_alerts(asked, names, is_there, limit_s):
 
 IN_TROUBLE = {"GPUUnhealthyWithTenants", "GPUErrorNeedsAction", "GPUDegradedWithTenants",
               "GPUDriftCritical", "GPUDriftWarning", "GPUSlotsLeaked", "GPUSlotHeldTwice",
-              "GPUUnallocatedUse", "GPUHeldIdle", "GPUHeldIdleForADay"}
+              "GPUUnallocatedUse", "GPUHeldIdle", "GPUHeldIdleForADay",
+              "GPUPartitionHeldIdle", "GPUPartitionHeldIdleForADay"}
 IN_SILENCE = {"GPUReportSilent", "GPUAttributionControllerAway"}
 
 
 # What is told by Kubernetes Events as well, on which of the devices.
-EVENTS = (("shared", "SlotHeldTwice"), ("shared", "GPUIdle"), ("spare", "UnallocatedUse"),
+EVENTS = (("shared", "SlotHeldTwice"), ("shared", "GPUIdle"), ("parted", "GPUIdle"), ("spare", "UnallocatedUse"),
           ("weak", "GPUDegraded"), ("weak", "DriftFound"), ("weak", "DriftResolved"), ("weak", "GPURecovered"),
           ("missing", "DriftFound"), ("missing", "DriftResolved"))
 
@@ -326,14 +337,17 @@ def trouble(cluster):
     with at_work(cluster, shared):
         watch_alerts(asked, named, False, 30)
     with contextlib.ExitStack() as causes:
-        causes.callback(cluster.kubectl, "delete", "pod", "sick", "weak", "--force", "--grace-period=0")
+        causes.callback(cluster.kubectl, "delete", "pod", "sick", "weak", "dozer", "--force", "--grace-period=0")
         sick, weak = (device_of(cluster, cluster.create_tenant(name, EXCLUSIVE)) for name in ("sick", "weak"))
+        dozer = cluster.create_tenant("dozer", PARTED, 1, 0, "nvidia.com/mig-3g.20gb")
+        parted = device_of(cluster, dozer)
         spare, missing = free(cluster, EXCLUSIVE)
         for cause in (at_work(cluster, shared, percent=3),
                       an_error_that_needs_a_reboot(cluster, EXCLUSIVE, sick),
                       intent.told_of(cluster, EXCLUSIVE, weak,
                                      ecc={"current": True, "pending": True, "corrected": 0,
                                           "uncorrected": 2}, mig={"current": False, "pending": True}),
+                      one_that_works_beside_an_idle_one(cluster, parted, dozer),
                       a_gpu_off_the_bus(cluster, missing),
                       a_process_without_a_slot(cluster, spare),
                       a_claim_of_what_the_plugin_gave(cluster, shared),
@@ -344,16 +358,21 @@ def trouble(cluster):
     with at_work(cluster, shared):
         ended = watch_alerts(asked, IN_TROUBLE, False, 60)
         asked.wait("Alertmanager", lambda: IN_TROUBLE <= asked.told("resolved"))
-    return fired, ended, {"shared": shared, "weak": weak, "spare": spare, "missing": missing}
+    return fired, ended, {"shared": shared, "weak": weak, "spare": spare, "missing": missing,
+                          "parted": parted}
 
 
 @tests.promise
 def every_alert_about_a_gpu_fires_by_its_cause_reaches_alertmanager_and_ends_with_it(cluster):
     set_up(cluster)
     fired, ended, devices = trouble(cluster)
-    words = next(alert["annotations"]["description"] for status, name, alert in stack(cluster).site.told
-                 if (status, name, alert["labels"].get("uuid")) == ("firing", "GPUHeldIdle", devices["shared"]))
-    assert all(f"default/{name}" in words for name in SHARERS), words
+
+    def words(alert_name, whose):
+        return next(alert["annotations"]["description"] for status, name, alert in stack(cluster).site.told
+                    if (status, name, alert["labels"].get("uuid")) == ("firing", alert_name, devices[whose]))
+    named = words("GPUHeldIdle", "shared")
+    assert all(f"default/{name}" in named for name in SHARERS), named
+    assert words("GPUPartitionHeldIdle", "parted") == "Held by: default/dozer ", devices
     return "\n".join(f"{name}: fired {fired[name]} s after the last cause began, ended {ended[name]} s after all had"
                      for name in sorted(IN_TROUBLE))
 

@@ -32,7 +32,8 @@ TESTS = os.path.join(TOP, "tests", "monitoring")
 RUNBOOKS = os.path.join(FOLDER, "README.md")
 PROGRAM = sys.argv[1] if len(sys.argv) > 1 else None
 # They look back.
-NOT_LIVE = {"GPUHeldIdle", "GPUHeldIdleForADay", "GPUAttributionDevicesLeftOut"}
+NOT_LIVE = {"GPUHeldIdle", "GPUHeldIdleForADay", "GPUPartitionHeldIdle", "GPUPartitionHeldIdleForADay",
+            "GPUAttributionDevicesLeftOut"}
 
 
 def alerts():

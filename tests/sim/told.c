@@ -147,6 +147,17 @@ static void note_drifts(struct subject *subject, const struct attribution_status
 	subject->drifts = drifts;
 }
 
+/* It, or a MIG device of it. */
+static bool is_any_idle(const struct attribution_status *status)
+{
+	const struct attribution_partition *partition = status->partitions.items;
+
+	for (uint32_t i = 0; i < status->partitions.count; i++)
+		if (partition[i].activity.state == ATTRIBUTION_ACTIVITY_IDLE)
+			return true;
+	return status->activity.state == ATTRIBUTION_ACTIVITY_IDLE;
+}
+
 void told_wrote(struct view name, const struct attribution_status *status)
 {
 	const struct condition *attributed = attribution_find_condition(status, VIEW("Attributed"));
@@ -155,7 +166,7 @@ void told_wrote(struct view name, const struct attribution_status *status)
 	subject->said |= said_of_health(status, subject->said);
 	if (attributed && wording_reason_of(attributed->reason) == REASON_SLOT_HELD_TWICE)
 		subject->said |= BIT(SLOT_HELD_TWICE);
-	if (status->activity.state == ATTRIBUTION_ACTIVITY_IDLE && status->tenants.count > 0)
+	if (is_any_idle(status) && status->tenants.count > 0)
 		subject->said |= BIT(GPU_IDLE);
 	note_drifts(subject, status, false);
 	if (status->node_name.len > 0)

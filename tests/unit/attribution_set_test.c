@@ -70,6 +70,43 @@ static void put(const char *name, const char *node, uint64_t version)
 	arena_deinit(&arena);
 }
 
+struct listener {
+	unsigned n_new, n_changed, n_gone;
+};
+
+static void on_change(void *owner, const struct attribution *before, const struct attribution *now)
+{
+	struct listener *listener = owner;
+
+	listener->n_new += !before;
+	listener->n_changed += before && now;
+	listener->n_gone += !now;
+}
+
+static void each_listener_is_told_until_it_leaves(void **state)
+{
+	struct listener first = {0}, second = {0}, third = {0};
+
+	(void)state;
+	attribution_set_listen(&set, on_change, &first);
+	attribution_set_listen(&set, on_change, &second);
+	put("gpu-1", "a", 1);
+	attribution_set_leave(&set, &first);
+	attribution_set_leave(&set, &third); /* never was one */
+	put("gpu-1", "a", 2);
+	attribution_set_listen(&set, on_change, &third); /* there is room again */
+	remove_record(&set.records, VIEW("gpu-1"), 0);
+	assert_int_equal(first.n_new, 1);
+	assert_int_equal(first.n_changed + first.n_gone, 0);
+	assert_int_equal(second.n_new, 1);
+	assert_int_equal(second.n_changed, 1);
+	assert_int_equal(second.n_gone, 1);
+	assert_int_equal(third.n_new + third.n_changed, 0);
+	assert_int_equal(third.n_gone, 1);
+	attribution_set_leave(&set, &second);
+	attribution_set_leave(&set, &third);
+}
+
 static const struct place *place_of(const char *name)
 {
 	return attribution_set_find(&set, view_from(name))->base.place;
@@ -238,6 +275,8 @@ static void without_memory_what_is_there_stays(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(
+		each_listener_is_told_until_it_leaves, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		every_place_that_claims_the_device_is_touched_once, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

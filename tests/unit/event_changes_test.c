@@ -669,18 +669,46 @@ static void idleness_is_told_with_who_holds_the_device(void **state)
 					     .pod_name = VIEW("a"), .container = VIEW("main")};
 	const struct attribution_tenant b = {.pod_uid = VIEW("p2"), .pod_namespace = VIEW("team"),
 					     .pod_name = VIEW("b"), .container = VIEW("main")};
-	const struct attribution_tenant *const tenants[] = {&a, &b};
+	const struct event_changes_holding holdings[] = {{&a, NULL}, {&b, NULL}};
 	struct event_change both, one;
 	struct error err;
 
-	assert_int_equal(event_changes_of_idleness(&object, tenants, 2, &world->arena, &both, &err),
+	assert_int_equal(event_changes_of_idleness(&object, holdings, 2, &world->arena, &both, &err),
 			 0);
 	assert_int_equal(both.type, EVENT_GPU_IDLE);
 	assert_false(both.is_warning);
 	assert_view(both.note, "idle since 2026-01-01T12:00:00Z; held by team/a, team/b");
-	assert_int_equal(event_changes_of_idleness(&object, tenants, 1, &world->arena, &one, &err),
+	assert_int_equal(event_changes_of_idleness(&object, holdings, 1, &world->arena, &one, &err),
 			 0);
 	assert_true(one.id != both.id);
+}
+
+static void idleness_of_a_partition_is_told_with_its_name_and_its_holders(void **state)
+{
+	struct world *world = *state;
+	const struct attribution object = {.name = VIEW(GPU), .uid = VIEW("u1")};
+	const struct attribution_partition first = {.uuid = VIEW("MIG-1"),
+						    .activity.idle_since = NOON};
+	const struct attribution_partition second = {.uuid = VIEW("MIG-2"),
+						     .activity.idle_since = NOON + 60000};
+	const struct attribution_tenant a = {.pod_uid = VIEW("p1"), .pod_namespace = VIEW("team"),
+					     .pod_name = VIEW("a"), .container = VIEW("main")};
+	const struct attribution_tenant b = {.pod_uid = VIEW("p2"), .pod_namespace = VIEW("team"),
+					     .pod_name = VIEW("b"), .container = VIEW("main")};
+	const struct event_changes_holding holdings[] = {{&a, &first}, {&b, &first}, {&b, &second}};
+	struct event_change all, one, other;
+	struct error err;
+
+	assert_int_equal(event_changes_of_idleness(&object, holdings, 3, &world->arena, &all, &err),
+			 0);
+	assert_view(all.note,
+		    "MIG device MIG-1 idle since 2026-01-01T12:00:00Z, held by team/a, team/b; "
+		    "MIG device MIG-2 idle since 2026-01-01T12:01:00Z, held by team/b");
+	assert_int_equal(event_changes_of_idleness(&object, &holdings[1], 1, &world->arena, &one,
+						   &err), 0);
+	assert_int_equal(event_changes_of_idleness(&object, &holdings[2], 1, &world->arena, &other,
+						   &err), 0);
+	assert_true(one.id != other.id);
 }
 
 /* All */
@@ -810,6 +838,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(an_object_that_comes_from_another_node_brings_its_node_wide_drifts),
 	cmocka_unit_test_set_up(a_slot_held_twice_is_told_when_the_condition_begins_to_say_so),
 	cmocka_unit_test_set_up(idleness_is_told_with_who_holds_the_device),
+	cmocka_unit_test_set_up(
+		idleness_of_a_partition_is_told_with_its_name_and_its_holders),
 	cmocka_unit_test_set_up(nothing_is_told_of_what_is_kept_created_or_deleted),
 	cmocka_unit_test_set_up(the_same_change_has_the_same_id_and_another_one_another),
 	cmocka_unit_test_set_up(a_slot_that_is_held_twice_again_has_another_id),

@@ -13,6 +13,7 @@ struct world {
 	struct inventory *inventory;
 	struct event_idle idle;
 	struct attribution_tenant tenants[2];
+	struct attribution_partition partitions[2];
 	struct attribution object;
 	uint64_t version;
 	unsigned n_told;
@@ -205,6 +206,113 @@ static void only_workloads_on_idle_gpus_are_told(void **state)
 	assert_int_equal(look(world, START + 9 * HOUR), 0);
 }
 
+/* The tenants have a partition each; the first has been idle for long, and the second computes. */
+static void part(struct world *world)
+{
+	static const struct view uuids[] = {VIEW_INIT("MIG-1"), VIEW_INIT("MIG-2")};
+
+	world->tenants[1].start_time = START - MINUTE;
+	for (size_t i = 0; i < ARRAY_SIZE(uuids); i++) {
+		world->tenants[i].partitions = array_of((void *)&uuids[i], 1);
+		world->partitions[i] = (struct attribution_partition){
+			.uuid = uuids[i], .activity.state = ATTRIBUTION_ACTIVITY_ACTIVE};
+	}
+	world->partitions[0].activity =
+		(struct attribution_partition_activity){ATTRIBUTION_ACTIVITY_IDLE, START};
+	world->object.status.tenants = array_of(world->tenants, 2);
+	world->object.status.partitions = array_of(world->partitions, 2);
+	world->object.status.activity =
+		(struct attribution_activity_state){.state = ATTRIBUTION_ACTIVITY_ACTIVE};
+}
+
+static void a_partition_that_is_held_and_idle_beside_a_busy_one_is_told_once(void **state)
+{
+	struct world *world = *state;
+
+	part(world);
+	publish(world);
+	assert_int_equal(look(world, START + HOUR - 1), 0);
+	assert_int_equal(look(world, START + HOUR), 1);
+	assert_string_equal(world->note,
+			    "MIG device MIG-1 idle since 2026-01-01T12:00:00Z, held by team/a");
+	assert_int_equal(look(world, START + 9 * HOUR), 0);
+}
+
+/* What is known of the partitions is more than what is known of the device. */
+static void under_mig_who_holds_an_idle_partition_is_told_and_not_the_others(void **state)
+{
+	struct world *world = *state;
+
+	part(world);
+	world->object.status.activity.state = ATTRIBUTION_ACTIVITY_UNKNOWN;
+	world->partitions[1].activity.state = ATTRIBUTION_ACTIVITY_UNKNOWN;
+	publish(world);
+	assert_int_equal(look(world, START + HOUR), 1);
+	assert_string_equal(world->note,
+			    "MIG device MIG-1 idle since 2026-01-01T12:00:00Z, held by team/a");
+	/* When the device is idle as a whole, that one was told already. */
+	world->partitions[1].activity = (struct attribution_partition_activity){
+		ATTRIBUTION_ACTIVITY_IDLE, START + 2 * HOUR};
+	world->object.status.activity = (struct attribution_activity_state){
+		.state = ATTRIBUTION_ACTIVITY_IDLE, .idle_since = START + 2 * HOUR};
+	publish(world);
+	assert_int_equal(look(world, START + 3 * HOUR - 1), 0);
+	assert_int_equal(look(world, START + 3 * HOUR), 1);
+	assert_string_equal(world->note,
+			    "MIG device MIG-2 idle since 2026-01-01T14:00:00Z, held by team/b");
+}
+
+static void of_a_tenancy_with_two_partitions_each_is_told(void **state)
+{
+	struct world *world = *state;
+
+	part(world);
+	world->tenants[0].partitions = array_of(
+		(void *)(const struct view[]){VIEW_INIT("MIG-1"), VIEW_INIT("MIG-2")}, 2);
+	world->object.status.tenants.count = 1;
+	publish(world);
+	assert_int_equal(look(world, START + HOUR), 1);
+	world->partitions[1].activity = (struct attribution_partition_activity){
+		ATTRIBUTION_ACTIVITY_IDLE, START + HOUR};
+	publish(world);
+	assert_int_equal(look(world, START + 2 * HOUR), 1);
+	assert_string_equal(world->note,
+			    "MIG device MIG-2 idle since 2026-01-01T13:00:00Z, held by team/a");
+}
+
+/* An object of an earlier release, or a tenant whose partitions are not known. */
+static void where_no_partition_is_known_to_be_idle_the_device_counts(void **state)
+{
+	struct world *world = *state;
+
+	part(world);
+	world->partitions[0].activity.state = ATTRIBUTION_ACTIVITY_UNSET;
+	world->partitions[1].activity.state = ATTRIBUTION_ACTIVITY_UNSET;
+	world->tenants[1].partitions = (struct array){0};
+	world->object.status.activity = (struct attribution_activity_state){
+		.state = ATTRIBUTION_ACTIVITY_IDLE, .idle_since = START};
+	publish(world);
+	assert_int_equal(look(world, START + HOUR), 1);
+	assert_string_equal(world->note, "idle since 2026-01-01T12:00:00Z; held by team/a, team/b");
+}
+
+static void what_is_seen_in_shadow_counts_as_told(void **state)
+{
+	struct world *world = *state;
+
+	publish(world);
+	event_idle_look(&world->idle, world->inventory, START + HOUR, NULL, NULL);
+	assert_int_equal(look(world, START + HOUR + 1), 0);
+	publish(world);
+	assert_int_equal(look(world, START + 2 * HOUR), 0);
+	assert_int_equal(world->idle.n_told, 0);
+	/* Who comes after it is told. */
+	world->object.status.tenants = array_of(world->tenants, 2);
+	publish(world);
+	assert_int_equal(look(world, START + 3 * HOUR), 1);
+	assert_string_equal(world->note, "idle since 2026-01-01T12:00:00Z; held by team/b");
+}
+
 static void a_clock_that_is_set_back_tells_nothing_twice(void **state)
 {
 	struct world *world = *state;
@@ -265,6 +373,11 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(
 		what_became_so_before_the_start_is_not_told_when_it_is_published_anew),
 	cmocka_unit_test_set_up(only_workloads_on_idle_gpus_are_told),
+	cmocka_unit_test_set_up(a_partition_that_is_held_and_idle_beside_a_busy_one_is_told_once),
+	cmocka_unit_test_set_up(under_mig_who_holds_an_idle_partition_is_told_and_not_the_others),
+	cmocka_unit_test_set_up(of_a_tenancy_with_two_partitions_each_is_told),
+	cmocka_unit_test_set_up(where_no_partition_is_known_to_be_idle_the_device_counts),
+	cmocka_unit_test_set_up(what_is_seen_in_shadow_counts_as_told),
 	cmocka_unit_test_set_up(a_clock_that_is_set_back_tells_nothing_twice),
 	cmocka_unit_test_set_up(one_look_tells_of_so_many_objects_and_counts_the_others),
 	cmocka_unit_test_set_up(a_thousand_tenancies_are_remembered),

@@ -26,7 +26,7 @@ struct world {
 	struct attribution_tenant tenants[64];
 	struct attribution_drift drifts[4];
 	struct attribution_health_event events[4];
-	struct attribution_partition partitions[2];
+	struct attribution_partition partitions[4];
 	struct condition attributed;
 	struct report report;
 	struct report_device reported[2];
@@ -278,6 +278,43 @@ static void idleness_is_shown_in_seconds_as_of_now(void **state)
 	ASSERT_SHOWS(world, "gpuattribution_device_idle_seconds{uuid=\"GPU-1\"} 661");
 }
 
+static void set_partition(struct world *world, int i, struct view uuid, int state)
+{
+	world->partitions[i] = (struct attribution_partition){
+		.uuid = uuid,
+		.gpu_instance_id = -1,
+		.activity = {state, state == ATTRIBUTION_ACTIVITY_IDLE ? fake_wall_ms - 7200000 : 0},
+	};
+	world->object.status.partitions.count = (uint32_t)i + 1;
+}
+
+static void a_partition_that_is_idle_beside_a_busy_one_has_its_own_seconds(void **state)
+{
+	struct world *world = *state;
+
+	set_partition(world, 0, VIEW("MIG-7"), ATTRIBUTION_ACTIVITY_IDLE);
+	set_partition(world, 1, VIEW("MIG-8"), ATTRIBUTION_ACTIVITY_ACTIVE);
+	set_partition(world, 2, VIEW("MIG-9"), ATTRIBUTION_ACTIVITY_UNKNOWN);
+	set_partition(world, 3, VIEW("MIG-7"), ATTRIBUTION_ACTIVITY_IDLE); /* somebody has repeated it */
+	put(world);
+	fake_loop_advance(world->loop, 61500);
+	ASSERT_SHOWS(world,
+		     "# UNIT gpuattribution_partition_idle_seconds seconds",
+		     "gpuattribution_device_idle_seconds{uuid=\"GPU-1\"} 0",
+		     "gpuattribution_partition_idle_seconds{uuid=\"GPU-1\",partition=\"MIG-7\"} 7261",
+		     "gpuattribution_partition_idle_seconds{uuid=\"GPU-1\",partition=\"MIG-8\"} 0");
+	assert_lacks(world, "partition=\"MIG-9\"");
+}
+
+static void a_partition_without_a_word_about_it_has_no_seconds(void **state)
+{
+	struct world *world = *state;
+
+	set_partition(world, 0, VIEW("MIG-7"), ATTRIBUTION_ACTIVITY_UNSET);
+	put(world);
+	assert_lacks(world, "\ngpuattribution_partition_idle_seconds{");
+}
+
 static void each_difference_is_shown_once(void **state)
 {
 	struct world *world = *state;
@@ -423,6 +460,7 @@ static void fill_everything(struct world *world)
 	world->events[0] = (struct attribution_health_event){.xid = 48, .event_time = 1000};
 	world->object.status.health.events.count = 1;
 	hold_partitions(world, add_tenant(world, "uid-\"a\\\n"));
+	world->partitions[0].activity.state = ATTRIBUTION_ACTIVITY_ACTIVE;
 	put(world);
 	world->reported[0].activity = (struct report_activity){.present = true, .utilization = 7};
 	world->reported[0].figures = (struct report_figures){true, 2, 61, 254321};
@@ -820,6 +858,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(a_device_has_its_states_one_by_one),
 	cmocka_unit_test_set_up(what_is_not_known_is_absent_and_never_0),
 	cmocka_unit_test_set_up(idleness_is_shown_in_seconds_as_of_now),
+	cmocka_unit_test_set_up(a_partition_that_is_idle_beside_a_busy_one_has_its_own_seconds),
+	cmocka_unit_test_set_up(a_partition_without_a_word_about_it_has_no_seconds),
 	cmocka_unit_test_set_up(each_difference_is_shown_once),
 	cmocka_unit_test_set_up(a_slot_that_is_held_twice_is_shown_while_it_is_known),
 	cmocka_unit_test_set_up(errors_count_when_they_are_published_after_the_start),

@@ -8,6 +8,7 @@
 
 #include "lib/test_main.h"
 
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -41,6 +42,7 @@ enum {
 	METRICS_REQUESTS,
 	METRICS_DURATION,
 	METRICS_QUESTIONS,
+	METRICS_READERS,
 	N_METRICS,
 };
 
@@ -79,6 +81,8 @@ static void make_rows(void)
 						    report_labels};
 	rows[METRICS_CONNECTIONS] = (struct metric_row){"connections", METRIC_COUNTER, "",
 							"Connections.", connection_labels};
+	rows[METRICS_READERS] = (struct metric_row){"readers", METRIC_COUNTER, "", "Readers.",
+						    connection_labels};
 	rows[METRICS_OPEN] = (struct metric_row){"open", METRIC_GAUGE, "", "Open.", NULL};
 	rows[METRICS_NODES] = (struct metric_row){"nodes", METRIC_GAUGE, "", "Nodes.", NULL};
 	rows[METRICS_TOKENS] = (struct metric_row){"tokens", METRIC_GAUGE, "", "Tokens.", NULL};
@@ -249,7 +253,7 @@ static void open_front_with(struct fixture *f, uint32_t max_silent_ms, uint32_t 
 						METRICS_OPEN, METRICS_NODES, METRICS_TOKENS,
 						METRICS_INCOMPLETE, METRICS_REFUSED,
 						METRICS_REQUESTS, METRICS_QUESTIONS,
-						METRICS_DURATION};
+						METRICS_DURATION, METRICS_READERS};
 	if (front_new(&config, &f->front, &err) != 0)
 		fail_msg("%s", err.text);
 	/* It has copies of its own. */
@@ -893,6 +897,88 @@ static void metrics_are_for_those_who_may_read_them(void **state)
 	stop(&f);
 }
 
+static int connect_from(uint16_t port, uint32_t host)
+{
+	const struct sockaddr_in from = {.sin_family = AF_INET,
+					 .sin_addr.s_addr = htonl(0x7f000100u + host)};
+	const struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port),
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	assert_true(fd >= 0);
+	assert_int_equal(bind(fd, (const struct sockaddr *)&from, sizeof(from)), 0);
+	assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof(to)), 0);
+	return fd;
+}
+
+/* Connections to the metrics, by the place of what happened in FRONT_CONNECTION_LABELS. */
+static unsigned count_readers(const struct http_answer *answer, int event)
+{
+	char wanted[64];
+	snprintf(wanted, sizeof(wanted), "\nreaders_total{e=\"%d\"} ", event);
+	const char *found = strstr(answer->body, wanted);
+	assert_non_null(found);
+	return (unsigned)strtoul(found + strlen(wanted), NULL, 10);
+}
+
+/* Some come for the first time, and one has a connection that it keeps. */
+static void silent_strangers_keep_no_reader_of_metrics_out(void **state)
+{
+	(void)state;
+	struct fixture f = {.guarded = true};
+	struct http_answer answer;
+	int fds[320];
+	open_front(&f);
+	start_opened(&f);
+	set_certificate(&f, "front");
+	publish(&f, "");
+	await_ready(&f, 200);
+	struct http_client *kept = http_client_connect_tls(f.metrics_port, 0);
+	assert_int_equal(read_metrics_as(kept, "reader", &answer), 200);
+	for (uint32_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		fds[i] = connect_from(f.metrics_port, i % 64);
+		if (i % 40 != 39)
+			continue;
+		struct http_client *client = http_client_connect_tls(f.metrics_port, 0);
+		assert_non_null(client);
+		assert_int_equal(read_metrics_as(client, "reader", &answer), 200);
+		http_client_free(client);
+	}
+	/* Until all of them and 9 readers were accepted. */
+	for (int i = 0; i < 30000; i++) {
+		assert_int_equal(read_metrics_as(kept, "reader", &answer), 200);
+		if (count_readers(&answer, 0) == ARRAY_SIZE(fds) + 9)
+			break;
+	}
+	assert_int_equal(count_readers(&answer, 0), ARRAY_SIZE(fds) + 9);
+	assert_int_equal(count_readers(&answer, 1), 0);
+	/* 64 may stay. On a slow machine some have had their time. */
+	assert_true(count_readers(&answer, 8) + count_readers(&answer, 4) >= ARRAY_SIZE(fds) - 64);
+	assert_non_null(strstr(answer.body, "\nconnections_total{e=\"0\"} 0\n"));
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		close(fds[i]);
+	http_client_free(kept);
+	stop(&f);
+}
+
+/* Nobody can show a token there, so nobody is a stranger: more than 16 of one address may come. */
+static void whoever_reads_metrics_without_a_token_is_no_stranger(void **state)
+{
+	(void)state;
+	struct fixture f = {0};
+	struct http_client *clients[20];
+	struct http_answer answer;
+	open_front(&f);
+	start_opened(&f);
+	for (size_t i = 0; i < ARRAY_SIZE(clients); i++)
+		clients[i] = http_client_connect(f.metrics_port);
+	for (size_t i = 0; i < ARRAY_SIZE(clients); i++) {
+		http_client_ask(clients[i], "GET /metrics", "", VIEW(""), &answer);
+		assert_int_equal(answer.status, 200);
+		http_client_free(clients[i]);
+	}
+	stop(&f);
+}
+
 static void without_an_address_metrics_cannot_be_read(void **state)
 {
 	(void)state;
@@ -1129,6 +1215,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_certificate_is_exchanged_while_it_runs),
 	cmocka_unit_test(probes_say_how_it_is),
 	cmocka_unit_test(metrics_are_for_those_who_may_read_them),
+	cmocka_unit_test(silent_strangers_keep_no_reader_of_metrics_out),
+	cmocka_unit_test(whoever_reads_metrics_without_a_token_is_no_stranger),
 	cmocka_unit_test(without_an_address_metrics_cannot_be_read),
 	cmocka_unit_test(what_the_loop_did_not_take_ends_with_the_front),
 	cmocka_unit_test(what_the_loop_does_not_take_is_bounded_and_room_again_when_it_does),

@@ -126,6 +126,7 @@ static void the_page_is_for_who_has_the_right(void **state)
 		decide(rows[i].outcome);
 		finish(request);
 		assert_int_equal(request->status, rows[i].status);
+		assert_int_equal(request->vouched, rows[i].outcome == IDENTITY_ACCEPTED);
 	}
 	assert_int_equal(n_answers, 1);
 }
