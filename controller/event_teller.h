@@ -5,11 +5,11 @@
  * event_teller - makes Kubernetes Events of what changes: of statuses that were written
  * (controller/event_changes.h), and of GPUs that stay idle (controller/event_idle.h).
  *
- * Of two replicas the one that leads tells. The other one keeps up with what is told by what is
- * published: which idle GPUs (but for those of the last EVENT_TELLER_SHADOW_MS, which the leader may
- * not have told yet), and which devices were ill when that was last known. Of changes in statuses only
- * who writes them tells, so these need no memory. After a take-over Events that were sent by then are
- * not told anew. What the old leader had not sent yet is lost.
+ * Of two replicas the one that leads tells. The other one remembers what is told, by what is published:
+ * idle GPUs, and devices that were ill when that was last known. Not so what became idle in the last
+ * EVENT_TELLER_SHADOW_MS: the leader may not have told it yet. Of changes in a status only who writes
+ * it tells, so these need no memory. So nothing is told anew after a take-over. What the old leader had
+ * not sent yet is lost.
  *
  * Threads: the loop's.
  */

@@ -326,6 +326,11 @@ EVENTS = (("shared", "SlotHeldTwice"), ("shared", "GPUIdle"), ("parted", "GPUIdl
           ("missing", "DriftFound"), ("missing", "DriftResolved"))
 
 
+def reasons_of(cluster, uuid):
+    """Of the Events about a device."""
+    return cluster.events_of(0, "gpuattribution", uuid.lower())
+
+
 @functools.cache
 def trouble(cluster):
     """Causes all that alerts tell of a GPU, and ends it. Returns after how many seconds each alert fired,
@@ -355,6 +360,8 @@ def trouble(cluster):
             causes.enter_context(cause)
         fired = watch_alerts(asked, IN_TROUBLE, True, 60)
         asked.wait("Alertmanager", lambda: IN_TROUBLE <= asked.told("firing"))
+        with contextlib.suppress(Failed):  # it looks for idleness each half minute
+            wait_for("its Event", lambda: "GPUIdle" in reasons_of(cluster, parted), 60, 1)
     with at_work(cluster, shared):
         ended = watch_alerts(asked, IN_TROUBLE, False, 60)
         asked.wait("Alertmanager", lambda: IN_TROUBLE <= asked.told("resolved"))
@@ -383,8 +390,7 @@ def what_alerts_tell_of_a_gpu_is_told_by_events_on_it_as_well(cluster):
     *_, devices = trouble(cluster)
 
     def missing():
-        of_objects = {whose: cluster.events_of(0, "gpuattribution", uuid.lower())
-                      for whose, uuid in devices.items()}
+        of_objects = {whose: reasons_of(cluster, uuid) for whose, uuid in devices.items()}
         return [(whose, reason) for whose, reason in EVENTS if reason not in of_objects[whose]]
     with contextlib.suppress(Failed):
         wait_for("all of them", lambda: not missing(), 120)  # ten writes a minute about one node
