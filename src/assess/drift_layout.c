@@ -101,12 +101,12 @@ static struct view say_layout(const struct drift_node *node, struct drift_text *
 {
 	const struct policy *policy = node->intent->policy;
 
-	if (node->intent->mig_configs_state == INTENT_CONFIG_NONE)
+	if (drift_layout_is_built_in(node))
 		return drift_text(text, "layout %, label nvidia.com/mig.config",
 				  node->node->mig_config);
 	return drift_text(text, "layout % of ConfigMap %/%, label nvidia.com/mig.config",
 			  node->node->mig_config, policy->namespace,
-			  policy->mig_config);
+			  policy_mig_config(policy));
 }
 
 /* There is no such layout. */
@@ -133,6 +133,15 @@ static bool lacks_index(const struct mig_config *layout, const struct report_dev
 	return false;
 }
 
+bool drift_layout_is_built_in(const struct drift_node *node)
+{
+	const struct intent *intent = node->intent;
+
+	return intent->policy->mig_config.len == 0 &&
+	       intent->mig_configs_state != INTENT_CONFIG_THERE &&
+	       view_equal(node->node->mig_config, all_disabled);
+}
+
 struct drift_finding drift_layout_compare(const struct drift_node *node,
 					  const struct report_device *reported,
 					  struct drift_text *text)
@@ -147,8 +156,7 @@ struct drift_finding drift_layout_compare(const struct drift_node *node,
 	assert(reported && node->node && node->node->mig_config.len > 0);
 	if (intent->mig_configs_state == INTENT_CONFIG_THERE)
 		layout = mig_config_find(intent->mig_configs, node->node->mig_config);
-	else if (intent->mig_configs_state == INTENT_CONFIG_NONE &&
-		 view_equal(node->node->mig_config, all_disabled))
+	else if (drift_layout_is_built_in(node))
 		layout = &built_in;
 	if (!layout)
 		return intent->mig_configs_state == INTENT_CONFIG_NONE

@@ -519,6 +519,7 @@ bool differences_is_config_unread(int node)
 {
 	struct policies_sharing sharing;
 
-	return intents_want(node, POLICIES_PLUGIN) == INTENTS_WANTED &&
-	       intents_config(node, &sharing) == INTENTS_UNREAD_CONFIG;
+	return (intents_want(node, POLICIES_PLUGIN) == INTENTS_WANTED &&
+		intents_config(node, &sharing) == INTENTS_UNREAD_CONFIG) ||
+	       intents_is_layout_unread(node);
 }

@@ -495,6 +495,16 @@ TEST(a_config_map_that_cannot_be_read_makes_the_state_unknown)
 	expect_state(ATTRIBUTION_INTENT_UNKNOWN, CONDITION_UNKNOWN, "ConfigUnreadable");
 	expect_text(c.verdict.message,
 		    "ConfigMap gpu-operator/mig-config cannot be read: line 1");
+
+	start_over(want_layout);
+	c.policy.mig_config = (struct view){0};
+	c.intent.mig_configs_state = INTENT_CONFIG_MISSING;
+	c.intent.mig_configs = NULL;
+	drift_case_judge(&c);
+	expect_state(ATTRIBUTION_INTENT_UNKNOWN, CONDITION_UNKNOWN, "ConfigUnreadable");
+	expect_text(c.verdict.message,
+		    "ClusterPolicy cluster-policy names no ConfigMap of MIG layouts, and "
+		    "gpu-operator/default-mig-parted-config does not exist");
 }
 
 /* Each type */
