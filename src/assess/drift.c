@@ -73,6 +73,7 @@ struct judge {
 	struct drift_text text;
 	struct drift_settling_state settling;
 	unsigned hidden;   /* DRIFT_BIT() */
+	unsigned told;     /* DRIFT_BIT() of what was found, or is kept */
 	unsigned untold;   /* DRIFT_BIT(): the rule cannot tell now, */
 	unsigned skipped;  /* or not at all; */
 	unsigned kept;     /* what it told last is listed */
@@ -244,8 +245,10 @@ static void keep(struct judge *judge, const struct row *row)
 	} else if (pending_since != 0) {
 		add_pending(judge, row->word, pending_since);
 	}
-	if (drift || pending_since != 0)
+	if (drift || pending_since != 0) {
 		judge->hidden |= row->hides;
+		judge->told |= 1u << type_of(row);
+	}
 }
 
 /*
@@ -283,6 +286,7 @@ static void judge_type(struct judge *judge, enum drift_type type)
 	if (finding.answer != DRIFT_FOUND)
 		return;
 	judge->hidden |= row->hides;
+	judge->told |= 1u << type;
 	before = judge->device->previous->drifts[type_of(row)];
 	if (before)
 		add_drift(judge, row, finding, before->start_time);
@@ -445,6 +449,17 @@ static void add_work(struct judge *judge, struct sbuf *message)
 		judge->again_in_ms = again_sooner(judge->again_in_ms, settling->again_in_ms);
 }
 
+/* Types of the node that hide nothing. */
+static unsigned consequences(void)
+{
+	unsigned types = 0;
+
+	for (int i = 0; i < N_DRIFT_TYPES; i++)
+		if (rows[i].about & NODE && rows[i].hides == 0)
+			types |= 1u << i;
+	return types;
+}
+
 static int conclude(struct judge *judge, struct drift_verdict *ret_verdict, struct error *err)
 {
 	const struct policy *policy = judge->node->intent->policy;
@@ -464,6 +479,8 @@ static int conclude(struct judge *judge, struct drift_verdict *ret_verdict, stru
 	assert(verdict.status != CONDITION_UNSET && verdict.reason.len > 0);
 	verdict.state.pending = list_of(judge->pending, judge->n_pending);
 	verdict.again_in_ms = judge->again_in_ms;
+	verdict.hides = judge->hidden & consequences();
+	verdict.tells = judge->told & consequences();
 	if (drift_text_check(&judge->text, err) < 0 || sbuf_check(&message, "message", err) < 0)
 		return -1;
 	if (!arena_copy(judge->text.arena, sbuf_view(&message), &verdict.message))
@@ -483,6 +500,7 @@ int drift_judge(const struct drift_node *node, const struct drift_device *device
 		.drifts = arena_alloc(arena, N_DRIFT_TYPES, sizeof(struct attribution_drift)),
 		.pending = arena_alloc(arena, MAX_PENDING,
 				       sizeof(struct attribution_pending_drift)),
+		.hidden = node->hidden,
 		.again_in_ms = -1,
 	};
 

@@ -66,6 +66,7 @@ struct drift_node {
 	bool has_plugins_ids;     /* some ID on offer has the form of NVIDIA's plugin */
 	unsigned offered;         /* bits of enum drift_offered */
 	uint32_t n_resources;     /* by which any GPU of the node is on offer */
+	unsigned hidden;          /* DRIFT_BIT() of types that another device of the node explains */
 	int64_t now_wall_ms;
 };
 

@@ -246,6 +246,7 @@ static const struct row {
 	enum difference_source source;
 	enum { NOTHING, READING, POLICY } does_without; /* reading the policy, or there being one */
 	bool is_remembered; /* it is pending also while it waits */
+	bool is_consequence; /* of the node: hidden on all devices, if one has a cause of it */
 } rows[DIFFERENCE_N] = {
 	[DIFFERENCE_POLICY_CONFLICT] = {"PolicyConflict", 0, 0, 0, policy_conflict, NULL, OF_API,
 		READING},
@@ -263,14 +264,15 @@ static const struct row {
 		exporter_unexpected, NULL, OF_API},
 	[DIFFERENCE_LABELS_MISSING] = {"LabelsMissing", 180, WORK, 0, labels_missing, NULL, OF_API},
 	[DIFFERENCE_LABELS_STALE] = {"LabelsStale", 180, WORK,
-		OF_TEXT | BIT(SHARING_MODE) | BIT(REPLICA_COUNT), NULL, labels_stale, OF_NODE},
+		OF_TEXT | BIT(SHARING_MODE) | BIT(REPLICA_COUNT), NULL, labels_stale, OF_NODE,
+		.is_consequence = true},
 	[DIFFERENCE_CONFIG_DEAD] = {"ConfigDead", 0, 0, 0, config_dead, NULL, OF_API},
 	[DIFFERENCE_PLUGIN_UNEXPECTED] = {"PluginUnexpected", 120, WORK, 0, plugin_unexpected,
 		NULL, OF_NODE},
 	[DIFFERENCE_ALLOCATABLE_SHORT] = {"AllocatableShort", 120, WORK,
 		OF_PLUGIN | BIT(DEVICE_MISSING) | BIT(MPS_NOT_RUNNING) | BIT(SHARING_MODE) |
 			BIT(REPLICA_COUNT) | BIT(MIG_STRATEGY),
-		NULL, allocatable_short, OF_NODE},
+		NULL, allocatable_short, OF_NODE, .is_consequence = true},
 	[DIFFERENCE_DEVICE_MISSING] = {"DeviceMissing", 60, HARDWARE, 0, NULL, device_missing,
 		OF_NVML, POLICY, true},
 	[DIFFERENCE_DRIVER_MISMATCH] = {"DriverMismatch", 60, 1u << DIFFERENCE_UPGRADE, 0,
@@ -447,6 +449,22 @@ static bool is_hidden(int node, int gpu, unsigned hiders, bool *ret_may_be)
 	return false;
 }
 
+/* The same, by what any device of the node has. */
+static bool is_hidden_anywhere(int node, unsigned hiders, bool *ret_may_be)
+{
+	bool may_be, may_be_any = false;
+
+	for (int gpu = 0; gpu < world.n_gpus; gpu++) {
+		if (world.gpus[gpu].node != node)
+			continue;
+		if (is_hidden(node, gpu, hiders, &may_be))
+			return true;
+		may_be_any |= may_be;
+	}
+	*ret_may_be = may_be_any;
+	return false;
+}
+
 /* Whether or not it waits. */
 static enum difference_state look(int node, int gpu, enum difference difference)
 {
@@ -456,7 +474,9 @@ static enum difference_state look(int node, int gpu, enum difference difference)
 
 	if (state == DIFFERENCE_NO)
 		return state;
-	if (row->hidden_by && is_hidden(node, gpu, row->hidden_by, &may_be_hidden))
+	if (row->hidden_by && (row->is_consequence
+				       ? is_hidden_anywhere(node, row->hidden_by, &may_be_hidden)
+				       : is_hidden(node, gpu, row->hidden_by, &may_be_hidden)))
 		return DIFFERENCE_NO;
 	if (row->hidden_by && may_be_hidden)
 		return DIFFERENCE_UNJUDGED;
