@@ -377,11 +377,12 @@ static void on_look(void *owner)
 {
 	struct config_watch *watch = owner;
 	const struct policy none = {0}, *policy = inventory_parts(watch->inventory).intent->policy;
+	const struct view mig_config = policy ? policy_mig_config(policy) : (struct view){0};
 
 	if (!policy)
 		policy = &none;
 	look_at(&watch->follows[INTENT_PLUGIN_CONFIG], policy->namespace, policy->plugin_config);
-	look_at(&watch->follows[INTENT_MIG_CONFIG], policy->namespace, policy->mig_config);
+	look_at(&watch->follows[INTENT_MIG_CONFIG], policy->namespace, mig_config);
 	on_poll(watch);
 }
 

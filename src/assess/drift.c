@@ -73,6 +73,7 @@ struct judge {
 	struct drift_text text;
 	struct drift_settling_state settling;
 	unsigned hidden;   /* DRIFT_BIT() */
+	unsigned told;     /* DRIFT_BIT() of what was found, or is kept */
 	unsigned untold;   /* DRIFT_BIT(): the rule cannot tell now, */
 	unsigned skipped;  /* or not at all; */
 	unsigned kept;     /* what it told last is listed */
@@ -176,13 +177,22 @@ static void add_drift(struct judge *judge, const struct row *row, struct drift_f
 		.observed = finding.observed,
 		.start_time = start_time,
 		.message = finding.message,
+		.intent_hash = finding.intent_hash,
 	};
 }
 
-static void add_pending(struct judge *judge, struct view word, int64_t start_time)
+static void add_pending(struct judge *judge, const struct row *row, int64_t start_time,
+			int64_t intent_hash)
 {
 	assert(judge->n_pending < MAX_PENDING);
-	judge->pending[judge->n_pending++] = (struct attribution_pending_drift){word, start_time};
+	judge->pending[judge->n_pending++] =
+		(struct attribution_pending_drift){row->word, start_time, intent_hash};
+}
+
+/* Versions before told none. */
+static bool is_same_intent(int64_t published, struct drift_finding finding)
+{
+	return published == 0 || finding.intent_hash == 0 || published == finding.intent_hash;
 }
 
 static int64_t hold_off_of(const struct judge *judge, const struct row *row)
@@ -193,12 +203,24 @@ static int64_t hold_off_of(const struct judge *judge, const struct row *row)
 }
 
 /* The work may explain it. */
-static void await(struct judge *judge, const struct row *row, int64_t start_time)
+static void await(struct judge *judge, const struct row *row, struct drift_finding finding,
+		  int64_t start_time)
 {
 	judge->has_waiting = true;
 	if (row->about & REMEMBERED)
-		add_pending(judge, row->word,
-			    start_time != 0 ? start_time : judge->node->now_wall_ms);
+		add_pending(judge, row, start_time != 0 ? start_time : judge->node->now_wall_ms,
+			    finding.intent_hash);
+}
+
+/* Since when it is pending, with what is intended now; 0: it is not. */
+static int64_t pending_since(const struct judge *judge, const struct row *row,
+			     struct drift_finding finding)
+{
+	const struct drift_previous *previous = judge->device->previous;
+
+	return is_same_intent(previous->pending_hashes[type_of(row)], finding)
+		       ? previous->pending_since[type_of(row)]
+		       : 0;
 }
 
 /*
@@ -210,12 +232,10 @@ static void count_new(struct judge *judge, const struct row *row, struct drift_f
 	const int64_t now = judge->node->now_wall_ms;
 	const int64_t hold_off_ms = hold_off_of(judge, row);
 	const bool is_dated = finding.since > 0 && finding.since <= now + hold_off_ms;
-	int64_t start_time = is_dated ? finding.since
-				      : judge->device->previous->pending_since[type_of(row)],
-		left;
+	int64_t start_time = is_dated ? finding.since : pending_since(judge, row, finding), left;
 
 	if (row->waits_for & judge->settling.now) {
-		await(judge, row, start_time);
+		await(judge, row, finding, start_time);
 		return;
 	}
 	if (start_time == 0 || start_time > now + hold_off_ms ||
@@ -227,7 +247,7 @@ static void count_new(struct judge *judge, const struct row *row, struct drift_f
 		return;
 	}
 	if (!is_dated)
-		add_pending(judge, row->word, start_time);
+		add_pending(judge, row, start_time, finding.intent_hash);
 	judge->again_in_ms = again_sooner(judge->again_in_ms, left);
 }
 
@@ -236,16 +256,19 @@ static void keep(struct judge *judge, const struct row *row)
 {
 	const struct attribution_drift *drift = judge->device->previous->drifts[type_of(row)];
 	const int64_t pending_since = judge->device->previous->pending_since[type_of(row)];
+	const int64_t pending_hash = judge->device->previous->pending_hashes[type_of(row)];
 
 	if (drift) {
 		assert(judge->n_drifts < N_DRIFT_TYPES);
 		judge->drifts[judge->n_drifts++] = *drift;
 		judge->kept |= 1u << type_of(row);
 	} else if (pending_since != 0) {
-		add_pending(judge, row->word, pending_since);
+		add_pending(judge, row, pending_since, pending_hash);
 	}
-	if (drift || pending_since != 0)
+	if (drift || pending_since != 0) {
 		judge->hidden |= row->hides;
+		judge->told |= 1u << type_of(row);
+	}
 }
 
 /*
@@ -258,8 +281,11 @@ static void set_aside(struct judge *judge, const struct row *row)
 	const int64_t since = drift ? drift->start_time
 				    : judge->device->previous->pending_since[type_of(row)];
 
+	const int64_t hash = drift ? drift->intent_hash
+				   : judge->device->previous->pending_hashes[type_of(row)];
+
 	if (since != 0)
-		add_pending(judge, row->word, since);
+		add_pending(judge, row, since, hash);
 }
 
 static void judge_type(struct judge *judge, enum drift_type type)
@@ -283,8 +309,9 @@ static void judge_type(struct judge *judge, enum drift_type type)
 	if (finding.answer != DRIFT_FOUND)
 		return;
 	judge->hidden |= row->hides;
+	judge->told |= 1u << type;
 	before = judge->device->previous->drifts[type_of(row)];
-	if (before)
+	if (before && is_same_intent(before->intent_hash, finding))
 		add_drift(judge, row, finding, before->start_time);
 	else
 		count_new(judge, row, finding);
@@ -445,6 +472,17 @@ static void add_work(struct judge *judge, struct sbuf *message)
 		judge->again_in_ms = again_sooner(judge->again_in_ms, settling->again_in_ms);
 }
 
+/* Types of the node that hide nothing. */
+static unsigned consequences(void)
+{
+	unsigned types = 0;
+
+	for (int i = 0; i < N_DRIFT_TYPES; i++)
+		if (rows[i].about & NODE && rows[i].hides == 0)
+			types |= 1u << i;
+	return types;
+}
+
 static int conclude(struct judge *judge, struct drift_verdict *ret_verdict, struct error *err)
 {
 	const struct policy *policy = judge->node->intent->policy;
@@ -464,6 +502,8 @@ static int conclude(struct judge *judge, struct drift_verdict *ret_verdict, stru
 	assert(verdict.status != CONDITION_UNSET && verdict.reason.len > 0);
 	verdict.state.pending = list_of(judge->pending, judge->n_pending);
 	verdict.again_in_ms = judge->again_in_ms;
+	verdict.hides = judge->hidden & consequences();
+	verdict.tells = judge->told & consequences();
 	if (drift_text_check(&judge->text, err) < 0 || sbuf_check(&message, "message", err) < 0)
 		return -1;
 	if (!arena_copy(judge->text.arena, sbuf_view(&message), &verdict.message))
@@ -483,6 +523,7 @@ int drift_judge(const struct drift_node *node, const struct drift_device *device
 		.drifts = arena_alloc(arena, N_DRIFT_TYPES, sizeof(struct attribution_drift)),
 		.pending = arena_alloc(arena, MAX_PENDING,
 				       sizeof(struct attribution_pending_drift)),
+		.hidden = node->hidden,
 		.again_in_ms = -1,
 	};
 

@@ -9,12 +9,14 @@
  * now, or not at all.
  * - A difference is a drift when it has lasted for the hold-off of its type. Until then it is pending.
  *   Both lists are published with the time at which it was first seen, so a restart of the controller
- *   changes no time.
+ *   changes no time. If what is intended is edited meanwhile, the hold-off begins anew.
  * - A difference that its source dates needs no such record. It counts when it is as old as its
  *   hold-off, and is published then.
  * - Where a rule cannot tell now what is there, what was published of its type stays as it is, and the
  *   message names it. Where what is intended cannot be read, a drift is pending again, with its time.
- * - A difference hides the types that follow from it, also while it is pending.
+ * - A difference hides the types that follow from it, also while it is pending. A type of the node that
+ *   is a consequence only is hidden on all devices, if one of them has a cause of it: whoever judges
+ *   the devices of a node looks whether one tells what another one hides, and then judges again.
  * - While the node is being changed on purpose (drift.def: settling) new differences wait, and their
  *   hold-off begins when that is over. Types that such work cannot explain are looked at all the same.
  *   Work of which a label tells for longer than its limit counts no more (assess/drift_settling.h).
@@ -33,6 +35,9 @@ struct drift_verdict {
 	struct view reason;
 	struct view message;
 	int64_t again_in_ms; /* time alone may change the verdict then; -1: it does not */
+	/* Types of the node that are consequences only, as DRIFT_BIT(): */
+	unsigned hides; /* what was found here explains them, */
+	unsigned tells; /* or they were found */
 };
 
 /*

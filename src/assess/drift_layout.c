@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "assess/drift_hash.h"
 #include "assess/drift_text.h"
 
 #define NO_DEVICES "MIG mode on, without MIG devices"
@@ -101,12 +102,29 @@ static struct view say_layout(const struct drift_node *node, struct drift_text *
 {
 	const struct policy *policy = node->intent->policy;
 
-	if (node->intent->mig_configs_state == INTENT_CONFIG_NONE)
+	if (drift_layout_is_built_in(node))
 		return drift_text(text, "layout %, label nvidia.com/mig.config",
 				  node->node->mig_config);
 	return drift_text(text, "layout % of ConfigMap %/%, label nvidia.com/mig.config",
 			  node->node->mig_config, policy->namespace,
-			  policy->mig_config);
+			  policy_mig_config(policy));
+}
+
+/* part: NULL, there is none */
+static uint32_t hash_layout(const struct drift_node *node, const struct mig_config_part *part)
+{
+	uint32_t hash = drift_hash(drift_hash(0, policy_mig_config(node->intent->policy)),
+				   node->node->mig_config);
+
+	if (!part)
+		return hash;
+	hash = drift_hash_number(hash, part->is_enabled);
+	for (uint32_t i = 0; i < part->counts.count; i++) {
+		const struct mig_config_count *c = ARRAY_AT(part->counts, struct mig_config_count, i);
+
+		hash = drift_hash_number(drift_hash(hash, c->profile), c->count);
+	}
+	return hash;
 }
 
 /* There is no such layout. */
@@ -114,6 +132,7 @@ static struct drift_finding find_nothing(const struct drift_node *node, struct d
 {
 	return (struct drift_finding){
 		.answer = DRIFT_FOUND,
+		.intent_hash = hash_layout(node, NULL),
 		.intended = say_layout(node, text),
 		.observed = node->intent->mig_configs_state == INTENT_CONFIG_MISSING
 				    ? VIEW("there is no such ConfigMap (API server)")
@@ -133,6 +152,15 @@ static bool lacks_index(const struct mig_config *layout, const struct report_dev
 	return false;
 }
 
+bool drift_layout_is_built_in(const struct drift_node *node)
+{
+	const struct intent *intent = node->intent;
+
+	return intent->policy->mig_config.len == 0 &&
+	       intent->mig_configs_state != INTENT_CONFIG_THERE &&
+	       view_equal(node->node->mig_config, all_disabled);
+}
+
 struct drift_finding drift_layout_compare(const struct drift_node *node,
 					  const struct report_device *reported,
 					  struct drift_text *text)
@@ -147,8 +175,7 @@ struct drift_finding drift_layout_compare(const struct drift_node *node,
 	assert(reported && node->node && node->node->mig_config.len > 0);
 	if (intent->mig_configs_state == INTENT_CONFIG_THERE)
 		layout = mig_config_find(intent->mig_configs, node->node->mig_config);
-	else if (intent->mig_configs_state == INTENT_CONFIG_NONE &&
-		 view_equal(node->node->mig_config, all_disabled))
+	else if (drift_layout_is_built_in(node))
 		layout = &built_in;
 	if (!layout)
 		return intent->mig_configs_state == INTENT_CONFIG_NONE
@@ -167,6 +194,7 @@ struct drift_finding drift_layout_compare(const struct drift_node *node,
 		return DRIFT_ANSWER(DRIFT_CANNOT_TELL);
 	return (struct drift_finding){
 		.answer = DRIFT_FOUND,
+		.intent_hash = hash_layout(node, part),
 		.intended = drift_text(text, "% (%)", say_part(part, text),
 				       say_layout(node, text)),
 		.observed = drift_text(text, "% (NVML)", say_devices(reported, text)),

@@ -11,6 +11,11 @@
 #include "assess/drift_rule.h"
 
 /*
+ * The layout is the one that every ConfigMap with layouts has, no ConfigMap is named, and the operator's
+ * own is not known. So what it asks for is known all the same.
+ */
+bool drift_layout_is_built_in(const struct drift_node *node);
+/*
  * Compares. The node's label names a layout, and the policy's ConfigMap with layouts can be read, if it
  * names one and there is one.
  */

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "assess/drift_hash.h"
 #include "assess/drift_layout.h"
 #include "assess/drift_operand.h"
 #include "assess/drift_plugin.h"
@@ -186,6 +187,7 @@ struct drift_finding drift_mig_strategy_differs(const struct drift_node *node,
 		return DRIFT_ANSWER(DRIFT_NO);
 	return (struct drift_finding){
 		.answer = DRIFT_FOUND,
+		.intent_hash = drift_hash(0, strategy.name),
 		.intended = drift_text(text, "MIG strategy % (%, ClusterPolicy %)",
 				       strategy.name, strategy.where,
 				       node->intent->policy->name),
@@ -260,11 +262,16 @@ struct drift_finding drift_mig_config_failed(const struct drift_node *node,
 	};
 }
 
+/* Nobody wrote the name of the operator's own ConfigMap: that it is missing is nobody's mistake. */
 static bool is_layout_unreadable(const struct drift_node *node)
 {
 	const struct intent *intent = node->intent;
 
+	if (drift_layout_is_built_in(node))
+		return false;
 	return intent->mig_configs_state == INTENT_CONFIG_UNREADABLE ||
+	       (intent->mig_configs_state == INTENT_CONFIG_MISSING &&
+		intent->policy->mig_config.len == 0) ||
 	       (intent->mig_configs_state == INTENT_CONFIG_THERE &&
 		intent->mig_configs->error.len > 0);
 }
@@ -276,11 +283,16 @@ struct view drift_mig_say_unreadable(const struct drift_node *node, struct drift
 	if (!intent->policy || wants_layout(node) != DRIFT_OPERAND_WANTED ||
 	    !is_layout_unreadable(node))
 		return (struct view){0};
+	const struct view name = policy_mig_config(intent->policy);
+
 	if (intent->mig_configs)
 		return drift_text(text, "ConfigMap %/% cannot be read: %", intent->policy->namespace,
-				  intent->policy->mig_config, intent->mig_configs->error);
-	return drift_plugin_say_lost(intent->policy, intent->policy->mig_config,
-				     intent->mig_configs_why, text);
+				  name, intent->mig_configs->error);
+	if (intent->mig_configs_state == INTENT_CONFIG_MISSING)
+		return drift_text(text, "ClusterPolicy % names no ConfigMap of MIG layouts, and %/% does "
+				  "not exist",
+				  intent->policy->name, intent->policy->namespace, name);
+	return drift_plugin_say_lost(intent->policy, name, intent->mig_configs_why, text);
 }
 
 struct drift_finding drift_mig_layout(const struct drift_node *node,

@@ -23,6 +23,7 @@ struct joiner {
 	struct join_result *result;
 	bool is_agentless; /* there is no report, and there has been time for one */
 	size_t n_objects;  /* that the node has, or will have by this result */
+	unsigned hides, tells; /* drifts of the node, by any of its devices (assess/drift.h) */
 };
 
 static void look_again_in(struct joiner *joiner, int64_t ms)
@@ -217,6 +218,8 @@ static int join_one(struct joiner *joiner, size_t index, struct error *err)
 	if (stages_run(&joiner->node, index, is_duplicate(joiner, device), &made, err) < 0 ||
 	    (!joined.previous && make_name(joiner, device->uuid, &joined.name, err) < 0))
 		return -1;
+	joiner->hides |= made.hides;
+	joiner->tells |= made.tells;
 	joiner->result->refused.claims += made.claims_refused;
 	look_again_in(joiner, made.again_in_ms);
 	if (!joined.previous || !input->is_same || !input->is_same(&joined.status, &made.status))
@@ -284,12 +287,29 @@ static void watch_the_time(struct joiner *joiner)
 	look_again_in(joiner, joiner->node.facts.source.settles_in_ms);
 }
 
+static int join_each(struct joiner *joiner, struct error *err)
+{
+	for (size_t i = 0; i < joiner->devices.n_devices; i++) {
+		if (join_one(joiner, i, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* If one device tells a drift of the node whose cause another one has, all begin anew without that drift. */
 static int join_devices(struct joiner *joiner, struct error *err)
 {
 	for (size_t i = 0; i < joiner->devices.n_devices; i++)
 		joiner->n_objects += joiner->devices.devices[i].is_ours;
-	for (size_t i = 0; i < joiner->devices.n_devices; i++) {
-		if (join_one(joiner, i, err) < 0)
+	const struct join_result nothing = *joiner->result;
+	const size_t n_objects = joiner->n_objects;
+	if (join_each(joiner, err) < 0)
+		return -1;
+	if (joiner->hides & joiner->tells) {
+		joiner->node.intent.hidden = joiner->hides & joiner->tells;
+		*joiner->result = nothing;
+		joiner->n_objects = n_objects;
+		if (join_each(joiner, err) < 0)
 			return -1;
 	}
 	watch_the_time(joiner);

@@ -180,6 +180,8 @@ int stages_run(const struct stages_node *node, size_t index, bool is_duplicate,
 	*ret = (struct stages_result){
 		.status = status,
 		.claims_refused = claims_refused,
+		.hides = known.intent.hides,
+		.tells = known.intent.tells,
 		.again_in_ms = again_sooner(again_sooner(tenants.again_in_ms,
 							 verdicts_again_in(&known)),
 					    activity_again_in_ms),

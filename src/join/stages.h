@@ -29,6 +29,7 @@ struct stages_result {
 	struct attribution_status status;
 	uint32_t claims_refused; /* processes that were said to be of pods of other nodes */
 	int64_t again_in_ms;     /* time alone changes the status then; -1: it does not */
+	unsigned hides, tells;   /* drifts of the node (assess/drift.h) */
 };
 
 /*

@@ -3,6 +3,9 @@
 
 #include <assert.h>
 
+/* Where migManager.config names none, the operator has the MIG manager read this one. */
+static const struct view default_mig_config = VIEW_INIT("default-mig-parted-config");
+
 bool policy_is_on(const struct policy *policy, enum policy_operand operand)
 {
 	/* Of the operator's code, which need not be what its Helm chart writes. */
@@ -16,4 +19,13 @@ bool policy_is_on(const struct policy *policy, enum policy_operand operand)
 	const uint8_t written = policy->switches[operand];
 
 	return written == POLICY_UNSET ? is_on_unset[operand] : written == POLICY_ON;
+}
+
+struct view policy_mig_config(const struct policy *policy)
+{
+	if (policy->mig_config.len > 0)
+		return policy->mig_config;
+	return policy->unreadable.len == 0 && policy_is_on(policy, POLICY_MIG_MANAGER)
+		       ? default_mig_config
+		       : (struct view){0};
 }

@@ -81,10 +81,16 @@ struct gpu_cluster {
 /* True when the operator deploys it: where nothing is written, by the default in the operator's code. */
 bool policy_is_on(const struct policy *policy, enum policy_operand operand);
 
+/*
+ * The ConfigMap of mig-parted's layouts: migManager.config.name, or where nothing is written the one that
+ * the operator makes itself. Empty: the MIG manager is off, or the policy cannot be read.
+ */
+struct view policy_mig_config(const struct policy *policy);
+
 /* The ConfigMaps that a policy may name. */
 enum intent_config {
 	INTENT_PLUGIN_CONFIG, /* of the device plugin: devicePlugin.config.name */
-	INTENT_MIG_CONFIG,    /* of mig-parted: migManager.config.name */
+	INTENT_MIG_CONFIG,    /* of mig-parted: policy_mig_config() */
 	INTENT_N_CONFIGS,
 };
 

@@ -40,6 +40,7 @@ struct kind {
 	unsigned illness_weight; /* among those that only fleets have whose devices fall ill */
 	unsigned hang_weight; /* among those that only fleets have whose drivers hang */
 	unsigned intent_weight;  /* among those that only fleets have with an operator */
+	unsigned layout_weight;  /* among those that only fleets have where layouts are edited */
 	unsigned more_weight;    /* among those that only such fleets have where there is more */
 };
 
@@ -101,6 +102,9 @@ static const char *const knob_words[] = {
 	"what key a shares",
 	"what key b shares",
 	"the policy's mig.strategy",
+	"the policy's ConfigMap of layouts",
+	"the operator's ConfigMap of layouts",
+	"layout all-balanced",
 };
 
 static const char *const node_knob_words[] = {
@@ -252,8 +256,12 @@ static const struct kind kinds[] = {
 	 {{SPREAD, 100, 60000}}, deed_deny_config, 0, 0, 0, 16},
 	{"arrange", 0, "{w0} is set to {1}, for {2} ms or, if that is odd, for ever",
 	 &knob_words[POLICIES_MORE_KNOBS],
-	 {{EVEN, 0, POLICIES_N_KNOBS - POLICIES_MORE_KNOBS - 1}, {EVEN, 0, 15}, {SPREAD, 1000, 120000}},
+	 {{EVEN, 0, POLICIES_LAYOUT_KNOBS - POLICIES_MORE_KNOBS - 1}, {EVEN, 0, 15}, {SPREAD, 1000, 120000}},
 	 deed_arrange, .more_weight = 80},
+	{"lay-out", 0, "{w0} is set to {1}, for {2} ms or, if that is odd, for ever",
+	 &knob_words[POLICIES_LAYOUT_KNOBS],
+	 {{EVEN, 0, POLICIES_N_KNOBS - POLICIES_LAYOUT_KNOBS - 1}, {EVEN, 0, 4}, {SPREAD, 1000, 120000}},
+	 deed_lay_out, .layout_weight = 80},
 	{"arrange-node", 0, "{n0}: {w1} is set to {2}, for {3} ms or, if that is odd, for ever",
 	 &node_knob_words[POLICIES_MORE_NODE_KNOBS],
 	 {NODE, {EVEN, 0, POLICIES_N_NODE_KNOBS - POLICIES_MORE_NODE_KNOBS - 1}, {EVEN, 0, 5},
@@ -325,7 +333,7 @@ void action_make_rare_node(struct prng *prng, struct action *ret)
 	ret->args[0] = WORLD_EXCLUSIVE;
 }
 
-enum family { COMMON, OF_USE, OF_ILLNESS, OF_HANG, OF_INTENT, OF_MORE };
+enum family { COMMON, OF_USE, OF_ILLNESS, OF_HANG, OF_INTENT, OF_MORE, OF_LAYOUTS };
 
 static unsigned weight_of(unsigned kind, enum family family)
 {
@@ -334,6 +342,7 @@ static unsigned weight_of(unsigned kind, enum family family)
 	       : family == OF_HANG    ? kinds[kind].hang_weight
 	       : family == OF_INTENT  ? kinds[kind].intent_weight
 	       : family == OF_MORE    ? kinds[kind].more_weight
+	       : family == OF_LAYOUTS ? kinds[kind].layout_weight
 				      : kinds[kind].weight;
 }
 
@@ -371,6 +380,11 @@ void action_make_intent(struct prng *prng, struct action *ret)
 void action_make_more(struct prng *prng, struct action *ret)
 {
 	make(prng, OF_MORE, ret);
+}
+
+void action_make_layout(struct prng *prng, struct action *ret)
+{
+	make(prng, OF_LAYOUTS, ret);
 }
 
 void action_make_hang(struct prng *prng, struct action *ret)

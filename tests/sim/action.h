@@ -33,8 +33,9 @@ void action_make_use(struct prng *prng, struct action *ret);
 void action_make_illness(struct prng *prng, struct action *ret);
 /* One of what only fleets have that have an operator: what is intended, and its pods. */
 void action_make_intent(struct prng *prng, struct action *ret);
-/* The same of one that only those have where there is more (sim/policies.h). */
+/* The same of one that only those have where there is more (sim/policies.h), or layouts are edited. */
 void action_make_more(struct prng *prng, struct action *ret);
+void action_make_layout(struct prng *prng, struct action *ret);
 /* One of what only fleets have whose drivers hang. */
 void action_make_hang(struct prng *prng, struct action *ret);
 /* One of what seldom comes together by itself: KAI's sharing, a node for it, a device on two nodes. */

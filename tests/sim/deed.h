@@ -97,6 +97,7 @@ void deed_operate(const int *args);
 void deed_deny_config(const int *args);
 void deed_arrange(const int *args);
 void deed_arrange_node(const int *args);
+void deed_lay_out(const int *args);
 void deed_obey(const int *args);
 void deed_ask_mode(const int *args);
 void deed_leave_exclusive(const int *args);

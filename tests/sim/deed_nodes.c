@@ -43,6 +43,7 @@ static void divide(struct world_gpu *gpu, bool mig, int n_partitions)
 	matrix_gpu(MATRIX_DIVIDED, gpu);
 	world_divide(gpu, mig, n_partitions);
 	usage_clear_gpu((int)(gpu - world.gpus));
+	drifts_look();
 }
 
 static void divide_all(int node, int n_partitions)

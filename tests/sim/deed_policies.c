@@ -78,6 +78,14 @@ void deed_arrange(const int *args)
 	deed_intend(of_any);
 }
 
+/* The ConfigMap of mig-parted, and what names it. */
+void deed_lay_out(const int *args)
+{
+	const int of_any[] = {POLICIES_LAYOUT_KNOBS + args[0], args[1], args[2]};
+
+	deed_intend(of_any);
+}
+
 void deed_arrange_node(const int *args)
 {
 	const int of_any[] = {args[0], POLICIES_MORE_NODE_KNOBS + args[1], args[2], args[3]};

@@ -246,6 +246,7 @@ static const struct row {
 	enum difference_source source;
 	enum { NOTHING, READING, POLICY } does_without; /* reading the policy, or there being one */
 	bool is_remembered; /* it is pending also while it waits */
+	bool is_consequence; /* of the node: hidden on all devices, if one has a cause of it */
 } rows[DIFFERENCE_N] = {
 	[DIFFERENCE_POLICY_CONFLICT] = {"PolicyConflict", 0, 0, 0, policy_conflict, NULL, OF_API,
 		READING},
@@ -263,14 +264,15 @@ static const struct row {
 		exporter_unexpected, NULL, OF_API},
 	[DIFFERENCE_LABELS_MISSING] = {"LabelsMissing", 180, WORK, 0, labels_missing, NULL, OF_API},
 	[DIFFERENCE_LABELS_STALE] = {"LabelsStale", 180, WORK,
-		OF_TEXT | BIT(SHARING_MODE) | BIT(REPLICA_COUNT), NULL, labels_stale, OF_NODE},
+		OF_TEXT | BIT(SHARING_MODE) | BIT(REPLICA_COUNT), NULL, labels_stale, OF_NODE,
+		.is_consequence = true},
 	[DIFFERENCE_CONFIG_DEAD] = {"ConfigDead", 0, 0, 0, config_dead, NULL, OF_API},
 	[DIFFERENCE_PLUGIN_UNEXPECTED] = {"PluginUnexpected", 120, WORK, 0, plugin_unexpected,
 		NULL, OF_NODE},
 	[DIFFERENCE_ALLOCATABLE_SHORT] = {"AllocatableShort", 120, WORK,
 		OF_PLUGIN | BIT(DEVICE_MISSING) | BIT(MPS_NOT_RUNNING) | BIT(SHARING_MODE) |
 			BIT(REPLICA_COUNT) | BIT(MIG_STRATEGY),
-		NULL, allocatable_short, OF_NODE},
+		NULL, allocatable_short, OF_NODE, .is_consequence = true},
 	[DIFFERENCE_DEVICE_MISSING] = {"DeviceMissing", 60, HARDWARE, 0, NULL, device_missing,
 		OF_NVML, POLICY, true},
 	[DIFFERENCE_DRIVER_MISMATCH] = {"DriverMismatch", 60, 1u << DIFFERENCE_UPGRADE, 0,
@@ -447,6 +449,22 @@ static bool is_hidden(int node, int gpu, unsigned hiders, bool *ret_may_be)
 	return false;
 }
 
+/* The same, by what any device of the node has. */
+static bool is_hidden_anywhere(int node, unsigned hiders, bool *ret_may_be)
+{
+	bool may_be, may_be_any = false;
+
+	for (int gpu = 0; gpu < world.n_gpus; gpu++) {
+		if (world.gpus[gpu].node != node)
+			continue;
+		if (is_hidden(node, gpu, hiders, &may_be))
+			return true;
+		may_be_any |= may_be;
+	}
+	*ret_may_be = may_be_any;
+	return false;
+}
+
 /* Whether or not it waits. */
 static enum difference_state look(int node, int gpu, enum difference difference)
 {
@@ -456,7 +474,9 @@ static enum difference_state look(int node, int gpu, enum difference difference)
 
 	if (state == DIFFERENCE_NO)
 		return state;
-	if (row->hidden_by && is_hidden(node, gpu, row->hidden_by, &may_be_hidden))
+	if (row->hidden_by && (row->is_consequence
+				       ? is_hidden_anywhere(node, row->hidden_by, &may_be_hidden)
+				       : is_hidden(node, gpu, row->hidden_by, &may_be_hidden)))
 		return DIFFERENCE_NO;
 	if (row->hidden_by && may_be_hidden)
 		return DIFFERENCE_UNJUDGED;
@@ -519,6 +539,41 @@ bool differences_is_config_unread(int node)
 {
 	struct policies_sharing sharing;
 
-	return intents_want(node, POLICIES_PLUGIN) == INTENTS_WANTED &&
-	       intents_config(node, &sharing) == INTENTS_UNREAD_CONFIG;
+	return (intents_want(node, POLICIES_PLUGIN) == INTENTS_WANTED &&
+		intents_config(node, &sharing) == INTENTS_UNREAD_CONFIG) ||
+	       intents_is_layout_unread(node);
+}
+
+static unsigned mark_of_sharing(int node)
+{
+	return (unsigned)((int)intents_key(node) * 1000 + policies_of(POLICIES_SHARING_A) * 100 +
+			  policies_of(POLICIES_SHARING_B) * 10 + (int)intents_text(node));
+}
+
+static unsigned mark_of_layout(int node)
+{
+	return (unsigned)(policies_of_node(node, POLICIES_LAYOUT) * 1000 +
+			  intents_written(POLICIES_MIG_CONFIG) * 100 +
+			  policies_of(POLICIES_MIG_MAP) * 10 + policies_of(POLICIES_BALANCED));
+}
+
+unsigned differences_mark(int node, enum difference difference)
+{
+	switch (difference) {
+	case DIFFERENCE_CONFIG_MISSING:
+	case DIFFERENCE_CONFIG_INVALID:
+	case DIFFERENCE_CONFIG_NOT_LOADED:
+	case DIFFERENCE_MPS_NOT_RUNNING:
+		return (unsigned)intents_key(node);
+	case DIFFERENCE_SHARING_MODE:
+	case DIFFERENCE_REPLICA_COUNT:
+	case DIFFERENCE_RESOURCE_NAME:
+		return mark_of_sharing(node);
+	case DIFFERENCE_MIG_STRATEGY:
+		return (unsigned)intents_written(POLICIES_STRATEGY);
+	case DIFFERENCE_MIG_LAYOUT:
+		return mark_of_layout(node);
+	default:
+		return 0;
+	}
 }

@@ -189,14 +189,21 @@ static int utilization(struct nvml_abi_device *device, struct nvml_abi_utilizati
 	return load_ask((int)(as_gpu(device) - world.gpus), &ret->gpu);
 }
 
-/*
- * An A100 has no GPU performance monitoring: that begins with Hopper. So of MIG devices nobody can tell
- * that they compute, as sim/idleness.c expects. Unit tests hold what the agent makes of such figures.
- */
 static int gpm_support(struct nvml_abi_device *device, struct nvml_abi_gpm_support *ret)
 {
-	(void)device;
-	ret->is_supported = 0;
+	ret->is_supported = load_has_gpm((int)(as_gpu(device) - world.gpus));
+	return NVML_ABI_SUCCESS;
+}
+
+static int gpm_mig_sample(struct nvml_abi_device *device, unsigned gpu_instance,
+			  struct nvml_abi_gpm_sample *ret)
+{
+	return load_sample((int)(as_gpu(device) - world.gpus), gpu_instance, ret);
+}
+
+static int gpm_metrics(struct nvml_abi_gpm_query *query)
+{
+	query->metrics[0].code = load_compare(query->first, query->second, &query->metrics[0].value);
 	return NVML_ABI_SUCCESS;
 }
 
@@ -456,6 +463,10 @@ int nvml_library_load(const char *library_name, struct nvml_library *ret_library
 		.memory = memory,
 		.utilization = utilization,
 		.gpm_support = gpm_support,
+		.gpm_sample_alloc = load_sample_alloc,
+		.gpm_sample_free = load_sample_free,
+		.gpm_mig_sample = gpm_mig_sample,
+		.gpm_metrics = gpm_metrics,
 		.mig_mode = mig_mode,
 		.max_mig_count = max_mig_count,
 		.mig_handle = mig_handle,

@@ -40,6 +40,7 @@
 #define MAX_INTENTS 14
 #define MAX_HANGS 4
 #define MAX_MORE 10
+#define MAX_LAYOUTS 6
 #define MAX_RARE 24
 #define BEGIN_MS 5000 /* nothing but the fleet happens before */
 
@@ -137,6 +138,15 @@ static void add_more(struct history *history, uint64_t seed)
 		add_beside(history, &prng, MAX_MORE, action_make_more);
 }
 
+static void add_layouts(struct history *history, uint64_t seed)
+{
+	struct prng prng;
+
+	prng_init(&prng, ~(seed << 5));
+	if (policies_have_layouts(seed))
+		add_beside(history, &prng, MAX_LAYOUTS, action_make_layout);
+}
+
 /* From the beginning to the end: what is shared is to be there when the rest happens. */
 static void add_rare(struct history *history, uint64_t seed)
 {
@@ -187,6 +197,7 @@ void history_make(struct history *history, uint64_t seed)
 	add_hangs(history, seed);
 	add_intents(history, seed);
 	add_more(history, seed);
+	add_layouts(history, seed);
 }
 
 /* Running */

@@ -24,12 +24,16 @@
 #define FIRST_MS 1000u       /* the first reading of an agent */
 #define ROUNDED_MS 1000u     /* times are published in seconds */
 #define DIVIDED_MS 60000u    /* after it the agent has read which MIG devices there are */
+#define SAME_FIGURE_MS 1000u /* a reading so soon after another may tell the same figure */
 #define TOLD_MS 25000u       /* a sample, a report and a write */
 
 struct judge {
 	const struct attribution_status *status;
 	const struct attribution_status *before; /* NULL: there was none */
 	int gpu, node;
+	int partition; /* -1: the device as a whole */
+	int state, before_state;
+	int64_t idle_since;
 	uint64_t at; /* the reading that the status rests on */
 	uint64_t agent_since;
 	const struct load_reading *reading; /* NULL: not known */
@@ -37,7 +41,9 @@ struct judge {
 
 static const char *name_of(const struct judge *judge)
 {
-	return world.gpus[judge->gpu].uuid;
+	const struct world_gpu *gpu = &world.gpus[judge->gpu];
+
+	return judge->partition < 0 ? gpu->uuid : gpu->partitions[judge->partition].uuid;
 }
 
 static const char *word_of(int state)
@@ -49,7 +55,8 @@ static const char *word_of(int state)
 
 static bool is_disturbed(const struct judge *judge)
 {
-	uint64_t from = judge->at - IDLE_MS;
+	/* A figure of a partition is of two samples. */
+	uint64_t from = judge->at - IDLE_MS - (judge->partition < 0 ? 0 : LOAD_GPM_SEEN_MS);
 
 	return cause_since(CAUSE_DRIVER_FAILED, judge->node, -1, from) ||
 	       cause_since(CAUSE_DRIVER_HANGS, judge->node, -1, from);
@@ -90,29 +97,39 @@ static void judge_processes(const struct judge *judge, struct view partition)
 				      world.processes[i].command, world.processes[i].pid);
 }
 
-static void judge_partitions(const struct judge *judge)
+/* By what its partitions are. */
+static void judge_sum(const struct judge *judge)
 {
 	const struct array partitions = judge->status->partitions;
+	bool is_active = false;
 
 	for (uint32_t i = 0; i < partitions.count; i++) {
 		const struct attribution_partition *partition =
 			ARRAY_AT(partitions, struct attribution_partition, i);
 
+		is_active |= partition->activity.state == ATTRIBUTION_ACTIVITY_ACTIVE;
 		if (judge->status->activity.state == ATTRIBUTION_ACTIVITY_IDLE &&
 		    (partition->activity.state != ATTRIBUTION_ACTIVITY_IDLE ||
 		     partition->activity.idle_since > judge->status->activity.idle_since))
 			oracle_accuse(ORACLE_FALSE_IDLE, "%s is Idle as a whole, and %.*s is not",
 				      name_of(judge), VIEW_ARG(partition->uuid));
-		if (partition->activity.state == ATTRIBUTION_ACTIVITY_IDLE)
-			judge_processes(judge, partition->uuid);
-		if (partition->activity.state == ATTRIBUTION_ACTIVITY_ACTIVE)
-			oracle_accuse(ORACLE_FALSE_IDLE,
-				      "%s %.*s is Active, and no driver tells that of a MIG device",
-				      name_of(judge), VIEW_ARG(partition->uuid));
 	}
+	if (partitions.count > 0 &&
+	    is_active != (judge->status->activity.state == ATTRIBUTION_ACTIVITY_ACTIVE))
+		oracle_accuse(ORACLE_FALSE_IDLE, "%s is %s, and %s of its partitions is Active",
+			      name_of(judge), word_of(judge->status->activity.state),
+			      is_active ? "one" : "none");
 }
 
 /* Utilisation */
+
+/* Its driver tells how busy it is, or how busy each of its partitions is. */
+static bool is_measured(const struct judge *judge)
+{
+	return judge->status->partitions.count == 0
+		       ? load_is_told(judge->gpu, -1)
+		       : load_has_gpm(judge->gpu) && world.gpus[judge->gpu].mig;
+}
 
 static bool is_fresh(const struct judge *judge)
 {
@@ -134,9 +151,9 @@ static void expect_reason(const struct judge *judge, const char *reason, enum or
 
 static void expect(const struct judge *judge, int state, const char *why)
 {
-	if (judge->status->activity.state != state)
+	if (judge->state != state)
 		oracle_accuse(ORACLE_FALSE_IDLE, "%s is %s, not %s: %s", name_of(judge),
-			      word_of(judge->status->activity.state), word_of(state), why);
+			      word_of(judge->state), word_of(state), why);
 }
 
 /* What the driver told in that reading and before is the state. */
@@ -148,7 +165,8 @@ static void judge_told(const struct judge *judge)
 		return;
 	if (told->busy_read_at > 0 && judge->at - told->busy_read_at < IDLE_MS)
 		expect(judge, ATTRIBUTION_ACTIVITY_ACTIVE, "its driver told of work");
-	else if (told->has_figure && judge->at - told->since >= IDLE_MS)
+	else if (told->has_figure && judge->at - told->since >= IDLE_MS &&
+		 judge->at - told->busy_read_at >= IDLE_MS + SAME_FIGURE_MS)
 		expect(judge, ATTRIBUTION_ACTIVITY_IDLE, "its driver told of no work for long");
 }
 
@@ -158,13 +176,13 @@ static void judge_work(const struct judge *judge)
 	uint64_t from = judge->at - IDLE_MS, first = judge->agent_since + FIRST_MS;
 
 	if (!is_disturbed(judge) && judge->agent_since > 0 &&
-	    load_was_seen(judge->gpu, from > first ? from : first, judge->at))
+	    load_was_seen(judge->gpu, judge->partition, from > first ? from : first, judge->at))
 		oracle_accuse(ORACLE_FALSE_IDLE, "%s is Idle, and it computed", name_of(judge));
 }
 
 static bool was_idle(const struct judge *judge)
 {
-	return judge->before && judge->before->activity.state == ATTRIBUTION_ACTIVITY_IDLE &&
+	return judge->before && judge->before_state == ATTRIBUTION_ACTIVITY_IDLE &&
 	       view_equal(judge->before->report.boot_id, judge->status->report.boot_id);
 }
 
@@ -181,9 +199,9 @@ static uint64_t later(uint64_t a, uint64_t b)
 }
 
 /* By the simulation's clock. */
-static uint64_t idle_at(const struct attribution_status *status, int node)
+static uint64_t idle_at(int64_t idle_since, int node)
 {
-	int64_t ago = clockwork_wall(node) - status->activity.idle_since;
+	int64_t ago = clockwork_wall(node) - idle_since;
 
 	return clockwork_now() - (uint64_t)ago;
 }
@@ -194,18 +212,27 @@ static uint64_t last_process(const struct judge *judge)
 	uint64_t last = 0;
 
 	for (int i = 0; i < world.n_processes; i++)
-		if (world.processes[i].gpu == judge->gpu && world.processes[i].from < judge->at)
+		if (world.processes[i].gpu == judge->gpu && world.processes[i].from < judge->at &&
+		    (judge->partition < 0 || world.processes[i].partition == judge->partition))
 			last = later(last, world.processes[i].until);
 	return last < judge->at ? last : judge->at;
+}
+
+/* Two samples, between which others were missed, tell late of work. */
+static bool is_of_long_samples(const struct judge *judge, uint64_t from, uint64_t until)
+{
+	return judge->partition >= 0 &&
+	       (load_has_gap(judge->gpu, from, until) ||
+		cause_since(CAUSE_DRIVER_FAILED, judge->node, -1, from));
 }
 
 /* Not before the last reading that told of work, and not long after the work. */
 static void judge_since(const struct judge *judge)
 {
 	const struct load_reading *told = judge->reading;
-	uint64_t since = idle_at(judge->status, judge->node);
+	uint64_t since = idle_at(judge->idle_since, judge->node);
 	/* Without a figure it counts since when there is no process. */
-	uint64_t work = later(load_last(judge->gpu, judge->at),
+	uint64_t work = later(load_last(judge->gpu, judge->partition, judge->at),
 			      told->has_figure ? 0 : last_process(judge));
 	uint64_t begin = later(later(work, told->since),
 			       later(judge->agent_since, world.gpus[judge->gpu].changed_at));
@@ -222,7 +249,7 @@ static void judge_since(const struct judge *judge)
 		oracle_accuse(ORACLE_FALSE_IDLE, "%s is idle since before samples were missed",
 			      name_of(judge));
 	/* What was seen before a hang is told by the first reading after it. */
-	if (since > begin + TWO_SAMPLES_MS &&
+	if (since > begin + TWO_SAMPLES_MS && !is_of_long_samples(judge, begin, since) &&
 	    !cause_since(CAUSE_DRIVER_HANGS, judge->node, -1, begin))
 		oracle_accuse(ORACLE_FALSE_IDLE, "%s is idle since %u ms too late", name_of(judge),
 			      (unsigned)(since - begin));
@@ -255,13 +282,12 @@ static void judge_settling(const struct judge *judge)
 			      word_of(judge->before->activity.state));
 }
 
-static void judge_device(const struct judge *judge)
+static void judge_measured(const struct judge *judge)
 {
-	bool is_idle = judge->status->activity.state == ATTRIBUTION_ACTIVITY_IDLE;
-
 	judge_told(judge);
-	judge_settling(judge);
-	if (!is_idle)
+	if (judge->partition < 0)
+		judge_settling(judge);
+	if (judge->state != ATTRIBUTION_ACTIVITY_IDLE)
 		return;
 	judge_work(judge);
 	judge_window(judge);
@@ -286,15 +312,88 @@ static bool is_divided_lately(int gpu, uint64_t at)
 	return world.gpus[gpu].changed_at + DIVIDED_MS > at;
 }
 
+static int state_before(const struct judge *judge, struct view uuid)
+{
+	for (uint32_t i = 0; judge->before && i < judge->before->partitions.count; i++) {
+		const struct attribution_partition *partition =
+			ARRAY_AT(judge->before->partitions, struct attribution_partition, i);
+
+		if (view_equal(partition->uuid, uuid))
+			return partition->activity.state;
+	}
+	return ATTRIBUTION_ACTIVITY_UNSET;
+}
+
+/* The number of that MIG device; -1: there is none. */
+static int number_of(int gpu, struct view uuid)
+{
+	for (int i = 0; i < world.gpus[gpu].n_partitions; i++)
+		if (view_equal(view_from(world.gpus[gpu].partitions[i].uuid), uuid))
+			return i;
+	return -1;
+}
+
+static void judge_partition(const struct judge *device,
+			    const struct attribution_partition *partition)
+{
+	struct judge judge = *device;
+
+	judge.partition = number_of(judge.gpu, partition->uuid);
+	judge.state = partition->activity.state;
+	judge.before_state = state_before(&judge, partition->uuid);
+	judge.idle_since = partition->activity.idle_since;
+	if (judge.partition < 0)
+		return;
+	if (load_is_told(judge.gpu, judge.partition)) {
+		judge.reading = load_find(judge.gpu, judge.partition, judge.at);
+		if (judge.reading && !was_clock_set(judge.node) &&
+		    !is_divided_lately(judge.gpu, judge.at))
+			judge_measured(&judge);
+		return;
+	}
+	/* Of one that is gone its driver told what nobody remembers. */
+	if (load_has_gpm(judge.gpu))
+		return;
+	if (judge.state == ATTRIBUTION_ACTIVITY_IDLE)
+		judge_processes(device, partition->uuid);
+	if (judge.state == ATTRIBUTION_ACTIVITY_ACTIVE)
+		oracle_accuse(ORACLE_FALSE_IDLE,
+			      "%s %.*s is Active, and its driver does not tell that of a MIG device",
+			      name_of(device), VIEW_ARG(partition->uuid));
+}
+
+static void judge_parts(const struct judge *judge)
+{
+	const struct array partitions = judge->status->partitions;
+
+	judge_sum(judge);
+	for (uint32_t i = 0; i < partitions.count; i++)
+		judge_partition(judge, ARRAY_AT(partitions, struct attribution_partition, i));
+}
+
+static struct judge judge_of_device(const struct attribution_status *status,
+				    const struct attribution_status *before, int gpu)
+{
+	return (struct judge){
+		.status = status,
+		.before = before,
+		.gpu = gpu,
+		.node = world.gpus[gpu].node,
+		.partition = -1,
+		.state = status->activity.state,
+		.before_state = before ? before->activity.state : ATTRIBUTION_ACTIVITY_UNSET,
+		.idle_since = status->activity.idle_since,
+	};
+}
+
 void idleness_judge(const struct attribution_status *status,
 		    const struct attribution_status *before, int gpu)
 {
-	struct judge judge = {.status = status, .before = before, .gpu = gpu};
+	struct judge judge = judge_of_device(status, before, gpu);
 	bool is_idle = status->activity.state == ATTRIBUTION_ACTIVITY_IDLE;
 
 	if (!is_at(status, gpu))
 		return;
-	judge.node = world.gpus[gpu].node;
 	if ((status->activity.state == ATTRIBUTION_ACTIVITY_UNKNOWN) !=
 	    (status->activity.reason.len > 0))
 		oracle_accuse(ORACLE_FALSE_IDLE, "%s is %s for \"%.*s\"", name_of(&judge),
@@ -306,16 +405,16 @@ void idleness_judge(const struct attribution_status *status,
 	if (judge.at < IDLE_MS)
 		return;
 	judge.agent_since = load_agent_since(judge.node, judge.at);
-	judge.reading = load_find(gpu, judge.at);
-	judge_partitions(&judge);
+	judge.reading = load_find(gpu, -1, judge.at);
+	judge_parts(&judge);
 	/* What the driver told of it as it was before it told of it otherwise. */
-	if (load_tells(judge.node) && is_divided_lately(gpu, judge.at))
+	if ((load_tells(judge.node) || load_has_gpm(gpu)) && is_divided_lately(gpu, judge.at))
 		return;
-	if (is_idle && !load_is_told(gpu))
+	if (is_idle && !load_is_told(gpu, -1) && !is_measured(&judge))
 		judge_processes(&judge, VIEW(""));
-	if (load_is_told(gpu) && judge.reading && status->partitions.count == 0 &&
+	if (load_is_told(gpu, -1) && judge.reading && status->partitions.count == 0 &&
 	    !was_clock_set(judge.node))
-		judge_device(&judge);
+		judge_measured(&judge);
 }
 
 /* Something ran there after that moment. */
@@ -327,31 +426,35 @@ static bool was_used_since(int gpu, uint64_t at)
 	return false;
 }
 
-static bool is_of_another_time(const struct attribution_status *status,
-			       const struct attribution_status *before)
+/* Something was done on it, or may have been, since it was said to be idle. */
+static bool is_anew(int gpu, int partition, int64_t since, int64_t since_before)
 {
-	if (status->activity.idle_since != before->activity.idle_since)
-		return true;
-	for (uint32_t i = 0; i < status->partitions.count && i < before->partitions.count; i++)
-		if (ARRAY_AT(status->partitions, struct attribution_partition, i)
-			    ->activity.idle_since !=
-		    ARRAY_AT(before->partitions, struct attribution_partition, i)
-			    ->activity.idle_since)
-			return true;
-	return false;
+	uint64_t at;
+
+	if (since_before == 0 || since == since_before)
+		return false;
+	at = idle_at(since_before, world.gpus[gpu].node);
+	return was_used_since(gpu, at) || load_has_gap(gpu, at, clockwork_now()) ||
+	       (load_is_told(gpu, partition) && load_last(gpu, partition, clockwork_now()) > at);
 }
 
 bool idleness_is_anew(const struct attribution_status *status,
 		      const struct attribution_status *before, int gpu)
 {
-	int node = world.gpus[gpu].node;
-	uint64_t at;
-
-	if (node < 0 || before->activity.idle_since == 0 || !is_of_another_time(status, before))
+	if (world.gpus[gpu].node < 0)
 		return false;
-	at = idle_at(before, node);
-	return was_used_since(gpu, at) || load_has_gap(gpu, at, clockwork_now()) ||
-	       (load_is_told(gpu) && load_last(gpu, clockwork_now()) > at);
+	for (uint32_t i = 0; i < status->partitions.count && i < before->partitions.count; i++) {
+		const struct attribution_partition *now =
+			ARRAY_AT(status->partitions, struct attribution_partition, i);
+		int partition = number_of(gpu, now->uuid);
+
+		if (partition >= 0 &&
+		    is_anew(gpu, partition, now->activity.idle_since,
+			    ARRAY_AT(before->partitions, struct attribution_partition, i)
+				    ->activity.idle_since))
+			return true;
+	}
+	return is_anew(gpu, -1, status->activity.idle_since, before->activity.idle_since);
 }
 
 /* At rest */
@@ -394,15 +497,14 @@ static void judge_unmeasured(const struct judge *judge, struct view partition, i
 		expect_rest(judge, partition, state, ATTRIBUTION_ACTIVITY_IDLE);
 }
 
-static void judge_measured(const struct judge *judge)
+static void judge_measured_rest(const struct judge *judge, int partition, struct view uuid, int state)
 {
 	uint64_t now = clockwork_now();
-	int state = judge->status->activity.state;
 
-	if (load_was_seen(judge->gpu, now - IDLE_MS, now - TOLD_MS))
-		expect_rest(judge, VIEW(""), state, ATTRIBUTION_ACTIVITY_ACTIVE);
-	else if (load_last(judge->gpu, now) + IDLE_MS + TOLD_MS < now)
-		expect_rest(judge, VIEW(""), state, ATTRIBUTION_ACTIVITY_IDLE);
+	if (load_was_seen(judge->gpu, partition, now - IDLE_MS, now - TOLD_MS))
+		expect_rest(judge, uuid, state, ATTRIBUTION_ACTIVITY_ACTIVE);
+	else if (load_last(judge->gpu, partition, now) + IDLE_MS + TOLD_MS < now)
+		expect_rest(judge, uuid, state, ATTRIBUTION_ACTIVITY_IDLE);
 }
 
 /* Why it is Unknown */
@@ -427,11 +529,6 @@ static bool has_part(const struct judge *judge, enum use use)
 		    use)
 			return true;
 	return partitions.count == 0 && use_of(judge->gpu, VIEW("")) == use;
-}
-
-static bool is_measured(const struct judge *judge)
-{
-	return load_is_told(judge->gpu) && judge->status->partitions.count == 0;
 }
 
 /* Where no driver tells how busy it is, and processes are on it or not seen. */
@@ -472,7 +569,7 @@ void idleness_judge_why(const struct attribution_status *status, int gpu)
 		{is_unmeasured, "NotMeasured"},
 		{has_no_samples, "SamplesMissing"},
 	};
-	const struct judge judge = {.status = status, .gpu = gpu, .node = world.gpus[gpu].node};
+	const struct judge judge = judge_of_device(status, NULL, gpu);
 
 	for (size_t i = 0; i < ARRAY_SIZE(whys); i++)
 		if (whys[i].is_so(&judge)) {
@@ -487,7 +584,7 @@ void idleness_judge_why(const struct attribution_status *status, int gpu)
 
 void idleness_judge_rest(const struct attribution_status *status, int gpu)
 {
-	const struct judge judge = {.status = status, .gpu = gpu, .node = world.gpus[gpu].node};
+	const struct judge judge = judge_of_device(status, NULL, gpu);
 	const struct array partitions = status->partitions;
 
 	idleness_judge_why(status, gpu);
@@ -495,12 +592,18 @@ void idleness_judge_rest(const struct attribution_status *status, int gpu)
 		const struct attribution_partition *partition =
 			ARRAY_AT(partitions, struct attribution_partition, i);
 
-		judge_unmeasured(&judge, partition->uuid, partition->activity.state);
+		int number = number_of(gpu, partition->uuid);
+
+		if (number >= 0 && load_is_told(gpu, number))
+			judge_measured_rest(&judge, number, partition->uuid,
+					    partition->activity.state);
+		else
+			judge_unmeasured(&judge, partition->uuid, partition->activity.state);
 	}
 	if (partitions.count > 0)
 		return;
-	if (load_is_told(gpu))
-		judge_measured(&judge);
+	if (load_is_told(gpu, -1))
+		judge_measured_rest(&judge, -1, VIEW(""), status->activity.state);
 	else
 		judge_unmeasured(&judge, VIEW(""), status->activity.state);
 }

@@ -81,3 +81,45 @@ enum intents_config intents_config(int node, struct policies_sharing *ret_sharin
 	return want == INTENTS_WANTED && policies_of(POLICIES_MAP) ? read_key(node, ret_sharing)
 								    : INTENTS_NO_CONFIG;
 }
+
+/* Layouts of MIG devices */
+
+static enum intents_layout read_balanced(int *ret_n)
+{
+	const int balanced = policies_of(POLICIES_BALANCED);
+
+	*ret_n = balanced == POLICIES_BALANCED_TWO ? 2 : balanced == POLICIES_BALANCED_THREE ? 3 : -1;
+	return balanced == POLICIES_NO_BALANCED	       ? INTENTS_MISSING_LAYOUT
+	       : balanced == POLICIES_BALANCED_BY_FILTER ? INTENTS_NO_LAYOUT
+							 : INTENTS_LAYOUT;
+}
+
+/* Whoever names no ConfigMap means the operator's; that one has all-disabled, whether it can be read or not. */
+enum intents_layout intents_layout(int node, int *ret_n)
+{
+	const bool is_disabled = policies_of_node(node, POLICIES_LAYOUT);
+	const int named = intents_written(POLICIES_MIG_CONFIG), map = policies_of(POLICIES_MIG_MAP);
+	const enum intents_layout unread = named == POLICIES_UNNAMED && is_disabled
+						   ? INTENTS_LAYOUT
+						   : INTENTS_UNREAD_LAYOUT;
+
+	*ret_n = -1;
+	if (policies_are_denied())
+		return unread;
+	if (named == POLICIES_ELSEWHERE)
+		return INTENTS_MISSING_LAYOUT;
+	if (map == POLICIES_MIG_MAP_BROKEN)
+		return INTENTS_UNREAD_LAYOUT;
+	if (map == POLICIES_NO_MIG_MAP)
+		return named == POLICIES_UNNAMED ? unread : INTENTS_MISSING_LAYOUT;
+	return is_disabled ? INTENTS_LAYOUT : read_balanced(ret_n);
+}
+
+bool intents_is_layout_unread(int node)
+{
+	int n;
+
+	return intents_want(node, POLICIES_MIG_MANAGER) == INTENTS_WANTED &&
+	       policies_of_node(node, POLICIES_LABEL_LAYOUT) &&
+	       intents_layout(node, &n) == INTENTS_UNREAD_LAYOUT;
+}

@@ -32,6 +32,18 @@ enum policies_text intents_text(int node);
 /* The plugin shall use a ConfigMap on the node, and that cannot be read. */
 bool intents_is_config_denied(int node);
 
+enum intents_layout {
+	INTENTS_NO_LAYOUT,      /* none that is compared */
+	INTENTS_UNREAD_LAYOUT,  /* it cannot be told */
+	INTENTS_MISSING_LAYOUT, /* there is none of that name, or no such ConfigMap */
+	INTENTS_LAYOUT,
+};
+
+/* The layout that a label of the node names. *ret_n, with INTENTS_LAYOUT: MIG devices; -1: MIG off. */
+enum intents_layout intents_layout(int node, int *ret_n);
+/* The MIG manager shall make a layout on the node, and that cannot be told. */
+bool intents_is_layout_unread(int node);
+
 enum intents_config {
 	INTENTS_NO_CONFIG,     /* none is asked for, or it is none that a plugin could use */
 	INTENTS_UNREAD_CONFIG, /* it cannot be told */

@@ -3,6 +3,7 @@
 #include "sim/load.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/nvml_abi.h"
@@ -11,12 +12,23 @@
 #include "sim/plan.h"
 
 #define STREAM UINT64_C(0xa0761d6478bd642f)
-#define MAX_READINGS 64 /* of a device, the last ones */
+#define GPM_STREAM UINT64_C(0x2d358dccaa6c78a5)
+#define MAX_READINGS 64 /* of a unit, the last ones */
 #define MAX_STARTS 64   /* of a node's agent */
 #define BREAK_MS 100000u /* without a figure, after which an agent may begin anew, */
 #define MISSED_MS 125000u /* and must */
+#define UNITS_OF_GPU (1 + WORLD_MAX_PARTITIONS)
+#define N_UNITS (WORLD_MAX_GPUS * UNITS_OF_GPU)
+#define STEP_MS 1000u /* in which the driver counts work */
+#define IMPOSSIBLE_PERCENT 4000000000u
 
-/* What a device's agent was told. */
+/* The counters of a GPU instance at one moment. */
+struct nvml_abi_gpm_sample {
+	uint64_t at; /* 0: nothing was sampled */
+	int unit;
+};
+
+/* What is known to an agent of a unit: of a device as a whole, or of one of its partitions. */
 struct watch {
 	uint64_t peak_at;      /* the last look between two readings that saw work; 0: none has */
 	uint64_t figure_at;    /* 0: none in this run */
@@ -29,15 +41,31 @@ struct watch {
 	struct load_reading readings[MAX_READINGS];
 };
 
-static struct prng stream;
+static struct prng stream, gpm_stream;
 static bool is_there;
-static bool tells[WORLD_MAX_NODES], has_gaps[WORLD_MAX_NODES];
-static struct plan work[WORLD_MAX_GPUS], gaps[WORLD_MAX_GPUS];
-static struct watch watches[WORLD_MAX_GPUS];
+static bool tells[WORLD_MAX_NODES], has_gaps[WORLD_MAX_NODES], has_gpm[WORLD_MAX_NODES];
+static struct plan work[N_UNITS], gaps[WORLD_MAX_GPUS];
+static struct watch watches[N_UNITS];
 static uint64_t read_at[WORLD_MAX_NODES];
 static unsigned n_read[WORLD_MAX_NODES];
 static uint64_t starts[WORLD_MAX_NODES][MAX_STARTS];
 static unsigned n_starts[WORLD_MAX_NODES];
+
+static int unit_of(int gpu, int partition)
+{
+	return gpu * UNITS_OF_GPU + 1 + partition;
+}
+
+static int gpu_of(int unit)
+{
+	return unit / UNITS_OF_GPU;
+}
+
+/* -1: the device as a whole. */
+static int partition_of(int unit)
+{
+	return unit % UNITS_OF_GPU - 1;
+}
 
 bool load_is_there(uint64_t seed)
 {
@@ -57,10 +85,15 @@ void load_reset(uint64_t seed)
 	memset(n_starts, 0, sizeof(n_starts));
 	memset(tells, 0, sizeof(tells));
 	memset(has_gaps, 0, sizeof(has_gaps));
+	memset(has_gpm, 0, sizeof(has_gpm));
 	for (int i = 0; i < WORLD_MAX_GPUS; i++) {
-		plan_begin(&work[i], prng_next(&stream), 8, 8);
+		plan_begin(&work[unit_of(i, -1)], prng_next(&stream), 8, 8);
 		plan_begin(&gaps[i], prng_next(&stream), 8, 9);
 	}
+	prng_init(&gpm_stream, seed ^ GPM_STREAM);
+	for (int i = 0; i < N_UNITS; i++)
+		if (i % UNITS_OF_GPU > 0)
+			plan_begin(&work[i], prng_next(&gpm_stream), 8, 8);
 }
 
 void load_set_up(int node)
@@ -69,30 +102,38 @@ void load_set_up(int node)
 
 	tells[node] = is_there && dice < 80;
 	has_gaps[node] = dice < 30;
+	has_gpm[node] = is_there && prng_between(&gpm_stream, 0, 2) > 0;
 }
 
 void load_freeze(void)
 {
-	for (int i = 0; i < WORLD_MAX_GPUS; i++) {
+	for (int i = 0; i < N_UNITS; i++)
 		plan_freeze(&work[i], prng_between(&work[i].prng, 0, 1) != 0);
+	for (int i = 0; i < WORLD_MAX_GPUS; i++)
 		plan_freeze(&gaps[i], false);
-	}
 }
 
 /* Work */
 
-static bool has_process(int gpu)
+static bool is_on(const struct world_process *process, int unit)
+{
+	int partition = partition_of(unit);
+
+	return process->gpu == gpu_of(unit) && (partition < 0 || process->partition == partition);
+}
+
+static bool has_process(int unit, uint64_t at)
 {
 	for (int i = 0; i < world.n_processes; i++)
-		if (world.processes[i].gpu == gpu && world.processes[i].from <= clockwork_now() &&
-		    clockwork_now() < world.processes[i].until)
+		if (is_on(&world.processes[i], unit) && world.processes[i].from <= at &&
+		    at < world.processes[i].until)
 			return true;
 	return false;
 }
 
-static bool is_working(int gpu)
+static bool is_working(int unit, uint64_t at)
 {
-	return plan_is_on(&work[gpu], clockwork_now()) && (!world.has_processes || has_process(gpu));
+	return plan_is_on(&work[unit], at) && (!world.has_processes || has_process(unit, at));
 }
 
 static struct plan_span cut(struct plan_span span, uint64_t from, uint64_t until)
@@ -101,15 +142,19 @@ static struct plan_span cut(struct plan_span span, uint64_t from, uint64_t until
 			     span.until < until ? span.until : until};
 }
 
-static bool is_long(struct plan_span span)
+/* Nobody looks at a partition between two readings. */
+static bool is_long(int unit, struct plan_span span)
 {
-	return span.until > span.from && span.until - span.from >= LOAD_SEEN_MS;
+	uint64_t least = partition_of(unit) < 0 ? LOAD_SEEN_MS : LOAD_GPM_SEEN_MS;
+
+	return span.until > span.from && span.until - span.from >= least;
 }
 
 /* Long enough between two gaps. */
-static bool is_seen(int gpu, struct plan_span span)
+static bool is_seen(int unit, struct plan_span span)
 {
 	uint64_t from = span.from;
+	int gpu = gpu_of(unit);
 
 	plan_extend(&gaps[gpu], span.until);
 	for (int i = 0; has_gaps[world.gpus[gpu].node] && i < gaps[gpu].n_spans; i++) {
@@ -117,18 +162,18 @@ static bool is_seen(int gpu, struct plan_span span)
 
 		if (gap->until <= from || gap->from >= span.until)
 			continue;
-		if (is_long((struct plan_span){from, gap->from}))
+		if (is_long(unit, (struct plan_span){from, gap->from}))
 			return true;
 		from = gap->until;
 	}
-	return is_long((struct plan_span){from, span.until});
+	return is_long(unit, (struct plan_span){from, span.until});
 }
 
-/* The times in which a device computed, one after another. process: of those of that process. */
-static bool next_work(int gpu, int *number, int *process, struct plan_span *ret)
+/* The times in which a unit computed, one after another. process: of those of that process. */
+static bool next_work(int unit, int *number, int *process, struct plan_span *ret)
 {
-	while (*number < work[gpu].n_spans) {
-		*ret = work[gpu].spans[*number];
+	while (*number < work[unit].n_spans) {
+		*ret = work[unit].spans[*number];
 		if (!world.has_processes) {
 			++*number;
 			return true;
@@ -136,9 +181,9 @@ static bool next_work(int gpu, int *number, int *process, struct plan_span *ret)
 		while (*process < world.n_processes) {
 			const struct world_process *p = &world.processes[(*process)++];
 
-			if (p->gpu != gpu)
+			if (!is_on(p, unit))
 				continue;
-			*ret = cut(work[gpu].spans[*number], p->from, p->until);
+			*ret = cut(work[unit].spans[*number], p->from, p->until);
 			return true;
 		}
 		*process = 0;
@@ -147,26 +192,26 @@ static bool next_work(int gpu, int *number, int *process, struct plan_span *ret)
 	return false;
 }
 
-bool load_was_seen(int gpu, uint64_t from, uint64_t until)
+bool load_was_seen(int gpu, int partition, uint64_t from, uint64_t until)
 {
-	int number = 0, process = 0;
+	int number = 0, process = 0, unit = unit_of(gpu, partition);
 	struct plan_span span;
 
-	plan_extend(&work[gpu], until);
-	while (next_work(gpu, &number, &process, &span))
-		if (is_seen(gpu, cut(span, from, until)))
+	plan_extend(&work[unit], until);
+	while (next_work(unit, &number, &process, &span))
+		if (is_seen(unit, cut(span, from, until)))
 			return true;
 	return false;
 }
 
-uint64_t load_last(int gpu, uint64_t before)
+uint64_t load_last(int gpu, int partition, uint64_t before)
 {
-	int number = 0, process = 0;
+	int number = 0, process = 0, unit = unit_of(gpu, partition);
 	uint64_t last = 0;
 	struct plan_span span;
 
-	plan_extend(&work[gpu], before);
-	while (next_work(gpu, &number, &process, &span)) {
+	plan_extend(&work[unit], before);
+	while (next_work(unit, &number, &process, &span)) {
 		span = cut(span, 0, before);
 		if (span.until > span.from && span.until > last)
 			last = span.until;
@@ -190,22 +235,30 @@ bool load_tells(int node)
 	return tells[node];
 }
 
-bool load_is_told(int gpu)
+bool load_is_told(int gpu, int partition)
 {
 	const struct world_gpu *g = &world.gpus[gpu];
 
-	return g->node >= 0 && tells[g->node] && !g->mig;
+	if (g->node < 0)
+		return false;
+	return partition < 0 ? tells[g->node] && !g->mig
+			     : has_gpm[g->node] && g->mig && g->partitions[partition].exists;
 }
 
 /* Another one in each second, even while nothing else changes. */
-static unsigned figure(int gpu)
+static unsigned spread(int gpu)
 {
 	uint64_t mixed = (clockwork_now() / 1000 + (uint64_t)gpu * 977) *
 			 UINT64_C(0x9e3779b97f4a7c15);
-	unsigned spread = (unsigned)(mixed >> 40);
 
-	return is_working(gpu) ? LOAD_THRESHOLD + spread % (101 - LOAD_THRESHOLD)
-			       : spread % LOAD_THRESHOLD;
+	return (unsigned)(mixed >> 40);
+}
+
+static unsigned figure(int gpu)
+{
+	return is_working(unit_of(gpu, -1), clockwork_now())
+		       ? LOAD_THRESHOLD + spread(gpu) % (101 - LOAD_THRESHOLD)
+		       : spread(gpu) % LOAD_THRESHOLD;
 }
 
 static bool is_gap(int gpu)
@@ -215,13 +268,13 @@ static bool is_gap(int gpu)
 
 bool load_is_told_busy(int gpu)
 {
-	return load_is_told(gpu) && !is_gap(gpu) && figure(gpu) >= LOAD_THRESHOLD;
+	return load_is_told(gpu, -1) && !is_gap(gpu) && figure(gpu) >= LOAD_THRESHOLD;
 }
 
 void load_started(int node)
 {
-	for (int i = 0; i < WORLD_MAX_GPUS; i++)
-		if (i < world.n_gpus && world.gpus[i].node == node)
+	for (int i = 0; i < world.n_gpus * UNITS_OF_GPU; i++)
+		if (world.gpus[gpu_of(i)].node == node)
 			memset(&watches[i], 0, offsetof(struct watch, n_readings));
 	if (n_starts[node] < MAX_STARTS)
 		starts[node][n_starts[node]++] = clockwork_now();
@@ -296,20 +349,20 @@ static void note(int gpu, int figure)
 {
 	int node = world.gpus[gpu].node;
 	if (read_at[node] == clockwork_now())
-		note_reading(node, &watches[gpu], figure);
+		note_reading(node, &watches[unit_of(gpu, -1)], figure);
 	else
-		note_look(node, &watches[gpu], figure);
+		note_look(node, &watches[unit_of(gpu, -1)], figure);
 }
 
 int load_ask(int gpu, unsigned *ret_percent)
 {
-	if (!load_is_told(gpu))
+	if (!load_is_told(gpu, -1))
 		return NVML_ABI_NOT_SUPPORTED;
 	if (world.gpus[gpu].lost || illness_has(gpu, ILLNESS_LOST))
 		return NVML_ABI_GPU_IS_LOST;
 	if (is_gap(gpu)) {
 		note(gpu, -1);
-		*ret_percent = 4000000000u;
+		*ret_percent = IMPOSSIBLE_PERCENT;
 		return clockwork_now() / 60000 % 2 ? NVML_ABI_UNKNOWN : NVML_ABI_SUCCESS;
 	}
 	*ret_percent = figure(gpu);
@@ -317,9 +370,94 @@ int load_ask(int gpu, unsigned *ret_percent)
 	return NVML_ABI_SUCCESS;
 }
 
-const struct load_reading *load_find(int gpu, uint64_t at)
+/* GPU performance monitoring */
+
+bool load_has_gpm(int gpu)
 {
-	const struct watch *watch = &watches[gpu];
+	return world.gpus[gpu].node >= 0 && has_gpm[world.gpus[gpu].node];
+}
+
+int load_sample_alloc(struct nvml_abi_gpm_sample **ret)
+{
+	*ret = calloc(1, sizeof(**ret));
+	return *ret ? NVML_ABI_SUCCESS : NVML_ABI_UNKNOWN;
+}
+
+int load_sample_free(struct nvml_abi_gpm_sample *sample)
+{
+	free(sample);
+	return NVML_ABI_SUCCESS;
+}
+
+/* What a reading told of the unit: first that it is asked, then perhaps a figure. */
+static void note_partition(int unit, int figure)
+{
+	struct watch *watch = &watches[unit];
+
+	if (watch->now.at == clockwork_now() && watch->n_readings > 0)
+		watch->n_readings--;
+	note_reading(world.gpus[gpu_of(unit)].node, watch, figure);
+}
+
+static int unit_of_instance(int gpu, unsigned gpu_instance)
+{
+	const struct world_gpu *g = &world.gpus[gpu];
+
+	for (int i = 0; i < g->n_partitions; i++)
+		if (g->partitions[i].exists && g->partitions[i].gpu_instance == (int)gpu_instance)
+			return unit_of(gpu, i);
+	return -1;
+}
+
+int load_sample(int gpu, unsigned gpu_instance, struct nvml_abi_gpm_sample *ret)
+{
+	int unit = unit_of_instance(gpu, gpu_instance);
+
+	if (!load_has_gpm(gpu))
+		return NVML_ABI_NOT_SUPPORTED;
+	if (unit < 0)
+		return NVML_ABI_INVALID_ARGUMENT;
+	if (world.gpus[gpu].lost || illness_has(gpu, ILLNESS_LOST))
+		return NVML_ABI_GPU_IS_LOST;
+	note_partition(unit, -1);
+	if (is_gap(gpu) && clockwork_now() / 60000 % 2)
+		return NVML_ABI_UNKNOWN;
+	*ret = (struct nvml_abi_gpm_sample){clockwork_now(), unit};
+	return NVML_ABI_SUCCESS;
+}
+
+/* Percent of that time in which it computed. */
+static unsigned share(int unit, uint64_t from, uint64_t until)
+{
+	unsigned n = 0, n_busy = 0;
+
+	for (uint64_t at = from; at < until; at += STEP_MS, n++)
+		n_busy += is_working(unit, at);
+	return n_busy > 0 ? n_busy * 100 / n : spread(gpu_of(unit)) % LOAD_THRESHOLD;
+}
+
+int load_compare(const struct nvml_abi_gpm_sample *first, const struct nvml_abi_gpm_sample *second,
+		 double *ret_percent)
+{
+	unsigned percent;
+
+	if (first->at == 0 || first->unit != second->unit || first->at >= second->at)
+		return NVML_ABI_INVALID_ARGUMENT;
+	if (is_gap(gpu_of(first->unit))) {
+		*ret_percent = IMPOSSIBLE_PERCENT;
+		return NVML_ABI_SUCCESS;
+	}
+	percent = share(first->unit, first->at, second->at);
+	note_partition(first->unit, (int)percent);
+	*ret_percent = percent < 100 ? percent + 0.5 : 100;
+	return NVML_ABI_SUCCESS;
+}
+
+/* What was told */
+
+const struct load_reading *load_find(int gpu, int partition, uint64_t at)
+{
+	const struct watch *watch = &watches[unit_of(gpu, partition)];
 
 	for (unsigned i = 0; i < watch->n_readings && i < MAX_READINGS; i++)
 		if (watch->readings[i].at == at)

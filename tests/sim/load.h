@@ -7,8 +7,14 @@
  * there tell utilisation; some have gaps, in which they answer with an error or with a figure that
  * cannot be. What is chosen comes from a stream of its own.
  *
- * The figure moves with each second, on both sides of the threshold. NVML has none under MIG, and an
- * A100 has no GPM. Where containers have processes, a device computes only while one is on it.
+ * The figure moves with each second, on both sides of the threshold. NVML has none under MIG. Where
+ * containers have processes, a device computes only while one is on it.
+ *
+ * Two of three drivers there have GPU performance monitoring (GPM), as those of Hopper have: under MIG
+ * each GPU instance computes by a plan of its own, and two samples tell in how much of the time between
+ * them it did. Older GPUs have no GPM, so of their MIG devices nobody can tell that they compute.
+ *
+ * A partition is the number of a MIG device; -1 is the device as a whole.
  *
  * What each reading of a driver told is kept: so a status can be compared with what its own report
  * said.
@@ -24,8 +30,11 @@
 
 #define LOAD_THRESHOLD 5u /* percent: the agent's --busy-threshold */
 #define LOAD_SEEN_MS 12000u /* two looks at utilisation, and what may be in the way of one */
+#define LOAD_GPM_SEEN_MS 35000u /* two samples, and what may be in the way of one */
 
-/* What one reading told of a device, with what its agent had been told before. */
+struct nvml_abi_gpm_sample;
+
+/* What one reading told of a device or a partition, with what its agent had been told before. */
 struct load_reading {
 	uint64_t at;
 	uint64_t since;        /* this agent may have had figures without a gap */
@@ -51,19 +60,28 @@ void load_lost(int node);
 
 /* The node's driver tells utilisation; of the device, as it is now, but for gaps. */
 bool load_tells(int node);
-bool load_is_told(int gpu);
-/* Whoever asks now is told that it computes. */
+bool load_is_told(int gpu, int partition);
+/* Whoever asks now is told that the device as a whole computes. */
 bool load_is_told_busy(int gpu);
 /* Answers how busy the device is: a code of NVML. */
 int load_ask(int gpu, unsigned *ret_percent);
 
+/* The driver of the device has GPM. The rest is as NVML has it: each answers a code of NVML. */
+bool load_has_gpm(int gpu);
+int load_sample_alloc(struct nvml_abi_gpm_sample **ret);
+int load_sample_free(struct nvml_abi_gpm_sample *sample);
+int load_sample(int gpu, unsigned gpu_instance, struct nvml_abi_gpm_sample *ret);
+/* In how much of the time between two samples the GPU instance computed. */
+int load_compare(const struct nvml_abi_gpm_sample *first, const struct nvml_abi_gpm_sample *second,
+		 double *ret_percent);
+
 /* What the reading of that moment told; NULL: that is not known. */
-const struct load_reading *load_find(int gpu, uint64_t at);
+const struct load_reading *load_find(int gpu, int partition, uint64_t at);
 /* When the agent was started that read it; 0: that is not known. */
 uint64_t load_agent_since(int node, uint64_t at);
-/* The device computed in that time, for so long that two looks saw it. */
-bool load_was_seen(int gpu, uint64_t from, uint64_t until);
+/* It computed in that time, for so long that two looks, or two samples, saw it. */
+bool load_was_seen(int gpu, int partition, uint64_t from, uint64_t until);
 /* When it computed last before that; 0: never. */
-uint64_t load_last(int gpu, uint64_t before);
+uint64_t load_last(int gpu, int partition, uint64_t before);
 /* Its driver had a gap in that time. */
 bool load_has_gap(int gpu, uint64_t from, uint64_t until);

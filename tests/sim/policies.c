@@ -16,11 +16,13 @@
 
 #define STREAM UINT64_C(0xa0761d6478bd642f)
 #define STREAM_OF_MORE UINT64_C(0xe7037ed1a0b428db)
+#define STREAM_OF_LAYOUTS UINT64_C(0x589965cc75374cc3)
 #define MAX_FORMER 8 /* values of a key, the last ones */
 #define CAP (1u << 20)
 #define NAMESPACE "ml" /* the operator's; its validators are there, too */
 #define PLENTY 64 /* more than any node's devices make, however they are shared */
 #define CONFIG_NAME "plugin-config"
+#define MIG_CONFIG_NAME "default-mig-parted-config"
 #define FIRST_CREATED_S 1767000000 /* before the history; the second comes later, if it comes */
 
 #define N_SHARINGS 8
@@ -60,6 +62,9 @@ static const struct row knobs[POLICIES_N_KNOBS] = {
 	[POLICIES_SHARING_A] = {N_SHARINGS - 1, {15, 15, 10, 15}},
 	[POLICIES_SHARING_B] = {N_SHARINGS - 1, {15, 15, 10, 15}},
 	[POLICIES_STRATEGY] = {3, {10, 30, 15}},
+	[POLICIES_MIG_CONFIG] = {2, {50, 4}},
+	[POLICIES_MIG_MAP] = {2, {85, 5}},
+	[POLICIES_BALANCED] = {4, {10, 20, 50, 10}},
 };
 
 static const struct row node_knobs[POLICIES_N_NODE_KNOBS] = {
@@ -97,7 +102,7 @@ static int node_values[WORLD_MAX_NODES][POLICIES_N_NODE_KNOBS];
 static bool has_operator[WORLD_MAX_NODES];
 static int64_t created_s[2];
 static uint64_t denied_until;
-static struct object policy_objects[2], cluster_object, config_object;
+static struct object policy_objects[2], cluster_object, config_object, mig_object;
 static struct object pod_objects[WORLD_MAX_NODES][POLICIES_N_PODS];
 static struct prng stream_of_more;
 static bool is_rich;
@@ -129,6 +134,14 @@ bool policies_are_rich(uint64_t seed)
 	return policies_are_there(seed) && prng_between(&prng, 0, 1) == 0;
 }
 
+bool policies_have_layouts(uint64_t seed)
+{
+	struct prng prng;
+
+	prng_init(&prng, seed ^ STREAM_OF_LAYOUTS);
+	return policies_are_there(seed) && prng_between(&prng, 0, 1) == 0;
+}
+
 static int draw(struct prng *prng, const struct row *row)
 {
 	uint64_t dice = prng_between(prng, 0, 99);
@@ -141,6 +154,21 @@ static int draw(struct prng *prng, const struct row *row)
 	return 0;
 }
 
+static void reset_layouts(uint64_t seed)
+{
+	struct prng prng;
+	bool are_edited;
+
+	prng_init(&prng, seed ^ STREAM_OF_LAYOUTS);
+	are_edited = prng_between(&prng, 0, 1) == 0;
+	for (int i = POLICIES_LAYOUT_KNOBS; is_there && are_edited && i < POLICIES_N_KNOBS; i++)
+		values[i] = draw(&prng, &knobs[i]);
+	if (!is_there || are_edited)
+		return;
+	values[POLICIES_MIG_MAP] = POLICIES_MIG_MAP_THERE;
+	values[POLICIES_BALANCED] = POLICIES_BALANCED_BY_FILTER;
+}
+
 void policies_reset(uint64_t seed)
 {
 	prng_init(&stream, seed ^ STREAM);
@@ -151,6 +179,7 @@ void policies_reset(uint64_t seed)
 	memset(policy_objects, 0, sizeof(policy_objects));
 	memset(&cluster_object, 0, sizeof(cluster_object));
 	memset(&config_object, 0, sizeof(config_object));
+	memset(&mig_object, 0, sizeof(mig_object));
 	memset(pod_objects, 0, sizeof(pod_objects));
 	denied_until = 0;
 	created_s[0] = FIRST_CREATED_S;
@@ -159,8 +188,9 @@ void policies_reset(uint64_t seed)
 		values[i] = draw(&stream, &knobs[i]);
 	prng_init(&stream_of_more, seed ^ STREAM_OF_MORE);
 	is_rich = prng_between(&stream_of_more, 0, 1) == 0 && is_there;
-	for (int i = POLICIES_MORE_KNOBS; is_rich && i < POLICIES_N_KNOBS; i++)
+	for (int i = POLICIES_MORE_KNOBS; is_rich && i < POLICIES_LAYOUT_KNOBS; i++)
 		values[i] = draw(&stream_of_more, &knobs[i]);
+	reset_layouts(seed);
 	memset(of_keys, 0, sizeof(of_keys));
 	unnamed_until = 0;
 }
@@ -273,6 +303,9 @@ static void write_spec(struct sbuf *out)
 	write_enabled("dcgmExporter", POLICIES_EXPORTER, out);
 	sbuf_printf(out, "}");
 	write_enabled("migManager", POLICIES_MIG_MANAGER, out);
+	if (values[POLICIES_MIG_CONFIG])
+		sbuf_printf(out, ",\"config\":{\"name\":\"%s\"}",
+			    values[POLICIES_MIG_CONFIG] == POLICIES_OWN ? MIG_CONFIG_NAME : "elsewhere");
 	sbuf_printf(out, "}");
 	if (values[POLICIES_STRATEGY])
 		sbuf_printf(out, ",\"mig\":{\"strategy\":\"%s\"}",
@@ -392,6 +425,34 @@ static void write_config(uint64_t version, struct sbuf *out)
 	write_metadata(out, CONFIG_NAME, uid, version, NULL);
 	write_key("a", values[POLICIES_KEY_A], values[POLICIES_SHARING_A], out);
 	write_key("b", values[POLICIES_KEY_B], values[POLICIES_SHARING_B], out);
+}
+
+static void write_mig_config(uint64_t version, struct sbuf *out)
+{
+	static const char *const balanced[] = {
+		[POLICIES_NO_BALANCED] = "",
+		[POLICIES_BALANCED_OFF] = "  all-balanced:\n  - devices: all\n    mig-enabled: false\n",
+		[POLICIES_BALANCED_TWO] = "  all-balanced:\n  - devices: all\n    mig-enabled: true\n"
+					  "    mig-devices:\n      1g.5gb: 2\n",
+		[POLICIES_BALANCED_THREE] = "  all-balanced:\n  - devices: all\n    mig-enabled: true\n"
+					    "    mig-devices:\n      1g.5gb: 3\n",
+		[POLICIES_BALANCED_BY_FILTER] =
+			"  all-balanced:\n  - device-filter: \"0x20B010DE\"\n    devices: all\n"
+			"    mig-enabled: true\n    mig-devices:\n      1g.5gb: 7\n",
+	};
+	struct sbuf text;
+	char uid[24];
+
+	snprintf(uid, sizeof(uid), "l-%u", mig_object.made);
+	write_metadata(out, MIG_CONFIG_NAME, uid, version, NULL);
+	sbuf_init(&text, CAP);
+	sbuf_printf(&text, "version: v1\nmig-configs:\n  all-disabled:\n  - devices: all\n"
+			   "    mig-enabled: false\n%s",
+		    balanced[values[POLICIES_BALANCED]]);
+	sbuf_append_char(&text, '\0');
+	map_entry(out, 2, values[POLICIES_MIG_MAP] == POLICIES_MIG_MAP_BROKEN ? "other" : "config.yaml",
+		  sbuf_view(&text).ptr);
+	sbuf_deinit(&text);
 }
 
 /* What a text shares, or -1: it was not in effect, or is not there. Only that counts of a former one. */
@@ -525,6 +586,20 @@ static void tell_config(void)
 	apiserver_log(APISERVER_CONFIGS, type, &message);
 }
 
+static void tell_mig_config(void)
+{
+	const bool was_there = mig_object.is_known;
+	const bool is_there_now = values[POLICIES_MIG_MAP] != POLICIES_NO_MIG_MAP;
+	struct sbuf message;
+
+	if (!is_there_now && !was_there)
+		return;
+	sbuf_init(&message, CAP);
+	const char *type = change(&mig_object, is_there_now, was_there);
+	write_mig_config(apiserver_next_version(), &message);
+	apiserver_log(APISERVER_CONFIGS, type, &message);
+}
+
 static void tell_pod(int node, enum policies_operand operand)
 {
 	struct object *object = &pod_objects[node][operand];
@@ -548,6 +623,7 @@ void policies_begin(void)
 	tell_policy(1);
 	tell_cluster();
 	tell_config();
+	tell_mig_config();
 	of_keys[0].present = meaning_of(POLICIES_KEY_A, POLICIES_SHARING_A);
 	of_keys[1].present = meaning_of(POLICIES_KEY_B, POLICIES_SHARING_B);
 }
@@ -578,7 +654,9 @@ void policies_set(enum policies_knob knob, int value)
 		tell_policy(1);
 	else if (knob == POLICIES_CLUSTER)
 		tell_cluster();
-	else if (knob >= POLICIES_MAP && knob != POLICIES_STRATEGY)
+	else if (knob == POLICIES_MIG_MAP || knob == POLICIES_BALANCED)
+		tell_mig_config();
+	else if (knob >= POLICIES_MAP && knob < POLICIES_STRATEGY)
 		tell_config();
 	else
 		tell_policy(0);
@@ -626,11 +704,16 @@ void policies_list_configs(void (*item)(struct sbuf *message, struct sbuf *item)
 {
 	struct sbuf config;
 
-	if (!config_object.is_known)
-		return;
-	sbuf_init(&config, CAP);
-	write_config(apiserver_version(), &config);
-	item(message, &config);
+	if (config_object.is_known) {
+		sbuf_init(&config, CAP);
+		write_config(apiserver_version(), &config);
+		item(message, &config);
+	}
+	if (mig_object.is_known) {
+		sbuf_init(&config, CAP);
+		write_mig_config(apiserver_version(), &config);
+		item(message, &config);
+	}
 }
 
 void policies_list_pods(void (*item)(struct sbuf *message, struct sbuf *item),

@@ -6,7 +6,9 @@
  * labels of nodes; and the pods that the GPU operator has there. In every third fleet, chosen by its
  * seed, there is such an operator. What is chosen for it comes from a stream of its own. In every
  * second of those, by another stream, there is more: texts that share devices, a MIG strategy, layouts
- * by name, and the daemon of MPS.
+ * by name, and the daemon of MPS. In every second one, by a third stream, the ConfigMap of mig-parted
+ * with its layouts is edited, made unreadable and deleted. Elsewhere it has a layout that goes by
+ * device-filter.
  *
  * All of it is a set of knobs, each a small number. Objects are written from them, and the judge of
  * drifts (sim/drifts.h) reads them.
@@ -51,6 +53,10 @@ enum policies_knob {
 	POLICIES_SHARING_A = POLICIES_MORE_KNOBS, /* what a good text says: policies_sharing() */
 	POLICIES_SHARING_B,
 	POLICIES_STRATEGY, /* the first's mig.strategy: enum policies_strategy */
+	POLICIES_LAYOUT_KNOBS, /* from here on they are turned where layouts are: */
+	POLICIES_MIG_CONFIG = POLICIES_LAYOUT_KNOBS, /* enum policies_mig_config */
+	POLICIES_MIG_MAP,  /* the operator's ConfigMap of layouts: enum policies_mig_map */
+	POLICIES_BALANCED, /* what its layout all-balanced says: enum policies_balanced */
 	POLICIES_N_KNOBS,
 };
 
@@ -71,6 +77,16 @@ enum policies_node_knob {
 	POLICIES_N_NODE_KNOBS,
 };
 
+/* The ConfigMap of layouts that the first names. */
+enum policies_mig_config { POLICIES_UNNAMED, POLICIES_OWN, POLICIES_ELSEWHERE };
+enum policies_mig_map { POLICIES_NO_MIG_MAP, POLICIES_MIG_MAP_THERE, POLICIES_MIG_MAP_BROKEN };
+enum policies_balanced {
+	POLICIES_NO_BALANCED,
+	POLICIES_BALANCED_OFF,
+	POLICIES_BALANCED_TWO, /* MIG devices */
+	POLICIES_BALANCED_THREE,
+	POLICIES_BALANCED_BY_FILTER, /* which is not compared */
+};
 enum policies_switch { POLICIES_UNSET, POLICIES_ON, POLICIES_OFF };
 enum policies_version {
 	POLICIES_NO_VERSION,
@@ -111,6 +127,8 @@ enum policies_pod { POLICIES_NO_POD, POLICIES_NOT_READY, POLICIES_READY };
 bool policies_are_there(uint64_t seed);
 /* Whether there is more. */
 bool policies_are_rich(uint64_t seed);
+/* Whether layouts of MIG devices are edited. */
+bool policies_have_layouts(uint64_t seed);
 /* After the world's. */
 void policies_reset(uint64_t seed);
 /* Tells what the cluster has from the beginning. */

@@ -308,16 +308,33 @@ bool shares_is_refused(int node)
 	       intents_config(node, &sharing) == INTENTS_CONFIG && sharing.is_mps;
 }
 
-/* Of other layouts nothing in the world tells what they are. */
+static bool has_layout(int gpu, int n)
+{
+	const struct world_gpu *g = &world.gpus[gpu];
+	int n_there = 0;
+
+	for (int i = 0; i < g->n_partitions; i++)
+		n_there += g->partitions[i].exists;
+	return g->mig ? n_there == n : n < 0;
+}
+
 enum difference_state shares_layout(int gpu)
 {
 	const int node = world.gpus[gpu].node;
 	enum intents_want want = intents_want(node, POLICIES_MIG_MANAGER);
+	enum intents_layout layout;
+	int n;
 
 	if (want == INTENTS_UNKNOWN)
 		return DIFFERENCE_UNTOLD;
-	if (want != INTENTS_WANTED || !policies_of_node(node, POLICIES_LABEL_LAYOUT) ||
-	    !policies_of_node(node, POLICIES_LAYOUT))
+	if (want != INTENTS_WANTED || !policies_of_node(node, POLICIES_LABEL_LAYOUT))
 		return DIFFERENCE_NO;
-	return is_away(gpu) ? DIFFERENCE_UNJUDGED : say(world.gpus[gpu].mig);
+	layout = intents_layout(node, &n);
+	if (layout == INTENTS_UNREAD_LAYOUT)
+		return DIFFERENCE_UNREAD;
+	if (layout == INTENTS_NO_LAYOUT)
+		return DIFFERENCE_NO;
+	if (is_away(gpu))
+		return DIFFERENCE_UNJUDGED;
+	return say(layout == INTENTS_MISSING_LAYOUT || !has_layout(gpu, n));
 }

@@ -73,21 +73,29 @@ static void advance(struct world *world, uint64_t ms)
 }
 
 /* The policy says so now, and the watch has looked. */
-static void govern(struct world *world, const char *namespace, const char *plugin, const char *mig)
+static void govern_by(struct world *world, const struct policy *policy)
 {
-	const struct policy policy = {
-		.name = VIEW("p"), .namespace = view_from(namespace),
-		.plugin_config = view_from(plugin), .mig_config = view_from(mig),
-	};
 	struct error err;
 
-	assert_int_equal(inventory_put_policy(world->inventory, &policy, STORE_UPSERT,
+	assert_int_equal(inventory_put_policy(world->inventory, policy, STORE_UPSERT,
 					      ++world->version, &err),
 			 0);
 	config_watch_look(world->watch);
 	assert_false(config_watch_is_settled(world->watch));
 	advance(world, 0);
 	world->n_touched = 0;
+}
+
+/* mig: empty, the MIG manager is off. */
+static void govern(struct world *world, const char *namespace, const char *plugin, const char *mig)
+{
+	const struct policy policy = {
+		.name = VIEW("p"), .namespace = view_from(namespace),
+		.plugin_config = view_from(plugin), .mig_config = view_from(mig),
+		.switches[POLICY_MIG_MANAGER] = mig[0] ? POLICY_UNSET : POLICY_OFF,
+	};
+
+	govern_by(world, &policy);
 }
 
 static void add_text(struct sbuf *out, uint32_t number, const char *text)
@@ -211,6 +219,23 @@ static void without_a_policy_that_names_one_nothing_is_requested(void **state)
 	assert_int_equal(plugin_state(world), INTENT_CONFIG_NONE);
 	assert_int_equal(intent_of(world)->mig_configs_state, INTENT_CONFIG_NONE);
 	assert_int_equal(config_watch_state(world->watch).n_named, 0);
+}
+
+static void where_none_is_named_the_operators_own_layouts_are_asked_for(void **state)
+{
+	struct world *world = *state;
+	const struct policy policy = {.name = VIEW("p"), .namespace = VIEW("ops")};
+	const struct policy unreadable = {.name = VIEW("p"), .namespace = VIEW("ops"),
+					  .unreadable = VIEW("spec is a number")};
+
+	govern_by(world, &policy);
+	assert_int_equal(n_fake_reflectors, 1);
+	assert_string_equal(next_request(0).path,
+			    "/api/v1/namespaces/ops/configmaps?resourceVersion="
+			    "&fieldSelector=metadata.name%3Ddefault-mig-parted-config");
+	govern_by(world, &unreadable);
+	assert_null(fake_reflectors[0]);
+	assert_int_equal(intent_of(world)->mig_configs_state, INTENT_CONFIG_NONE);
 }
 
 static void each_is_asked_for_by_its_name_in_the_operators_namespace(void **state)
@@ -487,6 +512,8 @@ static void when_it_cannot_be_followed_it_is_tried_again(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(without_a_policy_that_names_one_nothing_is_requested, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(where_none_is_named_the_operators_own_layouts_are_asked_for,
+					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(each_is_asked_for_by_its_name_in_the_operators_namespace,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(what_is_there_is_read_and_its_changes_touch_the_nodes,

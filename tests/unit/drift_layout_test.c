@@ -185,8 +185,47 @@ static void delete_layouts_of_disabled(struct drift_case *c)
 
 static void name_no_map(struct drift_case *c)
 {
+	c->policy.mig_config = (struct view){0};
 	c->intent.mig_configs_state = INTENT_CONFIG_NONE;
 	c->intent.mig_configs = NULL;
+}
+
+static void name_none_and_half(struct drift_case *c)
+{
+	want_half(c);
+	c->policy.mig_config = (struct view){0};
+}
+
+static void name_none_and_cut(struct drift_case *c)
+{
+	cut(c);
+	c->policy.mig_config = (struct view){0};
+}
+
+static void lack_own_map(struct drift_case *c)
+{
+	want_half(c);
+	name_no_map(c);
+	c->intent.mig_configs_state = INTENT_CONFIG_MISSING;
+}
+
+static void lack_right_to_own_map(struct drift_case *c)
+{
+	lack_own_map(c);
+	c->intent.mig_configs_state = INTENT_CONFIG_UNREADABLE;
+	c->intent.mig_configs_why = INTENT_CONFIG_NO_RIGHT;
+}
+
+static void lack_own_map_and_disable(struct drift_case *c)
+{
+	lack_own_map(c);
+	want_disabled(c);
+}
+
+static void lack_own_map_and_cut(struct drift_case *c)
+{
+	lack_own_map(c);
+	want_disabled_and_cut(c);
 }
 
 static void want_made_layout(struct drift_case *c)
@@ -255,6 +294,22 @@ TEST(a_layout_that_is_not_there_is_a_difference)
 	drift_case_expect(rows, ARRAY_SIZE(rows));
 }
 
+TEST(where_no_map_is_named_the_operators_own_counts)
+{
+	const struct drift_case_row rows[] = {
+		{drift_mig_layout, name_none_and_half, DRIFT_FOUND,
+		 .intended = "2 of 1g.10gb (layout half of ConfigMap "
+			     "gpu-operator/default-mig-parted-config, label"},
+		{drift_mig_layout, name_none_and_cut, DRIFT_NO},
+		{drift_mig_layout, lack_own_map, DRIFT_UNREADABLE},
+		{drift_mig_layout, lack_right_to_own_map, DRIFT_UNREADABLE},
+		{drift_mig_layout, lack_own_map_and_disable, DRIFT_NO},
+		{drift_mig_layout, lack_own_map_and_cut, DRIFT_FOUND,
+		 .intended = "MIG mode off (layout all-disabled, label nvidia.com/mig.config)"},
+	};
+	drift_case_expect(rows, ARRAY_SIZE(rows));
+}
+
 TEST(nothing_is_said_of_a_device_that_the_layout_may_not_mean)
 {
 	const struct drift_case_row rows[] = {
@@ -274,6 +329,7 @@ TEST(nothing_is_said_of_a_device_that_the_layout_may_not_mean)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(mig_devices_are_those_of_the_layout),
 	cmocka_unit_test(a_layout_that_is_not_there_is_a_difference),
+	cmocka_unit_test(where_no_map_is_named_the_operators_own_counts),
 	cmocka_unit_test(nothing_is_said_of_a_device_that_the_layout_may_not_mean),
 };
 TEST_MAIN(tests)

@@ -90,6 +90,13 @@ static const struct scenario_promise promises[] = {
 		"expect pending SharingMode; again; offer resource nvidia.com/gpu.shared; gpu 0 shared 4;"
 		"policy config=plugin-config default=a; config a time-slicing:4;" WANTED A_PLUGIN
 		"capacity 4; expect pending ResourceName"),
+	PROMISE(what_a_device_lacks_is_not_missing_on_another_one_of_the_node,
+		"gpu 0 exclusive; gpu 1 shared 4; policy config=plugin-config default=a;"
+		"config a time-slicing:4;" WANTED A_PLUGIN "capacity 5; expect pending SharingMode;"
+		"expect gpu1 pending none; publish; expect writes 0; again;"
+		"gpu 0 shared 4; gpu 1 shared 4; policy config=plugin-config default=a;"
+		"config a time-slicing:4;" WANTED A_PLUGIN "capacity 5;"
+		"expect pending AllocatableShort; expect gpu1 pending AllocatableShort"),
 	PROMISE(the_label_of_the_node_chooses_the_configuration,
 		"gpu 0 shared 4; policy config=plugin-config default=a; config a none;"
 		"config b time-slicing:4; label device-plugin.config=b;" WANTED A_PLUGIN
