@@ -14,6 +14,7 @@
 #include "controller/exposition.h"
 #include "controller/front.h"
 #include "controller/leadership.h"
+#include "controller/memory_limit.h"
 #include "controller/published_orders.h"
 #include "controller/readiness.h"
 #include "controller/reconciler.h"
@@ -51,6 +52,7 @@ struct daemon {
 	const struct settings *settings;
 	char namespace[MAX_NAMESPACE];
 	const char *agent_namespace;
+	size_t memory_limit; /* of the process */
 	struct loop *loop;
 	struct loop_signal *signals[2];
 	struct loop_timer *pulse;
@@ -407,6 +409,7 @@ static int make_front(struct daemon *daemon, struct error *err)
 	config.max_connections_per_address = (uint32_t)settings->max_connections_per_address;
 	config.reports_per_second = (uint32_t)settings->reports_per_second;
 	config.max_nodes = MAX_NODES;
+	config.memory_limit = daemon->memory_limit;
 	config.max_silent_ms = MAX_SILENT_MS;
 	config.metrics = telemetry_front_metrics(daemon->telemetry);
 	config.with_exposition = true;
@@ -454,6 +457,7 @@ static int make_reconciler(struct daemon *daemon, struct error *err)
 			.hold_off_percent = (uint32_t)settings->hold_off_percent,
 		},
 		.max_requests = (uint32_t)settings->max_requests,
+		.max_join_bytes = memory_limit_join(daemon->memory_limit),
 		.is_ready = is_ready,
 		.lead_ms = lead_ms,
 		.events_published = on_events_published,
@@ -587,6 +591,8 @@ int daemon_new(const struct settings *settings, struct daemon **ret_daemon, stru
 	if (!daemon)
 		return error_no_memory(err);
 	daemon->settings = settings;
+	daemon->memory_limit = memory_limit_choose((uint64_t)settings->memory_limit);
+	LOG_INFO("Memory limit chosen", LOG_I64("bytes", (int64_t)daemon->memory_limit));
 	if (make_all(daemon, err) < 0) {
 		daemon_free(daemon);
 		return -1;

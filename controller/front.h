@@ -47,7 +47,13 @@ struct front_metrics {
 	size_t requests;                  /* counter with METRICS_GATE_LABELS */
 	size_t token_questions;           /* counter with ADMISSION_LABELS */
 	size_t durations;                 /* histogram: seconds that reports took */
+	size_t memory_used;               /* gauge with FRONT_MEMORY_LABELS */
+	size_t memory_limit;              /* the same */
+	size_t memory_refused;            /* counter with FRONT_MEMORY_LABELS */
 };
+
+/* What memory is for. */
+#define FRONT_MEMORY_LABELS METRIC_LABELS("kind=\"bodies\"", "kind=\"reports\"")
 
 /* Of the report endpoint. */
 #define FRONT_CONNECTION_LABELS                                                              \
@@ -72,6 +78,7 @@ struct front_config {
 	uint32_t reports_per_second;   /* of one node that say something new */
 	uint32_t refresh_ms;           /* the loop hears of one node no more often */
 	size_t max_nodes;
+	size_t memory_limit;           /* of the process, in bytes; a part of it is for what agents send */
 	uint32_t max_silent_ms;        /* of the loop, for /livez */
 	struct front_metrics metrics;
 	bool with_exposition; /* the loop writes what /metrics says of devices */

@@ -95,6 +95,9 @@ struct front_metrics telemetry_front_metrics(const struct telemetry *telemetry)
 		.durations = METRICS_REPORT_DURATION,
 		.incomplete = METRICS_INCOMPLETE,
 		.refused = METRICS_SCRAPES_REFUSED,
+		.memory_used = METRICS_MEMORY_USED,
+		.memory_limit = METRICS_MEMORY_LIMIT,
+		.memory_refused = METRICS_MEMORY_REFUSED,
 	};
 }
 
