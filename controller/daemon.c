@@ -13,6 +13,7 @@
 #include "controller/event_teller.h"
 #include "controller/exposition.h"
 #include "controller/front.h"
+#include "controller/last_writes.h"
 #include "controller/leadership.h"
 #include "controller/memory_limit.h"
 #include "controller/published_orders.h"
@@ -34,15 +35,11 @@
  *
  * A pulse shows the front that the loop lives, and updates readiness and metrics. It beats fast
  * until everything is synced, so that nobody waits for it, and slowly after that.
- *
- * On a signal nothing new is written, and what is under way has a moment to be answered. Then the Lease
- * is given up, so that another replica goes on at once.
  */
 
 #define PULSE_SYNCING_MS 20
 #define PULSE_MS 2000
 #define PULSE_STOPPING_MS 10
-#define LAST_MS 2000u /* for the answers of what was written, and for all of the end */
 #define MAX_SILENT_MS 30000u
 #define MAX_NODES 20000u
 #define DEFAULT_NAMESPACE "gpu-attribution"
@@ -70,8 +67,7 @@ struct daemon {
 	struct front *front;
 	struct readiness readiness;
 	bool synced;
-	uint64_t stops_since; /* ms; 0: it goes on */
-	bool is_releasing;
+	struct last_writes last;
 };
 
 /* The second signal ends it at once. */
@@ -80,12 +76,10 @@ static void on_signal(void *owner, int signal_number)
 	struct daemon *daemon = owner;
 
 	LOG_INFO("Controller stops on a signal", LOG_I64("signal", signal_number));
-	if (!daemon->leadership || daemon->stops_since != 0) {
+	if (daemon->leadership && last_writes_begin(&daemon->last, loop_now_ms(daemon->loop)))
+		loop_timer_set(daemon->pulse, 0);
+	else
 		loop_stop(daemon->loop);
-		return;
-	}
-	daemon->stops_since = loop_now_ms(daemon->loop);
-	loop_timer_set(daemon->pulse, 0);
 }
 
 static void on_released(void *owner)
@@ -99,14 +93,17 @@ static void on_released(void *owner)
 static void stop(struct daemon *daemon)
 {
 	const struct reconciler_counters counters = reconciler_counters(daemon->reconciler);
-	const uint64_t lasts_ms = loop_now_ms(daemon->loop) - daemon->stops_since;
 
-	if (lasts_ms >= LAST_MS)
-		loop_stop(daemon->loop);
-	/* A Lease under which something is still written is left to run out. */
-	if (!daemon->is_releasing && counters.writes.under_way == 0) {
-		daemon->is_releasing = true;
+	switch (last_writes_next(&daemon->last, counters.writes.under_way,
+				 loop_now_ms(daemon->loop))) {
+	case LAST_WRITES_WAIT:
+		break;
+	case LAST_WRITES_RELEASE:
 		leadership_release(daemon->leadership);
+		break;
+	case LAST_WRITES_END:
+		loop_stop(daemon->loop);
+		break;
 	}
 }
 
@@ -244,7 +241,7 @@ static uint32_t lead_ms(void *owner)
 {
 	const struct daemon *daemon = owner;
 
-	return daemon->stops_since != 0 ? 0 : leadership_remaining_ms(daemon->leadership);
+	return daemon->last.has_begun ? 0 : leadership_remaining_ms(daemon->leadership);
 }
 
 static bool leads(void *owner)
@@ -303,7 +300,7 @@ static void on_pulse(void *owner)
 	struct daemon *daemon = owner;
 
 	front_beat(daemon->front);
-	if (daemon->stops_since != 0) {
+	if (daemon->last.has_begun) {
 		stop(daemon);
 		loop_timer_set(daemon->pulse, PULSE_STOPPING_MS);
 		return;
