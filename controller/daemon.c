@@ -13,7 +13,9 @@
 #include "controller/event_teller.h"
 #include "controller/exposition.h"
 #include "controller/front.h"
+#include "controller/last_writes.h"
 #include "controller/leadership.h"
+#include "controller/memory_limit.h"
 #include "controller/published_orders.h"
 #include "controller/readiness.h"
 #include "controller/reconciler.h"
@@ -33,15 +35,11 @@
  *
  * A pulse shows the front that the loop lives, and updates readiness and metrics. It beats fast
  * until everything is synced, so that nobody waits for it, and slowly after that.
- *
- * On a signal nothing new is written, and what is under way has a moment to be answered. Then the Lease
- * is given up, so that another replica goes on at once.
  */
 
 #define PULSE_SYNCING_MS 20
 #define PULSE_MS 2000
 #define PULSE_STOPPING_MS 10
-#define LAST_MS 2000u /* for the answers of what was written, and for all of the end */
 #define MAX_SILENT_MS 30000u
 #define MAX_NODES 20000u
 #define DEFAULT_NAMESPACE "gpu-attribution"
@@ -51,6 +49,7 @@ struct daemon {
 	const struct settings *settings;
 	char namespace[MAX_NAMESPACE];
 	const char *agent_namespace;
+	size_t memory_limit; /* of the process */
 	struct loop *loop;
 	struct loop_signal *signals[2];
 	struct loop_timer *pulse;
@@ -68,8 +67,7 @@ struct daemon {
 	struct front *front;
 	struct readiness readiness;
 	bool synced;
-	uint64_t stops_since; /* ms; 0: it goes on */
-	bool is_releasing;
+	struct last_writes last;
 };
 
 /* The second signal ends it at once. */
@@ -78,12 +76,10 @@ static void on_signal(void *owner, int signal_number)
 	struct daemon *daemon = owner;
 
 	LOG_INFO("Controller stops on a signal", LOG_I64("signal", signal_number));
-	if (!daemon->leadership || daemon->stops_since != 0) {
+	if (daemon->leadership && last_writes_begin(&daemon->last, loop_now_ms(daemon->loop)))
+		loop_timer_set(daemon->pulse, 0);
+	else
 		loop_stop(daemon->loop);
-		return;
-	}
-	daemon->stops_since = loop_now_ms(daemon->loop);
-	loop_timer_set(daemon->pulse, 0);
 }
 
 static void on_released(void *owner)
@@ -97,14 +93,17 @@ static void on_released(void *owner)
 static void stop(struct daemon *daemon)
 {
 	const struct reconciler_counters counters = reconciler_counters(daemon->reconciler);
-	const uint64_t lasts_ms = loop_now_ms(daemon->loop) - daemon->stops_since;
 
-	if (lasts_ms >= LAST_MS)
-		loop_stop(daemon->loop);
-	/* A Lease under which something is still written is left to run out. */
-	if (!daemon->is_releasing && counters.writes.under_way == 0) {
-		daemon->is_releasing = true;
+	switch (last_writes_next(&daemon->last, counters.writes.under_way,
+				 loop_now_ms(daemon->loop))) {
+	case LAST_WRITES_WAIT:
+		break;
+	case LAST_WRITES_RELEASE:
 		leadership_release(daemon->leadership);
+		break;
+	case LAST_WRITES_END:
+		loop_stop(daemon->loop);
+		break;
 	}
 }
 
@@ -242,7 +241,7 @@ static uint32_t lead_ms(void *owner)
 {
 	const struct daemon *daemon = owner;
 
-	return daemon->stops_since != 0 ? 0 : leadership_remaining_ms(daemon->leadership);
+	return daemon->last.has_begun ? 0 : leadership_remaining_ms(daemon->leadership);
 }
 
 static bool leads(void *owner)
@@ -296,7 +295,7 @@ static void on_pulse(void *owner)
 	struct daemon *daemon = owner;
 
 	front_beat(daemon->front);
-	if (daemon->stops_since != 0) {
+	if (daemon->last.has_begun) {
 		stop(daemon);
 		loop_timer_set(daemon->pulse, PULSE_STOPPING_MS);
 		return;
@@ -402,6 +401,7 @@ static int make_front(struct daemon *daemon, struct error *err)
 	config.max_connections_per_address = (uint32_t)settings->max_connections_per_address;
 	config.reports_per_second = (uint32_t)settings->reports_per_second;
 	config.max_nodes = MAX_NODES;
+	config.memory_limit = daemon->memory_limit;
 	config.max_silent_ms = MAX_SILENT_MS;
 	config.metrics = telemetry_front_metrics(daemon->telemetry);
 	config.with_exposition = true;
@@ -449,6 +449,7 @@ static int make_reconciler(struct daemon *daemon, struct error *err)
 			.hold_off_percent = (uint32_t)settings->hold_off_percent,
 		},
 		.max_requests = (uint32_t)settings->max_requests,
+		.max_join_bytes = memory_limit_join(daemon->memory_limit),
 		.is_ready = is_ready,
 		.lead_ms = lead_ms,
 		.events_published = on_events_published,
@@ -583,6 +584,8 @@ int daemon_new(const struct settings *settings, struct daemon **ret_daemon, stru
 	if (!daemon)
 		return error_no_memory(err);
 	daemon->settings = settings;
+	daemon->memory_limit = memory_limit_choose((uint64_t)settings->memory_limit);
+	LOG_INFO("Memory limit chosen", LOG_I64("bytes", (int64_t)daemon->memory_limit));
 	if (make_all(daemon, err) < 0) {
 		daemon_free(daemon);
 		return -1;

@@ -2,9 +2,9 @@
 
 /*
  * From front_start() to front_stop() the front's thread owns everything of the front, except two
- * queues, the loop's last sign of life, and the size of the reports that wait. What the loop wants
- * changed travels as a command with its own memory. The loop parses a certificate itself, so that
- * it learns at once when a pair does not fit. Only the finished context is handed over.
+ * queues and the loop's last sign of life. What the loop wants changed travels as a command with its
+ * own memory. The loop parses a certificate itself, so that it learns at once when a pair does not fit.
+ * Only the finished context is handed over.
  *
  * The thread blocks all signals: the loop handles them, and SIGPIPE is ignored.
  */
@@ -23,6 +23,7 @@
 #include "base/log.h"
 #include "base/prng.h"
 #include "controller/exposition_text.h"
+#include "controller/memory_limit.h"
 #include "controller/shared_report.h"
 #include "io/loop.h"
 #include "io/server.h"
@@ -33,7 +34,6 @@
 
 #define MAX_MESSAGES 8192u
 #define MAX_COMMANDS 65536u
-#define MAX_WAITING_BYTES (64u * LIMIT_MIB)
 #define COMMAND_CAP (64u * LIMIT_KIB)
 #define ORDERS_CAP (64u * LIMIT_MIB)
 #define N_CONNECTION_EVENTS 9u
@@ -91,7 +91,6 @@ struct front {
 	pthread_t thread;
 	bool is_running;
 	atomic_uint_fast64_t beat_ms;
-	atomic_size_t waiting_bytes; /* of reports in messages */
 };
 
 struct front_config front_config_default(void)
@@ -107,6 +106,7 @@ struct front_config front_config_default(void)
 		.reports_per_second = 5,
 		.refresh_ms = 1000,
 		.max_nodes = 16384,
+		.memory_limit = MEMORY_LIMIT_DEFAULT,
 		.metrics_address = "",
 		.max_silent_ms = 30000,
 	};
@@ -150,17 +150,11 @@ static bool on_reader(void *owner, uint64_t ticket, struct view token)
 							   .text = token});
 }
 
-/* Reports in a queue that the loop does not empty must not eat all memory. */
+/* What waits is charged to its node (shared_report_charge()). */
 static bool on_hand_over(void *owner, struct shared_report *take_report)
 {
-	struct front *front = owner;
-	size_t size = take_report->arena.allocated;
-	if (atomic_fetch_add(&front->waiting_bytes, size) + size <= MAX_WAITING_BYTES &&
-	    push_message(front,
-			 &(struct front_message){.kind = FRONT_REPORT, .report = take_report}))
-		return true;
-	atomic_fetch_sub(&front->waiting_bytes, size);
-	return false;
+	return push_message(owner, &(struct front_message){.kind = FRONT_REPORT,
+							   .report = take_report});
 }
 
 static bool on_refresh(void *owner, const struct receiver_refresh *refresh)
@@ -190,12 +184,7 @@ int front_fd(const struct front *front)
 struct front_message *front_next(struct front *front)
 {
 	struct handoff_node *node = handoff_pop(front->messages);
-	if (!node)
-		return NULL;
-	struct front_message *message = CONTAINER_OF(node, struct front_message, node);
-	if (message->kind == FRONT_REPORT)
-		atomic_fetch_sub(&front->waiting_bytes, message->report->arena.allocated);
-	return message;
+	return node ? CONTAINER_OF(node, struct front_message, node) : NULL;
 }
 
 /* Commands: from the loop's thread to the front's */
@@ -461,6 +450,19 @@ static void collect_connections(const struct front *front, const struct server_c
 	}
 }
 
+static void collect_memory(const struct front *front)
+{
+	const struct front_metrics *metrics = &front->config.metrics;
+	/* In the order of FRONT_MEMORY_LABELS. */
+	const struct memory_account_state states[] = {receiver_body_memory(front->receiver),
+						      receiver_report_memory(front->receiver)};
+	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
+		metric_set(metrics->registry, metrics->memory_used, i, (double)states[i].used);
+		metric_set(metrics->registry, metrics->memory_limit, i, (double)states[i].cap);
+		metric_set_total(metrics->registry, metrics->memory_refused, i, states[i].refused);
+	}
+}
+
 static void collect(void *owner)
 {
 	struct front *front = owner;
@@ -480,6 +482,7 @@ static void collect(void *owner)
 		metric_set_total(metrics->registry, metrics->incomplete, i, scrapes.incomplete[i]);
 	metric_set_total(metrics->registry, metrics->refused, 0, scrapes.refused);
 	collect_tokens(front);
+	collect_memory(front);
 }
 
 static void append_agents(void *owner, struct sbuf *text)
@@ -520,6 +523,8 @@ static int make_receiver(struct front *front, struct error *err)
 		},
 		.reports_per_second = config->reports_per_second,
 		.max_nodes = config->max_nodes,
+		.max_body_bytes = memory_limit_bodies(config->memory_limit),
+		.max_report_bytes = memory_limit_reports(config->memory_limit),
 		.refresh_ms = config->refresh_ms,
 		.metrics = config->metrics.registry,
 		.metric = config->metrics.reports,
@@ -690,7 +695,6 @@ int front_new(const struct front_config *config, struct front **ret_front, struc
 		return error_no_memory(err);
 	front->config = *config;
 	atomic_init(&front->beat_ms, clock_monotonic_ms());
-	atomic_init(&front->waiting_bytes, 0);
 	if (make_parts(front, err) != 0)
 		return -1;
 	*ret_front = TAKE(front);

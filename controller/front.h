@@ -48,7 +48,13 @@ struct front_metrics {
 	size_t token_questions;           /* counter with ADMISSION_LABELS */
 	size_t durations;                 /* histogram: seconds that reports took */
 	size_t readers;                   /* counter with FRONT_CONNECTION_LABELS: who reads metrics */
+	size_t memory_used;               /* gauge with FRONT_MEMORY_LABELS */
+	size_t memory_limit;              /* the same */
+	size_t memory_refused;            /* counter with FRONT_MEMORY_LABELS */
 };
+
+/* What memory is for. */
+#define FRONT_MEMORY_LABELS METRIC_LABELS("kind=\"bodies\"", "kind=\"reports\"")
 
 /* Of the report endpoint, and of the one of metrics. */
 #define FRONT_CONNECTION_LABELS                                                              \
@@ -74,6 +80,7 @@ struct front_config {
 	uint32_t reports_per_second;   /* of one node that say something new */
 	uint32_t refresh_ms;           /* the loop hears of one node no more often */
 	size_t max_nodes;
+	size_t memory_limit;           /* of the process, in bytes; a part of it is for what agents send */
 	uint32_t max_silent_ms;        /* of the loop, for /livez */
 	struct front_metrics metrics;
 	bool with_exposition; /* the loop writes what /metrics says of devices */

@@ -36,6 +36,7 @@
 /* Decoded, a report is larger than its text: each short entry becomes a struct. */
 #define ARENA_CAP (16u * LIMIT_MIB)
 #define RETRY_AFTER_S 5u
+#define MEMORY_RETRY_AFTER_S 10u /* what is kept of others does not go at once */
 #define ERROR_TEXT 512u
 
 struct receiver {
@@ -44,6 +45,8 @@ struct receiver {
 	struct admission *admission;
 	struct loop_timer *review_timer;
 	struct senders senders;
+	struct memory_account *bodies;  /* memory of bodies being read, */
+	struct memory_account *reports; /* of decoded reports, wherever they are */
 	uint32_t heartbeat_s;
 	bool leads;
 	char trouble[256];
@@ -145,7 +148,7 @@ static void admit_body(struct receiver *receiver, struct server_request *request
 		       struct sender *sender)
 {
 	struct view node = senders_name(sender);
-	switch (senders_admit(&receiver->senders, sender, server_request_body_size(request),
+	switch (senders_admit(sender, server_request_body_size(request),
 			      loop_now_ms(receiver->loop))) {
 	case SENDERS_ADMITTED:
 		server_request_set_data(request, sender);
@@ -158,7 +161,7 @@ static void admit_body(struct receiver *receiver, struct server_request *request
 		refuse_throttled(receiver, request, node, "too many bytes of this node are being read");
 		break;
 	case SENDERS_FULL:
-		refuse_unavailable(receiver, request, node, "too many reports are being read");
+		refuse_throttled(receiver, request, node, "no memory for a body of this size");
 		break;
 	}
 }
@@ -363,12 +366,26 @@ static void accept_order(struct sender *sender, const struct report_order_mark *
 	report_order_accept(&sender->order, mark);
 }
 
-/* A report that says something new. False: the loop has no room for it. */
-static bool hand_over(struct receiver *receiver, struct sender *sender,
-		      struct shared_report *report)
+static void refuse_memory(struct receiver *receiver, struct server_request *request,
+			  struct view node)
 {
+	refuse(receiver, request, node,
+	       &(struct refusal){RECEIVER_THROTTLED, 429, MEMORY_RETRY_AFTER_S, NULL,
+				 VIEW("no memory for a report of this size")});
+}
+
+/* A report that says something new. False: there was no room for it, and the request was answered. */
+static bool hand_over(struct receiver *receiver, struct server_request *request,
+		      struct sender *sender, struct shared_report *report)
+{
+	if (!shared_report_charge(report, sender->reports)) {
+		refuse_memory(receiver, request, senders_name(sender));
+		return false;
+	}
 	if (!receiver->config.hand_over(receiver->config.owner, shared_report_ref(report))) {
 		shared_report_unref(report);
+		refuse_unavailable(receiver, request, senders_name(sender),
+				   "too many reports are waiting");
 		return false;
 	}
 	senders_keep_report(sender, report);
@@ -398,11 +415,8 @@ static void receive_decoded(struct receiver *receiver, struct server_request *re
 		refuse_unavailable(receiver, request, senders_name(sender), err.text);
 		return;
 	}
-	if (!same && !hand_over(receiver, sender, received)) {
-		refuse_unavailable(receiver, request, senders_name(sender),
-				   "too many reports are waiting");
+	if (!same && !hand_over(receiver, request, sender, received))
 		return;
-	}
 	accept_order(sender, &mark);
 	likeness_learn(&sender->likeness, body, report->sequence);
 	sender->listed_at = report->sources.pod_resources.observed_at;
@@ -444,9 +458,8 @@ static void on_request(void *owner, struct server_request *request, const struct
 
 static void on_done(void *owner, struct server_request *request)
 {
-	struct receiver *receiver = owner;
-	senders_release(&receiver->senders, server_request_data(request),
-			server_request_body_size(request));
+	(void)owner;
+	senders_release(server_request_data(request), server_request_body_size(request));
 }
 
 /* The receiver */
@@ -454,6 +467,25 @@ static void on_done(void *owner, struct server_request *request)
 static void receiver_freep(struct receiver **receiver)
 {
 	receiver_free(*receiver);
+}
+
+static int make_senders(struct receiver *receiver, struct error *err)
+{
+	const struct receiver_config *config = &receiver->config;
+
+	receiver->bodies = memory_account_new(config->max_body_bytes, err);
+	receiver->reports = receiver->bodies ? memory_account_new(config->max_report_bytes, err)
+					     : NULL;
+	if (!receiver->reports)
+		return -1;
+	senders_init(&receiver->senders,
+		     &(struct senders_config){
+			     .cap = config->max_nodes,
+			     .changes_per_second = config->reports_per_second,
+			     .bodies = receiver->bodies,
+			     .reports = receiver->reports,
+		     });
+	return 0;
 }
 
 int receiver_new(struct loop *loop, const struct receiver_config *config,
@@ -464,13 +496,13 @@ int receiver_new(struct loop *loop, const struct receiver_config *config,
 		return error_no_memory(err);
 	receiver->loop = loop;
 	receiver->config = *config;
-	senders_init(&receiver->senders, config->max_nodes, config->reports_per_second);
 	receiver_set_trouble(receiver, VIEW("starting"));
 	struct admission_config admission = config->admission;
 	admission.review = on_review;
 	admission.decided = on_decided;
 	admission.owner = receiver;
-	if (admission_new(&admission, &receiver->admission, err) != 0 ||
+	if (make_senders(receiver, err) != 0 ||
+	    admission_new(&admission, &receiver->admission, err) != 0 ||
 	    loop_timer_new(loop, on_review_timer, receiver, &receiver->review_timer, err) != 0)
 		return -1;
 	*ret_receiver = TAKE(receiver);
@@ -483,7 +515,10 @@ void receiver_free(struct receiver *receiver)
 		return;
 	admission_free(receiver->admission);
 	loop_timer_free(receiver->review_timer);
-	senders_deinit(&receiver->senders);
+	if (receiver->reports)
+		senders_deinit(&receiver->senders);
+	memory_account_unref(receiver->bodies);
+	memory_account_unref(receiver->reports);
 	free(receiver);
 }
 
@@ -555,6 +590,16 @@ void receiver_acknowledge(struct receiver *receiver,
 size_t receiver_nodes(const struct receiver *receiver)
 {
 	return receiver->senders.table.count;
+}
+
+struct memory_account_state receiver_body_memory(const struct receiver *receiver)
+{
+	return memory_account_state(receiver->bodies);
+}
+
+struct memory_account_state receiver_report_memory(const struct receiver *receiver)
+{
+	return memory_account_state(receiver->reports);
 }
 
 struct admission_counters receiver_admissions(const struct receiver *receiver)

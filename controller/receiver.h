@@ -19,12 +19,13 @@
  * 9. its order among the node's reports.
  *
  * Threads: the front's.
- * Limits:  nodes as configured; those silent for ten minutes make room. Bodies and requests as in
- *          controller/senders.h.
+ * Limits:  nodes as configured; those silent for ten minutes make room. Bodies, requests and memory
+ *          as in controller/senders.h. What finds no memory is refused with 429.
  */
 
 #include "base/metric.h"
 #include "controller/admission.h"
+#include "controller/memory_account.h"
 #include "controller/report_order.h"
 #include "io/loop.h"
 #include "io/server.h"
@@ -71,6 +72,8 @@ struct receiver_config {
 	uint32_t reports_per_second;       /* of one node that say something new; four times as many
 	                                      at once */
 	size_t max_nodes;
+	size_t max_body_bytes;   /* memory for bodies that are being read, */
+	size_t max_report_bytes; /* and for reports; memory_account.h says how nodes share them */
 	uint32_t refresh_ms;   /* a node is said to have been heard of at most once in this time */
 	struct metric_registry *metrics; /* NULL: none */
 	size_t metric;         /* the row of enum receiver_outcome */
@@ -132,6 +135,10 @@ void receiver_acknowledge(struct receiver *receiver,
 			  const struct receiver_acknowledgement *acknowledgement);
 /* For metrics. */
 size_t receiver_nodes(const struct receiver *receiver);
+/* The memory of bodies that are being read. */
+struct memory_account_state receiver_body_memory(const struct receiver *receiver);
+/* The memory of reports that were accepted and that somebody still has. */
+struct memory_account_state receiver_report_memory(const struct receiver *receiver);
 /* What became of tokens. */
 struct admission_counters receiver_admissions(const struct receiver *receiver);
 /* Verdicts on tokens that are remembered. */

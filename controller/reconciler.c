@@ -22,7 +22,6 @@
  * Whatever wants a node, it comes by add() or settle(), and neither undercuts its pause.
  */
 
-#define JOIN_ARENA_CAP (64u * LIMIT_MIB)
 #define REJECTED_RETRY_MS 10000u
 
 struct reconciler {
@@ -342,7 +341,8 @@ int reconciler_new(const struct reconciler_config *config, struct reconciler **r
 	reconciler_events_init(&reconciler->events);
 	join_pause_init(&reconciler->pause);
 	reconciler->counters.durations.bounds = histogram_seconds;
-	arena_init(&reconciler->arena, JOIN_ARENA_CAP);
+	arena_init(&reconciler->arena,
+		   config->max_join_bytes ? config->max_join_bytes : RECONCILER_JOIN_BYTES);
 	const struct publisher_config publisher = {
 		.loop = config->loop,
 		.client = config->client,

@@ -32,6 +32,7 @@ struct reconciler_config {
 	struct inventory *inventory;
 	struct join_limits limits;
 	uint32_t max_requests;       /* writes under way at a time */
+	size_t max_join_bytes;       /* memory of one join; 0: RECONCILER_JOIN_BYTES */
 	/* Every source has synced and is current. Asked before each join, and before each request. */
 	bool (*is_ready)(void *owner);
 	/* For how many ms from now on this replica leads; 0: it does not. NULL: it always does. */
@@ -47,6 +48,8 @@ struct reconciler_config {
 };
 
 #define RECONCILER_TURN_US 5000u
+/* The worst joins known need 36 MiB. */
+#define RECONCILER_JOIN_BYTES ((size_t)64 << 20)
 
 /* Registers for the inventory's touches. What the config points to must outlive the reconciler. */
 MUST_USE int reconciler_new(const struct reconciler_config *config,

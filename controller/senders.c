@@ -19,7 +19,7 @@ static const struct credit_rate request_rate = {SENDERS_REQUESTS_PER_SECOND, 1};
 
 static struct credit_rate change_rate(const struct senders *senders)
 {
-	return (struct credit_rate){senders->changes_per_second, SENDERS_CHANGES_BURST_S};
+	return (struct credit_rate){senders->config.changes_per_second, SENDERS_CHANGES_BURST_S};
 }
 
 struct view senders_name(const struct sender *sender)
@@ -32,10 +32,10 @@ static struct view key_of(const struct table_node *node)
 	return senders_name(CONTAINER_OF(node, struct sender, by_name));
 }
 
-void senders_init(struct senders *senders, size_t cap, uint32_t changes_per_second)
+void senders_init(struct senders *senders, const struct senders_config *config)
 {
-	assert(cap > 0 && changes_per_second > 0);
-	*senders = (struct senders){.cap = cap, .changes_per_second = changes_per_second};
+	assert(config->cap > 0 && config->changes_per_second > 0);
+	*senders = (struct senders){.config = *config};
 	table_init(&senders->table, key_of);
 	list_init(&senders->by_use);
 }
@@ -74,12 +74,19 @@ void senders_forget_report(struct sender *sender)
 	sender->likeness = (struct likeness){0};
 }
 
+static void free_sender(struct sender *sender)
+{
+	senders_forget_report(sender);
+	memory_share_unref(sender->bodies);
+	memory_share_unref(sender->reports);
+	free(sender);
+}
+
 static void remove_sender(struct senders *senders, struct sender *sender)
 {
 	table_remove(&senders->table, &sender->by_name);
 	list_remove(&sender->by_use);
-	senders_forget_report(sender);
-	free(sender);
+	free_sender(sender);
 }
 
 static struct sender *silent_for_longest(const struct senders *senders)
@@ -104,7 +111,7 @@ struct sender *senders_find(const struct senders *senders, struct view node)
 
 static bool make_room(struct senders *senders, uint64_t now_ms)
 {
-	if (senders->table.count < senders->cap)
+	if (senders->table.count < senders->config.cap)
 		return true;
 	struct sender *oldest = silent_for_longest(senders);
 	if (now_ms - oldest->used_at_ms < SENDERS_SILENT_MS || oldest->body_bytes > 0)
@@ -127,8 +134,11 @@ static struct sender *add_sender(struct senders *senders, struct view node, uint
 	};
 	memcpy(sender->name, node.ptr, node.len);
 	list_init(&sender->by_use);
-	if (table_add(&senders->table, &sender->by_name, &err) != 0) {
-		free(sender);
+	sender->bodies = memory_share_new(senders->config.bodies, &err);
+	sender->reports = memory_share_new(senders->config.reports, &err);
+	if (!sender->bodies || !sender->reports ||
+	    table_add(&senders->table, &sender->by_name, &err) != 0) {
+		free_sender(sender);
 		return NULL;
 	}
 	return sender;
@@ -147,25 +157,26 @@ struct sender *senders_use(struct senders *senders, struct view node, uint64_t n
 	return sender;
 }
 
-enum senders_verdict senders_admit(struct senders *senders, struct sender *sender, size_t size,
-				   uint64_t now_ms)
+enum senders_verdict senders_admit(struct sender *sender, size_t size, uint64_t now_ms)
 {
 	if (size > SENDERS_BODY_BYTES - sender->body_bytes)
 		return SENDERS_TOO_MUCH;
-	if (size > SENDERS_BODY_BYTES_ALL - senders->body_bytes)
+	if (!memory_share_charge(sender->bodies, SENDERS_BODY_COST * size))
 		return SENDERS_FULL;
-	if (!credit_draw(&sender->requests, request_rate, 1 + size / SENDERS_REQUEST_BYTES, now_ms))
+	if (!credit_draw(&sender->requests, request_rate, 1 + size / SENDERS_REQUEST_BYTES,
+			 now_ms)) {
+		memory_share_release(sender->bodies, SENDERS_BODY_COST * size);
 		return SENDERS_TOO_OFTEN;
+	}
 	sender->body_bytes += size;
-	senders->body_bytes += size;
 	return SENDERS_ADMITTED;
 }
 
-void senders_release(struct senders *senders, struct sender *sender, size_t size)
+void senders_release(struct sender *sender, size_t size)
 {
-	assert(sender->body_bytes >= size && senders->body_bytes >= size);
+	assert(sender->body_bytes >= size);
 	sender->body_bytes -= size;
-	senders->body_bytes -= size;
+	memory_share_release(sender->bodies, SENDERS_BODY_COST * size);
 }
 
 bool senders_admit_change(const struct senders *senders, struct sender *sender, uint64_t now_ms)

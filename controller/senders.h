@@ -7,9 +7,9 @@
  * Threads: owner.
  * Limits:  nodes as configured. A node that was silent for SENDERS_SILENT_MS makes room for a new
  *          one; if there is none, the new one is refused. Bodies being read: SENDERS_BODY_BYTES of
- *          one node, SENDERS_BODY_BYTES_ALL of all. Requests: SENDERS_REQUESTS_PER_SECOND of one
- *          node, of which those with a large body count several times. Reports that must be
- *          decoded: as configured.
+ *          one node. Memory of bodies and of reports: as their accounts say. Requests:
+ *          SENDERS_REQUESTS_PER_SECOND of one node, of which those with a large body count several
+ *          times. Reports that must be decoded: as configured.
  */
 
 #include "base/credit.h"
@@ -18,11 +18,13 @@
 #include "base/table.h"
 #include "controller/agent_counts.h"
 #include "controller/likeness.h"
+#include "controller/memory_share.h"
 #include "controller/report_order.h"
 
 #define SENDERS_SILENT_MS 600000u
 #define SENDERS_BODY_BYTES (2u * LIMIT_REPORT_BYTES)
-#define SENDERS_BODY_BYTES_ALL (32u * LIMIT_MIB)
+/* A body uses so many times its size: its buffer doubles as it comes. */
+#define SENDERS_BODY_COST 2u
 #define SENDERS_REQUESTS_PER_SECOND 1000u
 /* A request counts once, and once more for each so many bytes of its body. */
 #define SENDERS_REQUEST_BYTES (16u * LIMIT_KIB)
@@ -40,6 +42,8 @@ struct sender {
 	struct credit requests;
 	struct credit changes;
 	size_t body_bytes;         /* of its bodies being read */
+	struct memory_share *bodies;  /* what they use */
+	struct memory_share *reports; /* what its reports use, wherever they are */
 	uint64_t refreshed_at_ms;  /* when the loop was last told of the node */
 	int64_t listed_at;         /* when the last accepted report's List was read, node's clock */
 	int64_t acknowledged;      /* highest event sequence of this instance that is safe */
@@ -52,16 +56,21 @@ struct sender {
 	char name[];
 };
 
+struct senders_config {
+	size_t cap;                  /* nodes, at least 1 */
+	uint32_t changes_per_second; /* of one node, at least 1 */
+	struct memory_account *bodies;  /* borrowed, */
+	struct memory_account *reports; /* for the life of the senders */
+};
+
 struct senders {
 	struct table table;
 	struct list by_use; /* silent for longest in front */
-	size_t cap;
-	uint32_t changes_per_second; /* of one node */
-	size_t body_bytes;           /* of all bodies being read */
+	struct senders_config config;
 };
 
-/* No node is known; cap (of nodes) and changes_per_second are at least 1. Allocates nothing. */
-void senders_init(struct senders *senders, size_t cap, uint32_t changes_per_second);
+/* No node is known. Allocates nothing. */
+void senders_init(struct senders *senders, const struct senders_config *config);
 /* Frees all records, also those given out, and gives up their reports. */
 void senders_deinit(struct senders *senders);
 /*
@@ -78,16 +87,15 @@ enum senders_verdict {
 	SENDERS_ADMITTED,
 	SENDERS_TOO_OFTEN, /* the node has asked too often lately */
 	SENDERS_TOO_MUCH,  /* too much of it is being read already */
-	SENDERS_FULL,      /* too much of all nodes is */
+	SENDERS_FULL,      /* there is no memory for it */
 };
 /*
  * May a body of this size be read? When admitted it is counted until senders_release(), and the
  * record is valid until then.
  */
-enum senders_verdict senders_admit(struct senders *senders, struct sender *sender, size_t size,
-				   uint64_t now_ms);
+enum senders_verdict senders_admit(struct sender *sender, size_t size, uint64_t now_ms);
 /* The memory of an admitted body is free again. Once for each, with the size given then. */
-void senders_release(struct senders *senders, struct sender *sender, size_t size);
+void senders_release(struct sender *sender, size_t size);
 /* Counts a report that must be decoded. False: the node has sent too many lately. */
 bool senders_admit_change(const struct senders *senders, struct sender *sender, uint64_t now_ms);
 /*

@@ -17,6 +17,18 @@ struct shared_report *shared_report_new(size_t arena_cap, struct error *err)
 	return report;
 }
 
+bool shared_report_charge(struct shared_report *report, struct memory_share *share)
+{
+	const size_t size = sizeof(*report) + report->arena.allocated;
+
+	assert(!report->share);
+	if (!memory_share_charge(share, size))
+		return false;
+	report->share = share;
+	report->charged = size;
+	return true;
+}
+
 struct shared_report *shared_report_ref(struct shared_report *report)
 {
 	unsigned before = atomic_fetch_add_explicit(&report->references, 1, memory_order_relaxed);
@@ -38,6 +50,8 @@ void shared_report_unref(void *report)
 	if (before > 1)
 		return;
 	arena_deinit(&given->arena);
+	if (given->share)
+		memory_share_release(given->share, given->charged);
 	free(given);
 }
 

@@ -12,12 +12,15 @@
 #include <stdatomic.h>
 
 #include "base/arena.h"
+#include "controller/memory_share.h"
 #include "model/report.h"
 
 struct shared_report {
 	struct report report;
 	struct arena arena; /* what the report points to */
 	atomic_uint references;
+	struct memory_share *share; /* who is charged for it; NULL: nobody */
+	size_t charged;             /* bytes */
 };
 
 /*
@@ -25,6 +28,11 @@ struct shared_report {
  * caller's. NULL with ERROR_NO_MEMORY.
  */
 MUST_USE struct shared_report *shared_report_new(size_t arena_cap, struct error *err);
+/*
+ * Charges its memory, until the last reference is given up. Once, before it is shared. False: there is
+ * no room, nothing was charged.
+ */
+bool shared_report_charge(struct shared_report *report, struct memory_share *share);
 /* One more reference, for whom it is returned. */
 struct shared_report *shared_report_ref(struct shared_report *report);
 /* Gives up a reference; the last one frees. Accepts NULL. For inventory_put_report(). */

@@ -96,6 +96,9 @@ struct front_metrics telemetry_front_metrics(const struct telemetry *telemetry)
 		.incomplete = METRICS_INCOMPLETE,
 		.refused = METRICS_SCRAPES_REFUSED,
 		.readers = METRICS_READER_CONNECTIONS,
+		.memory_used = METRICS_MEMORY_USED,
+		.memory_limit = METRICS_MEMORY_LIMIT,
+		.memory_refused = METRICS_MEMORY_REFUSED,
 	};
 }
 

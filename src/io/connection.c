@@ -57,6 +57,7 @@ struct connection {
 	struct deadline deadline; /* of the phase */
 	struct turn turn;
 	struct stranger stranger;
+	bool is_guest; /* came from a known address: a stranger in set->guests */
 	struct connection_set *set;
 	struct caller *caller;
 	struct transport transport;
@@ -83,6 +84,11 @@ static void enter(struct connection *c, enum phase phase)
 	deadlines_enter(&c->set->deadlines, &c->deadline, phase);
 }
 
+static struct strangers *strangers_of(const struct connection *c)
+{
+	return c->is_guest ? &c->set->guests : &c->set->strangers;
+}
+
 static void tell_done(struct connection *c)
 {
 	const struct server_handler *handler = &c->set->handler;
@@ -107,7 +113,7 @@ static void close_connection(struct connection *c)
 	release_shared(c);
 	deadlines_leave(&c->deadline);
 	turns_leave(&set->turns, &c->turn);
-	strangers_leave(&set->strangers, &c->stranger);
+	strangers_leave(strangers_of(c), &c->stranger);
 	transport_deinit(&c->transport);
 	sbuf_deinit(&c->in);
 	sbuf_deinit(&c->out);
@@ -146,6 +152,7 @@ static bool is_known(const struct connection *c)
 static void get_head(const struct connection *c, struct server_head *ret_head)
 {
 	struct httpmsg_head head;
+	const bool known = is_known(c);
 	httpmsg_head(&c->msg, sbuf_view(&c->in), &head);
 	*ret_head = (struct server_head){
 		.method = head.method,
@@ -154,8 +161,8 @@ static void get_head(const struct connection *c, struct server_head *ret_head)
 		.authorization = head.authorization,
 		.content_type = head.content_type,
 		.peer = view_from(c->peer),
-		.network = callers_network(c->caller),
-		.is_known = is_known(c),
+		.network = known ? callers_address(c->caller) : callers_network(c->caller),
+		.is_known = known,
 		.content_length = head.content_length,
 	};
 }
@@ -187,7 +194,7 @@ static void write_answer(struct connection *c, const struct server_answer *answe
 		release_shared(c);
 	else
 		sbuf_append(&c->out, answer->body);
-	strangers_release(&c->set->strangers, &c->stranger);
+	strangers_release(strangers_of(c), &c->stranger);
 	enter(c, PHASE_WRITE);
 }
 
@@ -432,14 +439,17 @@ static void evict_stranger(struct connection_set *set, struct stranger *stranger
 	close_connection(CONTAINER_OF(stranger, struct connection, stranger));
 }
 
-/* False: there are too many of whom nothing is known. */
+/* False: there are too many of whom nothing is known. Of guests there may be as many as there is room. */
 static bool enter_strangers(struct connection *c)
 {
 	struct strangers *strangers = &c->set->strangers;
 	const struct view network = callers_network(c->caller);
 	struct stranger *first;
-	if (strangers->cap == 0 || is_known(c))
+	if (strangers->cap == 0)
 		return true;
+	c->is_guest = is_known(c);
+	if (c->is_guest)
+		return strangers_enter(&c->set->guests, &c->stranger, callers_address(c->caller));
 	enum strangers_step step = strangers_ask(strangers, network, &first);
 	if (step == STRANGERS_EVICT)
 		evict_stranger(c->set, first);
@@ -512,7 +522,7 @@ void connection_answer(struct connection *c, const struct server_answer *answer)
 void connection_vouch(struct connection *c)
 {
 	struct connection_set *set = c->set;
-	strangers_leave(&set->strangers, &c->stranger);
+	strangers_leave(strangers_of(c), &c->stranger);
 	known_addresses_add(&set->known, callers_address(c->caller), loop_now_ms(set->loop));
 }
 
@@ -528,17 +538,20 @@ static struct connection *first_in(const struct connection_set *set, enum phase 
 	return first ? CONTAINER_OF(first, struct connection, deadline) : NULL;
 }
 
+/* One that was vouched for goes last, or strangers displaced agents that are idle between two reports. */
 bool connection_set_evict(struct connection_set *set)
 {
-	struct connection *idle = first_in(set, PHASE_IDLE);
 	struct stranger *stranger = strangers_first(&set->strangers);
-	if (idle) {
+	if (!stranger)
+		stranger = strangers_first(&set->guests);
+	struct connection *idle = first_in(set, PHASE_IDLE);
+	if (stranger) {
+		evict_stranger(set, stranger);
+	} else if (idle) {
 		set->counters.evicted++;
 		close_connection(idle);
-	} else if (stranger) {
-		evict_stranger(set, stranger);
 	}
-	return idle || stranger;
+	return stranger || idle;
 }
 
 int connection_set_init(struct connection_set *set, struct loop *loop,
@@ -549,6 +562,7 @@ int connection_set_init(struct connection_set *set, struct loop *loop,
 	callers_init(&set->callers, config->max_connections_per_address);
 	known_addresses_init(&set->known, config->max_known_addresses);
 	strangers_init(&set->strangers, config->max_strangers, config->max_strangers_per_network);
+	strangers_init(&set->guests, config->max_connections, config->max_connections);
 	if (deadlines_init(&set->deadlines, loop, on_expired, set, err) != 0)
 		return -1;
 	const struct {
@@ -576,6 +590,7 @@ void connection_set_deinit(struct connection_set *set)
 	deadlines_deinit(&set->deadlines);
 	turns_deinit(&set->turns);
 	strangers_deinit(&set->strangers);
+	strangers_deinit(&set->guests);
 	known_addresses_deinit(&set->known);
 	callers_deinit(&set->callers);
 }

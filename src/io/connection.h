@@ -34,7 +34,8 @@ struct connection_set {
 	struct server_counters counters;
 	struct callers callers;     /* of whom they are */
 	struct known_addresses known; /* of whom the handler vouched for */
-	struct strangers strangers; /* those it has not vouched for */
+	struct strangers strangers; /* those it has not vouched for, but for */
+	struct strangers guests;    /* those of known addresses */
 	struct deadlines deadlines; /* of the phase that each is in */
 	struct turns turns;         /* of those that have steps to take */
 };
@@ -46,8 +47,10 @@ MUST_USE int connection_set_init(struct connection_set *set, struct loop *loop,
 				 const struct server_handler *handler, struct error *err);
 /* Closes all connections; requests are gone. Not from a handler. */
 void connection_set_deinit(struct connection_set *set);
-/* Closes the connection that is idle for longest, else the stranger that came first. False when
- * there is neither. */
+/*
+ * Closes one connection: the stranger that came first, else who came first of those that nobody vouched
+ * for, else who is idle for longest. False when there is none.
+ */
 bool connection_set_evict(struct connection_set *set);
 
 /* Serves a socket from now on. Without room for a further connection of that address, without

@@ -31,8 +31,8 @@ struct server_config {
 	const char *address;            /* "0.0.0.0:8443", "[::]:8443", ":8443" */
 	const struct tls_identity *tls; /* NULL: in clear; borrowed, may be updated while running */
 	size_t max_body;
-	/* When all are in use the connection idle for longest makes room, then the stranger that came
-	 * first; without either a new one is closed at once. */
+	/* When all are in use the stranger that came first makes room, then who came first of those that
+	 * nobody vouched for, then who is idle for longest; without any a new one is closed at once. */
 	uint32_t max_connections;
 	uint32_t max_connections_per_address;
 	/*
@@ -72,7 +72,8 @@ struct server_head {
 	struct view authorization; /* value of the header, or empty */
 	struct view content_type;
 	struct view peer;          /* the client's IP address as text */
-	struct view network;       /* 16 bytes: the IPv4 address, or the /64 of an IPv6 address */
+	struct view network;       /* 16 bytes, by which clients are told apart: the IPv4 address, or the */
+				   /* /64 of an IPv6 address; a known address stands for itself */
 	bool is_known;             /* the address was vouched for in the last hour */
 	int64_t content_length;    /* -1: absent */
 };

@@ -158,7 +158,7 @@ void device_view_json(struct output *output, const struct attribution *device)
 	sbuf_init(&json, OUTPUT_BYTES);
 	jmap_encode(attribution_doc_rows(), device, &object);
 	jout_init(&out, &json);
-	json_output_begin(&out, "GPU");
+	json_output_begin(&out, output, "GPU");
 	jout_key(&out, "summary");
 	json_output_device(&out, device, true);
 	jout_key(&out, "object");

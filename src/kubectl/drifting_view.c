@@ -154,7 +154,7 @@ void drifting_view_json(struct output *output, const struct drifting *drifting)
 	struct jout out;
 	sbuf_init(&json, OUTPUT_BYTES);
 	jout_init(&out, &json);
-	json_output_begin(&out, "Drifts");
+	json_output_begin(&out, output, "Drifts");
 	jout_key(&out, "notKnown");
 	jout_i64(&out, (int64_t)drifting->n_unknown);
 	jout_key(&out, "settling");

@@ -235,7 +235,7 @@ void failing_view_json(struct output *output, const struct failing *failing)
 	struct jout out;
 	sbuf_init(&json, OUTPUT_BYTES);
 	jout_init(&out, &json);
-	json_output_begin(&out, "FailingGPUs");
+	json_output_begin(&out, output, "FailingGPUs");
 	jout_key(&out, "notKnown");
 	jout_i64(&out, (int64_t)failing->n_unknown);
 	jout_key(&out, "items");

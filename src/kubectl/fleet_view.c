@@ -144,7 +144,7 @@ void fleet_view_json(struct output *output, const struct attribution *const *dev
 	struct jout out;
 	sbuf_init(&json, OUTPUT_BYTES);
 	jout_init(&out, &json);
-	json_output_begin(&out, "GPUList");
+	json_output_begin(&out, output, "GPUList");
 	jout_key(&out, "items");
 	jout_array(&out);
 	for (size_t i = 0; i < n_devices; i++)

@@ -194,7 +194,7 @@ void idle_view_json(struct output *output, const struct idle *idle)
 	struct jout out;
 	sbuf_init(&json, OUTPUT_BYTES);
 	jout_init(&out, &json);
-	json_output_begin(&out, "IdleGPUs");
+	json_output_begin(&out, output, "IdleGPUs");
 	jout_key(&out, "notKnown");
 	jout_i64(&out, (int64_t)idle->n_unknown);
 	jout_key(&out, "items");

@@ -47,6 +47,8 @@ static const struct option_row rows[] = {
 		 "      device; with failing, the health of a device is not known; with idle, the\n"
 		 "      activity of none of the devices that are held is known; with drift, a device is\n"
 		 "      settling, or it is not known whether it has drifted."},
+	{"controller-namespace", OPTION_TEXT, AT(controller_namespace), .text = "gpu-attribution",
+	 .help = "Where the controller is, and its Lease, which says whether one leads."},
 	{"field-selector", OPTION_TEXT, AT(field_selector), .scopes = OF_DEVICES,
 	 .help = "Devices with these fields only, for example status.sharing.mode=MIG."},
 	{"namespace", OPTION_TEXT, AT(namespace), .letter = 'n', .scopes = IN(POD) | IN(WHY),
@@ -165,7 +167,8 @@ static int take_word(void *settings, const char *word, struct error *err)
 
 #define MARKS                                                                                      \
 	"\n\n\"?\" means not known. A '*' in READY marks a status that is not current: the node's\n" \
-	"agent is silent, or a slot could not be resolved to a pod. A note gives the reason.\n\n"  \
+	"agent is silent, or a slot could not be resolved to a pod. A note gives the reason. A\n"   \
+	"note says so, too, while no controller leads: all that is shown may be old then.\n\n"     \
 	"Examples:\n"
 
 #define MORE                                                                                       \

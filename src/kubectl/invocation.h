@@ -34,6 +34,7 @@ struct invocation {
 	bool all;
 	int64_t interval_ms;        /* between two questions of a watch; 0: there is none */
 	const char *namespace;      /* NULL: not given; likewise below */
+	const char *controller_namespace; /* never NULL */
 	const char *selector;
 	const char *field_selector;
 	const char **names;         /* of pods, nodes or devices, each once */

@@ -11,11 +11,12 @@
 #include "wire/jout.h"
 #include "wire/rfc3339.h"
 
-void json_output_begin(struct jout *out, const char *kind)
+void json_output_begin(struct jout *out, const struct output *output, const char *kind)
 {
 	jout_object(out);
 	jout_member_text(out, "apiVersion", VIEW(JSON_OUTPUT_API_VERSION));
 	jout_member_text(out, "kind", view_from(kind));
+	leader_write(&output->leader, out);
 }
 
 void json_output_end(struct output *output, const struct sbuf *json)

@@ -17,7 +17,7 @@ struct output;
 #define JSON_OUTPUT_API_VERSION "kubectl.gpuattribution.dev/v1alpha1"
 
 /* Begins {"apiVersion":...,"kind":kind; the caller ends the object. */
-void json_output_begin(struct jout *out, const char *kind);
+void json_output_begin(struct jout *out, const struct output *output, const char *kind);
 /* Makes the whole document the output's body, as JSON or YAML. Failure is the output's. */
 void json_output_end(struct output *output, const struct sbuf *json);
 /* One device as an object: {"uuid":...}, with its tenants if asked for. */

@@ -11,6 +11,7 @@
 
 #include "base/limits.h"
 #include "base/sbuf.h"
+#include "kubectl/leader.h"
 
 #define OUTPUT_BYTES (256u * LIMIT_MIB)
 #define OUTPUT_NOTES 64u
@@ -39,6 +40,7 @@ struct output {
 	bool all_namespaces;
 	struct uuid_prefix *uuids; /* of all devices; NULL: UUIDs are never shortened; borrowed */
 	int64_t now; /* ms since 1970, or WORDS_NO_NOW */
+	struct leader leader; /* whether what is shown is kept up to date */
 	struct sbuf body;
 	struct sbuf notes;
 	struct sbuf line; /* the note being written */

@@ -184,7 +184,7 @@ static void show_json(struct output *output, const struct claims *claims,
 	struct jout out;
 	sbuf_init(&json, OUTPUT_BYTES);
 	jout_init(&out, &json);
-	json_output_begin(&out, "PodDevices");
+	json_output_begin(&out, output, "PodDevices");
 	jout_key(&out, "items");
 	jout_array(&out);
 	for (size_t i = 0; i < set->n_findings; i++)

@@ -356,7 +356,7 @@ void pod_view_json(struct output *output, const struct assignment_set *set)
 	struct jout out;
 	sbuf_init(&json, OUTPUT_BYTES);
 	jout_init(&out, &json);
-	json_output_begin(&out, "PodGPUs");
+	json_output_begin(&out, output, "PodGPUs");
 	jout_key(&out, "pods");
 	jout_array(&out);
 	for (size_t i = 0; i < set->n_findings; i++)

@@ -16,6 +16,7 @@
 
 #include "kubectl/child.h"
 #include "kubectl/printable.h"
+#include "wire/rfc3339.h"
 
 #define MAX_ARGUMENTS 32 /* of our own */
 #define NAMESPACE_BYTES 256u
@@ -233,6 +234,43 @@ int query_node(struct query *query, const char *name, bool *ret_is_there, struct
 	if (run(query, &line, take_text, &text, err) != 0)
 		return -1;
 	*ret_is_there = text.len > 0;
+	return 0;
+}
+
+/* What failed is not what the user asked for: nothing of it is to be explained. */
+static int forget(struct query *query, int result)
+{
+	if (result != 0) {
+		sbuf_clear(&query->said.held);
+		query->cause = KUBECTL_ERROR_OTHER;
+	}
+	return result;
+}
+
+int query_lease(struct query *query, const char *namespace, const char *name,
+		object_stream_take_fn take, void *context, struct error *err)
+{
+	struct line line = line_of(query, "leases.coordination.k8s.io", "leases");
+	add_option(&line, "-n", namespace);
+	add(&line, "--ignore-not-found");
+	line.names = &name;
+	line.n_names = 1;
+	return forget(query, get(query, &line, OBJECT_STREAM_NAMED, take, context, err));
+}
+
+int query_time(struct query *query, int64_t *ret_ms, struct error *err)
+{
+	CLEANUP(sbuf_deinit) struct sbuf text;
+	struct line line = {0};
+	sbuf_init(&text, LIMIT_KIB);
+	query->what = "selfsubjectreviews";
+	add(&line, "auth");
+	add(&line, "whoami");
+	add_option(&line, "-o", "jsonpath={.metadata.creationTimestamp}");
+	if (forget(query, run(query, &line, take_text, &text, err)) != 0)
+		return -1;
+	if (!rfc3339_parse(view_trim(sbuf_view(&text)), ret_ms))
+		return error_set(err, ERROR_REJECTED, 0, "the API server does not say what time it is");
 	return 0;
 }
 

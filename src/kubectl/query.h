@@ -57,6 +57,14 @@ MUST_USE int query_claims(struct query *query, const char *namespace, object_str
 /* Finds out whether there is a node of that name. On failure *ret_is_there is untouched. */
 MUST_USE int query_node(struct query *query, const char *name, bool *ret_is_there,
 			struct error *err);
+/* Gives `take` the Lease of that name; nothing if there is none. query_explain() says nothing of it. */
+MUST_USE int query_lease(struct query *query, const char *namespace, const char *name,
+			 object_stream_take_fn take, void *context, struct error *err);
+/*
+ * What time it is by the clock of the API server, to the second: the time of a review of the user's own
+ * name. Fails also with ERROR_REJECTED, for a server that does not say so.
+ */
+MUST_USE int query_time(struct query *query, int64_t *ret_ms, struct error *err);
 /*
  * Appends the namespace that kubectl would use without -n. It is a matter of the kubeconfig, or of
  * the pod that this runs in; the API server is not asked.

@@ -2,6 +2,8 @@
 
 #include "kubectl/session.h"
 
+#include "base/clock.h"
+
 #define MAX_LISTED 8 /* devices that a too short UUID fits */
 
 enum command_status session_failed(struct session *session, const struct error *err)
@@ -10,9 +12,59 @@ enum command_status session_failed(struct session *session, const struct error *
 	return COMMAND_FAILED;
 }
 
+struct lease_taken {
+	struct leader_lease lease;
+	bool is_there;
+};
+
+static int take_lease(void *context, struct view json, struct error *err)
+{
+	struct lease_taken *taken = context;
+	if (leader_read(json, &taken->lease, err) != 0)
+		return -1;
+	taken->is_there = true;
+	return 0;
+}
+
+/* Only in a table with everything: it is of use to who may give rights. */
+static void explain_unknown(const struct session *session, const struct error *err)
+{
+	if (session->output->form == OUTPUT_WIDE && err->kind == ERROR_DENIED)
+		output_printf(session->output,
+			      "Whether a controller leads is not known: the ClusterRole "
+			      "gpu-attribution-viewer has the right to get the Lease " LEADER_LEASE
+			      " in namespace %s", session->invocation->controller_namespace);
+}
+
+/*
+ * By this machine's clock somebody leads, in nearly every case. Only otherwise the server is asked what
+ * time it is.
+ */
+static void look_at_leader(struct session *session)
+{
+	struct query *query = &session->query;
+	struct leader *leader = &session->output->leader;
+	struct lease_taken taken = {0};
+	struct error err = {0};
+	int64_t now = clock_wall_ms();
+	if (session->output->form == OUTPUT_NAME)
+		return;
+	if (query_lease(query, session->invocation->controller_namespace, LEADER_LEASE, take_lease,
+			&taken, &err) != 0 ||
+	    !taken.is_there) {
+		explain_unknown(session, &err);
+		return;
+	}
+	if (leader_is_doubtful(&taken.lease, now))
+		(void)!query_time(query, &now, &err);
+	*leader = leader_judge(&taken.lease, now);
+	leader_note(leader, session->invocation->controller_namespace, session->output);
+}
+
 int session_settle(struct session *session, struct error *err)
 {
 	const struct device_list *list = &session->list;
+	look_at_leader(session);
 	if (list->n_unreadable > 0)
 		output_printf(session->output,
 			    "%zu GPUAttributions cannot be read by this version and are missing "

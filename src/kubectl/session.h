@@ -30,7 +30,10 @@ void session_begin_list(struct session *session, device_list_want_fn want, const
  * as the query does.
  */
 MUST_USE int session_take_all_uuids(struct session *session, struct error *err);
-/* What was taken is complete: sorts it, and says what could not be read. Fails with ERROR_LIMIT. */
+/*
+ * What was taken is complete: sorts it, says what could not be read, and finds out whether a controller
+ * keeps it up to date. Fails with ERROR_LIMIT.
+ */
 MUST_USE int session_settle(struct session *session, struct error *err);
 /*
  * Takes the devices that are wanted (want NULL: all), of which `narrow` chooses all that matter; it may

@@ -226,7 +226,7 @@ int why_view_json(struct output *output, const struct why_view_subject *subjects
 	struct jout out;
 	sbuf_init(&json, OUTPUT_BYTES);
 	jout_init(&out, &json);
-	json_output_begin(&out, "Why");
+	json_output_begin(&out, output, "Why");
 	jout_key(&out, "items");
 	jout_array(&out);
 	for (size_t i = 0; i < n_subjects; i++)

@@ -9,6 +9,7 @@ contains them. What tables look like is told by the unit tests: here it is about
 kubectl, what is printed where, and the exit status.
 """
 
+import datetime
 import json
 import os
 import re
@@ -28,6 +29,7 @@ DRIFT = os.path.join(TESTS, "fake", "drift")
 README = os.path.join(TESTS, "..", "src", "kubectl", "README.md")
 XIDS = os.path.join(TESTS, "..", "src", "assess", "xid.c")
 GPUS = "gpuattributions.gpuattribution.dev"
+LEASES = "leases.coordination.k8s.io"
 CLAIMS = "resourceclaims.resource.k8s.io"
 SLICED = "GPU-3f1a0000-3437-2335-2fd8-a78c8502f87f"
 TRAIN = "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
@@ -36,12 +38,16 @@ FOUND, NOT_FOUND, USAGE, FAILED = 0, 1, 2, 3
 
 
 class Run:
-    """One run of the program: status, out, err, and what it asked of kubectl."""
+    """One run of the program: status, out, err, and what it asked of kubectl. What it asked about
+    the leader is apart."""
 
-    def __init__(self, *arguments, fault="", namespace="", world=WORLD, kubectl=FAKE, path=None):
+    def __init__(self, *arguments, fault="", namespace="", world=WORLD, kubectl=FAKE, path=None,
+                 lease=None, time=""):
         with tempfile.NamedTemporaryFile("r", encoding="utf-8") as log:
             env = {**os.environ, "FAKE_KUBECTL_WORLD": world, "FAKE_KUBECTL_FAULT": fault,
-                   "FAKE_KUBECTL_NAMESPACE": namespace, "FAKE_KUBECTL_LOG": log.name}
+                   "FAKE_KUBECTL_NAMESPACE": namespace, "FAKE_KUBECTL_LOG": log.name,
+                   "FAKE_KUBECTL_LEASE": json.dumps(lease) if lease else "",
+                   "FAKE_KUBECTL_TIME": time}
             env.pop("KUBECTL", None)
             if kubectl:
                 env["KUBECTL"] = kubectl
@@ -49,7 +55,9 @@ class Run:
                 env["PATH"] = path
             done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, env=env,
                                   stdin=subprocess.DEVNULL, timeout=60)
-            self.calls = [json.loads(line) for line in log]
+            calls = [json.loads(line) for line in log]
+        self.about_leader = [c for c in calls if LEASES in c or "whoami" in c]
+        self.calls = [c for c in calls if c not in self.about_leader]
         self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
 
     def expect(self, status, out=None, err=None):
@@ -689,6 +697,90 @@ def ten_thousand_devices_need_little_memory():
         one, every = peak_mib("node", "n00007", file=path), peak_mib("-o", "wide", file=path)
     assert is_sanitized() or (one < 32 and every < 2 * size), (one, every, size)
     return f"{size:.0f} MiB of JSON; peak {one:.1f} MiB for one node, {every:.1f} MiB for all"
+
+
+def at(seconds):
+    """An instant so many seconds from now, as a Lease has it."""
+    then = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=seconds)
+    return then.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def lease(renewed, holder="gpu-attribution-controller-0", duration=5):
+    return {"holderIdentity": holder, "leaseDurationSeconds": duration, "renewTime": at(renewed)}
+
+
+NO_LEADER = "NO CONTROLLER LEADS"
+LONG = 100000
+
+
+@promise
+def while_a_controller_leads_nothing_is_said():
+    run = Run(lease=lease(-1, duration=LONG)).expect(FOUND, SHORT, "AgentSilent")
+    assert NO_LEADER not in run.err
+    assert run.about_leader == [["get", LEASES, "-o", "json", "-n", "gpu-attribution",
+                                 "--ignore-not-found", "--", "gpu-attribution-controller"]]
+
+
+@promise
+def a_lease_that_has_run_out_marks_every_command_that_shows_statuses():
+    for command in ((), ("node", "gpu-a"), ("device", TRAIN), ("pod", "train-0", "-n", "ml"),
+                    ("why", TRAIN), ("failing",), ("idle",), ("drift",), ("-o", "wide")):
+        run = Run(*command, lease=lease(-130))
+        first = run.err.splitlines()[0]
+        assert re.match(NO_LEADER + r" since \S+Z \(2m\d* ?s?.*ago\): what is shown may be old; see kubectl "
+                        "-n gpu-attribution get lease gpu-attribution-controller$", first), run.err
+    assert NO_LEADER not in Run("-o", "name", lease=lease(-130)).err
+
+
+@promise
+def a_lease_that_was_given_up_or_never_taken_says_so_at_once():
+    run = Run(lease=lease(-2, holder="", duration=1))
+    assert re.match(NO_LEADER + r" since \S+Z \([0-9]+s ago\)", run.err), run.err
+    assert run.err.startswith(NO_LEADER), run.err
+    run = Run(lease={"leaseDurationSeconds": 5})
+    assert run.err.startswith(NO_LEADER + ", and none ever did: "), run.err
+
+
+@promise
+def the_server_says_what_time_it_is_where_this_clock_may_be_wrong():
+    # Ours is an hour ahead, or behind: by the server's the Lease was renewed just now, or long ago.
+    run = Run(lease=lease(-3600, duration=60), time=at(-3590)[:19] + "Z")
+    assert NO_LEADER not in run.err and len(run.about_leader) == 2, run.err
+    assert run.about_leader[1][:2] == ["auth", "whoami"]
+    run = Run(lease=lease(3600, duration=60), time=at(7200)[:19] + "Z")
+    assert NO_LEADER in run.err, run.err
+    # A server that does not tell leaves our own.
+    assert NO_LEADER in Run(lease=lease(-3600)).err
+
+
+@promise
+def documents_say_whether_a_controller_leads():
+    for command in ((), ("device", TRAIN), ("pod", "train-0", "-n", "ml"), ("why", TRAIN),
+                    ("failing",), ("idle",), ("drift",)):
+        shown = {}
+        for name, said in (("led", lease(-1, duration=LONG)), ("not", lease(-100)), ("", None)):
+            run = Run(*command, "-o", "json", lease=said)
+            shown[name] = json.loads(run.out)["leader"]
+        assert shown["led"] == {"leads": True, "endedAt": None}, shown
+        assert shown["not"]["leads"] is False and shown["not"]["endedAt"].endswith("Z"), shown
+        assert shown[""] == {"leads": None, "endedAt": None}, shown
+
+
+@promise
+def who_may_not_read_the_lease_is_told_so_by_a_wide_table_only():
+    run = Run(fault="forbidden-leases").expect(FOUND, SHORT, "AgentSilent")
+    assert "lease" not in run.err.lower(), run.err
+    run = Run("-o", "wide", fault="forbidden-leases")
+    assert "the ClusterRole gpu-attribution-viewer has the right to get the Lease" in run.err
+    assert run.status == FOUND and "Forbidden" not in run.err, run.err
+    # A controller without leader election has no Lease, and somebody leads.
+    assert "lease" not in Run("-o", "wide").err.lower()
+
+
+@promise
+def the_lease_is_looked_for_where_the_controller_is():
+    run = Run("--controller-namespace", "gpus", lease=lease(-100))
+    assert NO_LEADER not in run.err and "gpus" in run.about_leader[0]
 
 
 PROGRAM = os.path.realpath(sys.argv[1])

@@ -14,7 +14,13 @@ static struct senders senders;
 static int setup(void **state)
 {
 	(void)state;
-	senders_init(&senders, 2 * (size_t)LIMIT_AGENT_SERIES_NODES, 5);
+	struct error err;
+	senders_init(&senders, &(struct senders_config){
+				       .cap = 2 * (size_t)LIMIT_AGENT_SERIES_NODES,
+				       .changes_per_second = 5,
+				       .bodies = memory_account_new(LIMIT_MIB, &err),
+				       .reports = memory_account_new(LIMIT_MIB, &err),
+			       });
 	return 0;
 }
 
@@ -22,6 +28,8 @@ static int teardown(void **state)
 {
 	(void)state;
 	senders_deinit(&senders);
+	memory_account_unref(senders.config.bodies);
+	memory_account_unref(senders.config.reports);
 	return 0;
 }
 

@@ -43,6 +43,9 @@ enum {
 	METRICS_DURATION,
 	METRICS_QUESTIONS,
 	METRICS_READERS,
+	METRICS_MEMORY,
+	METRICS_MEMORY_LIMIT,
+	METRICS_MEMORY_REFUSED,
 	N_METRICS,
 };
 
@@ -95,6 +98,13 @@ static void make_rows(void)
 						     request_labels};
 	rows[METRICS_INCOMPLETE] = (struct metric_row){"incomplete", METRIC_COUNTER, "",
 						       "Incomplete.", lack_labels};
+	static const char *const memory_labels[] = {"m=\"0\"", "m=\"1\"", NULL};
+	rows[METRICS_MEMORY] = (struct metric_row){"memory_bytes", METRIC_GAUGE, "bytes", "Used.",
+						   memory_labels};
+	rows[METRICS_MEMORY_LIMIT] = (struct metric_row){"memory_limit_bytes", METRIC_GAUGE, "bytes",
+							 "Most.", memory_labels};
+	rows[METRICS_MEMORY_REFUSED] = (struct metric_row){"memory_refusals", METRIC_COUNTER, "",
+							   "Refused.", memory_labels};
 	rows[METRICS_REFUSED] = (struct metric_row){"refused", METRIC_COUNTER, "", "Refused.",
 						    NULL};
 }
@@ -253,7 +263,9 @@ static void open_front_with(struct fixture *f, uint32_t max_silent_ms, uint32_t 
 						METRICS_OPEN, METRICS_NODES, METRICS_TOKENS,
 						METRICS_INCOMPLETE, METRICS_REFUSED,
 						METRICS_REQUESTS, METRICS_QUESTIONS,
-						METRICS_DURATION, METRICS_READERS};
+						METRICS_DURATION, METRICS_READERS,
+						METRICS_MEMORY, METRICS_MEMORY_LIMIT,
+						METRICS_MEMORY_REFUSED};
 	if (front_new(&config, &f->front, &err) != 0)
 		fail_msg("%s", err.text);
 	/* It has copies of its own. */
@@ -1078,7 +1090,7 @@ static void what_the_loop_does_not_take_is_bounded_and_room_again_when_it_does(v
 	assert_true(n_taken > 8 && n_taken < 100);
 	/* What was refused does not take room. */
 	for (unsigned i = 0; i <= n_taken; i++)
-		assert_int_equal(post_large(client, ++n, &body), 503);
+		assert_int_equal(post_large(client, ++n, &body), 429);
 	drain(f.front);
 	assert_int_equal(post_large(client, ++n, &body), 200);
 	drain(f.front);

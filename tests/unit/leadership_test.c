@@ -259,6 +259,26 @@ TEST(whoever_stood_still_for_too_long_does_not_lead_when_it_goes_on)
 	assert_int_equal(leadership_remaining_ms(world->leadership), 0);
 }
 
+/* Between, another replica may have led: what was joined since is told as a lead of its own. */
+TEST(a_lead_that_lapsed_before_its_renewal_was_answered_is_told_as_lost)
+{
+	struct world *world = *state;
+
+	take(world);
+	fake_loop_advance(world->loop, RETRY);
+	assert_int_equal(n_fake_requests, world->n_answered + 1);
+	fake_now_ms += DEADLINE - RETRY + 500; /* and no timer has fired */
+	assert_int_equal(world->n_changes, 1);
+	answer(world, world->n_answered++);
+	assert_int_equal(world->n_changes, 2);
+	assert_false(world->led_when_told);
+	assert_int_equal(leadership_counters(world->leadership).lost, 1);
+	advance(world, 0);
+	assert_int_equal(world->n_changes, 3);
+	assert_true(world->led_when_told);
+	assert_int_equal(leadership_counters(world->leadership).taken, 2);
+}
+
 TEST(a_release_that_the_watch_tells_of_is_taken_at_once)
 {
 	struct world *world = *state;
@@ -424,6 +444,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(the_identity_is_the_hosts_name_and_a_number),
 	cmocka_unit_test_set_up(a_lead_that_is_not_renewed_ends_and_that_is_told),
 	cmocka_unit_test_set_up(a_lead_ends_in_time_while_its_renewal_hangs),
+	cmocka_unit_test_setup_teardown(
+		a_lead_that_lapsed_before_its_renewal_was_answered_is_told_as_lost, set_up,
+		tear_down),
 	cmocka_unit_test_set_up(whoever_stood_still_for_too_long_does_not_lead_when_it_goes_on),
 	cmocka_unit_test_set_up(a_release_that_the_watch_tells_of_is_taken_at_once),
 	cmocka_unit_test_set_up(another_holder_that_the_watch_tells_of_ends_the_lead_at_once),

@@ -71,7 +71,7 @@ static bool on_refresh(void *owner, const struct receiver_refresh *refresh)
 	return true;
 }
 
-static void start(struct fixture *f)
+static void start_with(struct fixture *f, size_t max_body_bytes, size_t max_report_bytes)
 {
 	struct error err;
 	*f = (struct fixture){0};
@@ -85,6 +85,8 @@ static void start(struct fixture *f)
 					.per_second = 8}},
 		.reports_per_second = 20,
 		.max_nodes = 2,
+		.max_body_bytes = max_body_bytes,
+		.max_report_bytes = max_report_bytes,
 		.refresh_ms = 1000,
 		.metrics = f->registry,
 		.durations = 1,
@@ -96,6 +98,11 @@ static void start(struct fixture *f)
 	receiver_set_trouble(f->receiver, (struct view){0});
 	receiver_set_heartbeat(f->receiver, 60);
 	receiver_set_leads(f->receiver, true);
+}
+
+static void start(struct fixture *f)
+{
+	start_with(f, 64 * (size_t)LIMIT_MIB, 64 * (size_t)LIMIT_MIB);
 }
 
 static void stop(struct fixture *f)
@@ -478,6 +485,47 @@ static void nothing_is_taken_while_there_is_trouble(void **state)
 	stop(&f);
 }
 
+static void a_body_that_finds_no_memory_is_refused_unread(void **state)
+{
+	(void)state;
+	struct fixture f;
+	start_with(&f, 100, LIMIT_MIB);
+	const struct server_request *request = post(&f, REPORT(.sequence = 1));
+	assert_int_equal(request->status, 429);
+	assert_int_equal(request->retry_after_s, 1);
+	assert_false(request->proceeded);
+	assert_int_equal(receiver_body_memory(f.receiver).refused, 1);
+	assert_int_equal(receiver_body_memory(f.receiver).used, 0);
+	assert_int_equal((int)counted(&f, RECEIVER_THROTTLED), 1);
+	stop(&f);
+}
+
+static void a_report_that_finds_no_memory_leaves_the_last_one_as_it_is(void **state)
+{
+	(void)state;
+	struct fixture f;
+	start_with(&f, LIMIT_MIB, 64 * (size_t)LIMIT_KIB);
+	assert_int_equal(post(&f, REPORT(.sequence = 1))->status, 200);
+	const size_t used = receiver_report_memory(f.receiver).used;
+	assert_in_range(used, 1000, 8000);
+	/* The fixture keeps what it is handed, as a loop that is stuck. One node fills its part. */
+	int64_t n = 1;
+	const struct server_request *request;
+	do {
+		n++;
+		request = post(&f, REPORT(.sequence = n, .memory = 1000 + n));
+	} while (request->status == 200);
+	assert_int_equal(request->status, 429);
+	assert_int_equal(request->retry_after_s, 10);
+	assert_int_equal(f.n_reports, n - 1);
+	assert_int_equal(receiver_report_memory(f.receiver).refused, 1);
+	assert_in_range(receiver_report_memory(f.receiver).used, used, 8 * LIMIT_KIB + used);
+	/* Its last one is still the one that the next is compared with. */
+	assert_int_equal(post(&f, REPORT(.sequence = n, .memory = 1000 + n - 1))->status, 200);
+	assert_int_equal((int)counted(&f, RECEIVER_UNCHANGED), 1);
+	stop(&f);
+}
+
 static void a_new_receiver_takes_nothing_yet(void **state)
 {
 	(void)state;
@@ -857,6 +905,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(malformed_reports_are_refused_with_the_reason),
 	cmocka_unit_test(a_head_that_does_not_fit_is_refused_before_the_body),
 	cmocka_unit_test(nothing_is_taken_while_there_is_trouble),
+	cmocka_unit_test(a_body_that_finds_no_memory_is_refused_unread),
+	cmocka_unit_test(a_report_that_finds_no_memory_leaves_the_last_one_as_it_is),
 	cmocka_unit_test(a_new_receiver_takes_nothing_yet),
 	cmocka_unit_test(the_verdict_on_a_token_decides),
 	cmocka_unit_test(who_waits_too_long_for_a_verdict_is_sent_away),

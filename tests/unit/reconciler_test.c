@@ -30,6 +30,8 @@ struct world {
 	struct reconciler *reconciler;
 	bool ready;
 	uint32_t lead_ms;
+	unsigned n_asked_of_lead; /* how often whether it leads; */
+	unsigned leads_until;     /* after so many times it does no more; 0: as lead_ms says */
 	int64_t wanted;      /* slots */
 	int64_t again_in_ms;
 	struct recall_debounced doubt; /* none with the key 0 */
@@ -156,7 +158,12 @@ static bool is_ready(void *owner)
 
 static uint32_t lead_ms(void *owner)
 {
-	return ((struct world *)owner)->lead_ms;
+	struct world *world = owner;
+
+	world->n_asked_of_lead++;
+	return world->leads_until != 0 && world->n_asked_of_lead > world->leads_until
+		       ? 0
+		       : world->lead_ms;
 }
 
 static void on_events(void *owner, const struct reconciler_events *events)
@@ -948,6 +955,26 @@ static void who_follows_joins_and_writes_nothing(void **state)
 	assert_int_equal(reconciler_counters(world->reconciler).errors, 0);
 }
 
+/* It began while this replica led, and says so of nothing when it ends. */
+static void events_of_a_join_that_outlived_the_lead_are_not_told_as_published(void **state)
+{
+	struct world *world = *state;
+
+	settle(world, 0, 1);
+	world->reports[0].events = (struct array){events, 2, true};
+	world->n_events = 0;
+	for (unsigned n = 1; n <= 2; n++) {
+		world->n_asked_of_lead = 0;
+		world->leads_until = n;
+		world->n_joined = 0;
+		touch(world, 0);
+		advance(world, 0);
+		assert_int_equal(world->n_joined, 1);
+		assert_true(n == 2 || world->n_asked_of_lead > 1);
+		assert_int_equal(world->n_events, n == 2);
+	}
+}
+
 static void who_takes_over_joins_each_node_once_and_writes_what_is_not_as_published(void **state)
 {
 	struct world *world = *state;
@@ -1153,6 +1180,9 @@ static const struct CMUnitTest tests[] = {
 		set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		who_follows_joins_and_writes_nothing, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		events_of_a_join_that_outlived_the_lead_are_not_told_as_published, set_up,
+		tear_down),
 	cmocka_unit_test_setup_teardown(
 		who_takes_over_joins_each_node_once_and_writes_what_is_not_as_published, set_up,
 		tear_down),

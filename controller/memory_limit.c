@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * A limit binds the cgroup and all below it, so each folder from the process's own up to the root is
+ * looked at. In a container the root is often the container's own cgroup. The path in
+ * /proc/self/cgroup then is "/", or names a folder of the host that is not there.
+ *
+ * Of sixteen parts, bodies may use one, reports four, a join three. The decoder of reports uses 16 MiB
+ * at most, a sixteenth of the limit in the manifests. That makes 56 %. What remains up to 70 % is for all
+ * else that is kept: objects of the API server, connections, the page of metrics.
+ */
+
+#include "controller/memory_limit.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/limits.h"
+#include "base/sbuf.h"
+#include "io/file.h"
+
+#define PARTS 16u
+#define BODIES_PARTS 1u
+#define REPORTS_PARTS 4u
+#define JOIN_PARTS 3u
+#define MOST_OF_JOIN (64u * LIMIT_MIB)
+#define PATH_CAP 4096
+#define NUMBER_CAP 64u
+
+/* "max" is no number, and version 1 says that there is none by a number of 63 bits. */
+static size_t read_limit(const char *path)
+{
+	CLEANUP(sbuf_deinit) struct sbuf text;
+	struct error err;
+	uint64_t limit;
+
+	sbuf_init(&text, NUMBER_CAP);
+	if (file_read(path, &text, &err) < 0 ||
+	    !view_parse_u64(view_trim(sbuf_view(&text)), &limit) || limit >= INT64_MAX / 2)
+		return SIZE_MAX;
+	return (size_t)limit;
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+static struct view parent_of(struct view folder)
+{
+	while (folder.len > 0 && folder.ptr[folder.len - 1] != '/')
+		folder.len--;
+	while (folder.len > 0 && folder.ptr[folder.len - 1] == '/')
+		folder.len--;
+	return folder;
+}
+
+/* The least limit of a folder below mount and of those that it is in. */
+static size_t least_limit(const char *root, const char *mount, struct view folder,
+			  const char *file)
+{
+	char path[PATH_CAP];
+	size_t least = SIZE_MAX;
+
+	for (;; folder = parent_of(folder)) {
+		int len = snprintf(path, sizeof(path), "%s%s%.*s/%s", root, mount,
+				   VIEW_ARG(folder), file);
+		if (len > 0 && (size_t)len < sizeof(path))
+			least = smaller(least, read_limit(path));
+		if (folder.len == 0)
+			return least;
+	}
+}
+
+static bool has_word(struct view list, struct view word)
+{
+	while (list.len > 0) {
+		struct view first;
+		view_cut(list, VIEW(","), &first, &list);
+		if (view_equal(first, word))
+			return true;
+	}
+	return false;
+}
+
+size_t memory_limit_of_cgroups(struct view own_cgroups, const char *root)
+{
+	size_t least = SIZE_MAX;
+
+	while (own_cgroups.len > 0) {
+		struct view line, number, controllers, folder;
+		view_cut(own_cgroups, VIEW("\n"), &line, &own_cgroups);
+		view_cut(line, VIEW(":"), &number, &line);
+		view_cut(line, VIEW(":"), &controllers, &folder);
+		if (view_equal(folder, VIEW("/")))
+			folder.len = 0;
+		if (view_equal(number, VIEW("0")) && controllers.len == 0)
+			least = smaller(least, least_limit(root, "", folder, "memory.max"));
+		else if (has_word(controllers, VIEW("memory")))
+			least = smaller(least, least_limit(root, "/memory", folder,
+							   "memory.limit_in_bytes"));
+	}
+	return least;
+}
+
+static size_t limit_of_process(void)
+{
+	CLEANUP(sbuf_deinit) struct sbuf text;
+	struct error err;
+
+	sbuf_init(&text, LIMIT_FILE_BYTES);
+	if (file_read("/proc/self/cgroup", &text, &err) < 0)
+		return SIZE_MAX;
+	return memory_limit_of_cgroups(sbuf_view(&text), "/sys/fs/cgroup");
+}
+
+size_t memory_limit_choose(uint64_t wanted)
+{
+	size_t limit = wanted > 0 && wanted < SIZE_MAX ? (size_t)wanted : limit_of_process();
+
+	return limit < SIZE_MAX ? limit : MEMORY_LIMIT_DEFAULT;
+}
+
+size_t memory_limit_bodies(size_t limit)
+{
+	return limit / PARTS * BODIES_PARTS;
+}
+
+size_t memory_limit_reports(size_t limit)
+{
+	return limit / PARTS * REPORTS_PARTS;
+}
+
+size_t memory_limit_join(size_t limit)
+{
+	return smaller(limit / PARTS * JOIN_PARTS, MOST_OF_JOIN);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * memory_limit - how much memory the process may use, and how much of it is for what agents send.
+ *
+ * Threads: any.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/view.h"
+
+/* Where the cgroup sets no limit. */
+#define MEMORY_LIMIT_DEFAULT ((size_t)1 << 30)
+/*
+ * The least memory limit of the cgroups that hold the process, in bytes; SIZE_MAX: there is none.
+ * own_cgroups is the text of /proc/self/cgroup, root where cgroups are mounted. Of version 1 the
+ * controller "memory" is looked at, of version 2 the file memory.max. What cannot be read sets no
+ * limit.
+ */
+size_t memory_limit_of_cgroups(struct view own_cgroups, const char *root);
+/* `wanted` bytes, or for 0 the limit of this process, or without one MEMORY_LIMIT_DEFAULT. */
+size_t memory_limit_choose(uint64_t wanted);
+
+/* Of a limit: what bodies of requests may use that are being read. */
+size_t memory_limit_bodies(size_t limit);
+/* What reports may use, those that wait for the loop and those that are kept. */
+size_t memory_limit_reports(size_t limit);
+/* What one join may use, at most 64 MiB; only one runs at a time. */
+size_t memory_limit_join(size_t limit);

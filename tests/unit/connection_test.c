@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Clients of any address: what the kernel would say of a peer is said to connection_accept() here. */
+
+#include "lib/test_main.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "io/connection.h"
+
+#define PATIENCE 100000 /* turns of the loop */
+#define HOUR_MS 3600000u
+
+struct fixture {
+	struct loop *loop;
+	struct loop_timer *timer;
+	struct connection_set set;
+	char network[16]; /* of the last head */
+	bool is_known;
+	unsigned n_heads;
+};
+
+static const struct server_config config = {
+	.max_body = 100,
+	.max_connections = 100,
+	.max_connections_per_address = 100,
+	.max_strangers = 10,
+	.max_strangers_per_network = 2,
+	.max_known_addresses = 10,
+	.handshake_timeout_ms = HOUR_MS,
+	.head_timeout_ms = HOUR_MS,
+	.body_timeout_ms = HOUR_MS,
+	.write_timeout_ms = HOUR_MS,
+	.idle_timeout_ms = HOUR_MS,
+};
+
+/* Whoever asks for /good is vouched for; /bad is refused. */
+static void on_head(void *owner, struct server_request *request, const struct server_head *head)
+{
+	struct fixture *f = owner;
+	const bool is_good = view_equal(head->path, VIEW("/good"));
+	assert_int_equal(head->network.len, sizeof(f->network));
+	view_copy(head->network, f->network);
+	f->is_known = head->is_known;
+	f->n_heads++;
+	if (is_good)
+		server_vouch(request);
+	server_answer(request, &(struct server_answer){.status = is_good ? 200 : 401,
+						       .content_type = "text/plain"});
+}
+
+static void on_timer(void *owner)
+{
+	struct fixture *f = owner;
+	loop_stop(f->loop);
+}
+
+static int setup(void **state)
+{
+	static struct fixture f;
+	const struct server_handler handler = {.owner = &f, .head = on_head};
+	struct error err;
+	f = (struct fixture){0};
+	*state = &f;
+	return loop_new(&f.loop, &err) != 0 || loop_timer_new(f.loop, on_timer, &f, &f.timer, &err) != 0 ||
+	       connection_set_init(&f.set, f.loop, &config, &handler, &err) != 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	connection_set_deinit(&f->set);
+	loop_timer_free(f->timer);
+	loop_free(f->loop);
+	return 0;
+}
+
+static void turn(struct fixture *f)
+{
+	struct error err;
+	loop_timer_set(f->timer, 0);
+	assert_int_equal(loop_run(f->loop, &err), 0);
+}
+
+static struct sockaddr_storage address_of(const char *text)
+{
+	struct sockaddr_storage address = {0};
+	struct sockaddr_in v4 = {.sin_family = AF_INET};
+	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
+	if (inet_pton(AF_INET, text, &v4.sin_addr) == 1)
+		memcpy(&address, &v4, sizeof(v4));
+	else if (inet_pton(AF_INET6, text, &v6.sin6_addr) == 1)
+		memcpy(&address, &v6, sizeof(v6));
+	return address;
+}
+
+/* The client's end. */
+static int come(struct fixture *f, const char *from)
+{
+	const struct sockaddr_storage address = address_of(from);
+	int fds[2];
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+	connection_accept(&f->set, fds[0], &address);
+	return fds[1];
+}
+
+static bool is_closed(int fd)
+{
+	char byte;
+	return recv(fd, &byte, 1, MSG_PEEK) == 0;
+}
+
+/* Asks and reads the answer; the connection is kept. */
+static void ask(struct fixture *f, int fd, const char *path)
+{
+	char text[512];
+	const unsigned n_heads = f->n_heads;
+	int len = snprintf(text, sizeof(text), "GET %s HTTP/1.1\r\nHost: a\r\n\r\n", path);
+	assert_int_equal(send(fd, text, (size_t)len, 0), len);
+	for (unsigned i = 0; f->n_heads == n_heads || recv(fd, text, sizeof(text), 0) <= 0; i++) {
+		assert_true(i < PATIENCE);
+		turn(f);
+	}
+}
+
+static void assert_network(const struct fixture *f, const char *address)
+{
+	struct in6_addr expected;
+	assert_int_equal(inet_pton(AF_INET6, address, &expected), 1);
+	assert_memory_equal(f->network, &expected, sizeof(expected));
+}
+
+static void who_shows_nothing_makes_room_first_and_who_was_vouched_for_last(void **state)
+{
+	struct fixture *f = *state;
+	int kept = come(f, "10.0.0.1"), kept_too = come(f, "10.0.0.2");
+	ask(f, kept, "/good");
+	ask(f, kept_too, "/good");
+	int guest = come(f, "10.0.0.1");
+	int stranger = come(f, "10.0.0.7"), second = come(f, "10.0.0.8");
+	ask(f, stranger, "/bad"); /* came first, and was heard last */
+	const int order[] = {second, stranger, guest, kept, kept_too};
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
+		for (size_t k = i; k < ARRAY_SIZE(order); k++)
+			assert_false(is_closed(order[k]));
+		assert_true(connection_set_evict(&f->set));
+		assert_true(is_closed(order[i]));
+	}
+	assert_false(connection_set_evict(&f->set));
+	assert_int_equal(f->set.counters.evicted_strangers, 3);
+	assert_int_equal(f->set.counters.evicted, 2);
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
+		close(order[i]);
+}
+
+/* A guest that shows who it is counts as an agent from then on. */
+static void a_guest_that_is_vouched_for_is_one_no_more(void **state)
+{
+	struct fixture *f = *state;
+	int first = come(f, "10.0.0.1");
+	ask(f, first, "/good");
+	int guest = come(f, "10.0.0.1"), other = come(f, "10.0.0.1");
+	ask(f, guest, "/good");
+	assert_true(connection_set_evict(&f->set));
+	assert_true(is_closed(other));
+	assert_false(is_closed(guest));
+	close(first);
+	close(guest);
+	close(other);
+}
+
+static void a_known_address_is_a_client_of_its_own_within_its_network(void **state)
+{
+	struct fixture *f = *state;
+	int honest = come(f, "2001:db8::1");
+	ask(f, honest, "/good");
+	assert_false(f->is_known);
+	assert_network(f, "2001:db8::");
+	/* Its neighbours are one client, and push out each other. */
+	int neighbours[4];
+	for (int i = 0; i < 4; i++) {
+		char from[32];
+		snprintf(from, sizeof(from), "2001:db8::bad:%d", i);
+		neighbours[i] = come(f, from);
+	}
+	assert_true(is_closed(neighbours[0]) && is_closed(neighbours[1]));
+	ask(f, neighbours[3], "/bad");
+	assert_false(f->is_known);
+	assert_network(f, "2001:db8::");
+	int again = come(f, "2001:db8::1");
+	assert_false(is_closed(neighbours[2]));
+	ask(f, again, "/good");
+	assert_true(f->is_known);
+	assert_network(f, "2001:db8::1");
+	ask(f, honest, "/good");
+	for (int i = 0; i < 4; i++)
+		close(neighbours[i]);
+	close(again);
+	close(honest);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(
+		who_shows_nothing_makes_room_first_and_who_was_vouched_for_last, setup, teardown),
+	cmocka_unit_test_setup_teardown(a_guest_that_is_vouched_for_is_one_no_more, setup, teardown),
+	cmocka_unit_test_setup_teardown(a_known_address_is_a_client_of_its_own_within_its_network,
+					setup, teardown),
+};
+TEST_MAIN(tests)

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/test_main.h"
+
+#include "controller/memory_account.h"
+
+#define PART ((size_t)1024)
+#define CAP (MEMORY_ACCOUNT_FREE_PART * PART)
+
+static struct memory_account *make(void)
+{
+	struct error err;
+	struct memory_account *account = memory_account_new(CAP, &err);
+	assert_non_null(account);
+	return account;
+}
+
+/* Takes it, or nothing. */
+static bool take(struct memory_account *account, size_t held, size_t size)
+{
+	if (memory_account_take(account, held, size))
+		return true;
+	memory_account_give_back(account, held + size, size);
+	return false;
+}
+
+static size_t used(const struct memory_account *account)
+{
+	return memory_account_state(account).used;
+}
+
+static void what_is_taken_is_used_until_it_is_given_back(void **state)
+{
+	(void)state;
+	struct memory_account *account = make();
+	assert_int_equal(memory_account_state(account).cap, CAP);
+	assert_true(take(account, 0, 3 * PART));
+	assert_true(take(account, 3 * PART, 7));
+	assert_int_equal(used(account), 3 * PART + 7);
+	memory_account_give_back(account, 3 * PART + 7, 3 * PART);
+	assert_int_equal(used(account), 7);
+	memory_account_give_back(account, 7, 7);
+	assert_int_equal(used(account), 0);
+	assert_int_equal(memory_account_state(account).refused, 0);
+	memory_account_unref(account);
+}
+
+static void one_node_may_have_a_quarter_of_half_and_its_free_part(void **state)
+{
+	(void)state;
+	struct memory_account *account = make();
+	const size_t most = CAP / 8 + PART;
+	assert_false(take(account, 0, most + 1));
+	assert_int_equal(memory_account_state(account).refused, 1);
+	assert_int_equal(used(account), 0);
+	assert_true(take(account, 0, most));
+	assert_false(take(account, most, 1));
+	assert_int_equal(memory_account_state(account).refused, 2);
+	memory_account_give_back(account, most, most);
+	memory_account_unref(account);
+}
+
+/* However many take as much as they can, those that ask for little find half of it free. */
+static void nodes_that_ask_for_much_leave_half_to_the_others(void **state)
+{
+	(void)state;
+	enum { N_GREEDY = 250, N_MODEST = 256 };
+	struct memory_account *account = make();
+	size_t held[N_GREEDY], sum = 0;
+	for (unsigned i = 0; i < N_GREEDY; i++) {
+		held[i] = PART;
+		assert_true(take(account, 0, PART));
+		for (size_t size = CAP; size > 0; size /= 2)
+			if (take(account, held[i], size))
+				held[i] += size;
+		sum += held[i];
+	}
+	assert_int_equal(used(account), sum);
+	assert_in_range(sum - N_GREEDY * PART, CAP / 2 - 8 * PART, CAP / 2);
+	assert_false(take(account, 0, 2 * PART));
+	for (unsigned i = 0; i < N_MODEST - N_GREEDY; i++)
+		assert_true(take(account, 0, PART));
+	for (unsigned i = 0; i < N_GREEDY; i++)
+		memory_account_give_back(account, held[i], held[i]);
+	for (unsigned i = 0; i < N_MODEST - N_GREEDY; i++)
+		memory_account_give_back(account, PART, PART);
+	assert_int_equal(used(account), 0);
+	memory_account_unref(account);
+}
+
+static void nothing_is_taken_above_the_cap(void **state)
+{
+	(void)state;
+	struct memory_account *account = make();
+	unsigned n = 0;
+	while (take(account, 0, PART))
+		n++;
+	assert_int_equal(n, MEMORY_ACCOUNT_FREE_PART);
+	assert_false(take(account, 0, 1));
+	assert_false(take(account, 0, SIZE_MAX / 4));
+	for (; n > 0; n--)
+		memory_account_give_back(account, PART, PART);
+	memory_account_unref(account);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(what_is_taken_is_used_until_it_is_given_back),
+	cmocka_unit_test(one_node_may_have_a_quarter_of_half_and_its_free_part),
+	cmocka_unit_test(nodes_that_ask_for_much_leave_half_to_the_others),
+	cmocka_unit_test(nothing_is_taken_above_the_cap),
+};
+TEST_MAIN(tests)

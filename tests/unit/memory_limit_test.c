@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/own_folder.h"
+#include "lib/test_main.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "controller/memory_limit.h"
+
+#define MIB ((size_t)LIMIT_MIB)
+
+static void put(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void a_container_of_version_2_has_its_limit_at_the_root(void **state)
+{
+	(void)state;
+	put("memory.max", "268435456\n");
+	assert_int_equal(memory_limit_of_cgroups(VIEW("0::/\n"), "."), 256 * MIB);
+	put("memory.max", "max\n");
+	assert_true(memory_limit_of_cgroups(VIEW("0::/\n"), ".") == SIZE_MAX);
+	assert_int_equal(unlink("memory.max"), 0);
+}
+
+static void the_least_limit_on_the_way_to_the_root_binds(void **state)
+{
+	(void)state;
+	assert_int_equal(mkdir("pod", 0700), 0);
+	assert_int_equal(mkdir("pod/c", 0700), 0);
+	put("pod/c/memory.max", "max\n");
+	put("pod/memory.max", "134217728\n");
+	assert_int_equal(memory_limit_of_cgroups(VIEW("0::/pod/c\n"), "."), 128 * MIB);
+	put("pod/c/memory.max", "67108864\n");
+	assert_int_equal(memory_limit_of_cgroups(VIEW("0::/pod/c\n"), "."), 64 * MIB);
+	put("memory.max", "33554432");
+	assert_int_equal(memory_limit_of_cgroups(VIEW("0::/pod/c\n"), "."), 32 * MIB);
+	assert_int_equal(unlink("memory.max"), 0);
+	assert_int_equal(unlink("pod/memory.max"), 0);
+	assert_int_equal(unlink("pod/c/memory.max"), 0);
+	assert_int_equal(rmdir("pod/c"), 0);
+	assert_int_equal(rmdir("pod"), 0);
+}
+
+static void of_version_1_the_memory_controller_is_looked_at(void **state)
+{
+	(void)state;
+	const struct view own = VIEW("5:devices:/d\n4:cpu,memory:/on-the-host\n1:name=systemd:/\n0::/\n");
+	assert_int_equal(mkdir("memory", 0700), 0);
+	assert_true(memory_limit_of_cgroups(own, ".") == SIZE_MAX);
+	/* The container's own: the path of the host is not there. */
+	put("memory/memory.limit_in_bytes", "268435456\n");
+	assert_int_equal(memory_limit_of_cgroups(own, "."), 256 * MIB);
+	put("memory/memory.limit_in_bytes", "9223372036854771712\n");
+	assert_true(memory_limit_of_cgroups(own, ".") == SIZE_MAX);
+	assert_int_equal(unlink("memory/memory.limit_in_bytes"), 0);
+	assert_int_equal(rmdir("memory"), 0);
+}
+
+static void what_cannot_be_read_sets_no_limit(void **state)
+{
+	(void)state;
+	assert_true(memory_limit_of_cgroups(VIEW(""), ".") == SIZE_MAX);
+	assert_true(memory_limit_of_cgroups(VIEW("0::/nowhere\nnonsense\n::\n"), ".") == SIZE_MAX);
+	put("memory.max", "");
+	assert_true(memory_limit_of_cgroups(VIEW("0::/\n"), ".") == SIZE_MAX);
+	assert_int_equal(unlink("memory.max"), 0);
+}
+
+static void what_is_wanted_goes_before_the_cgroup(void **state)
+{
+	(void)state;
+	assert_int_equal(memory_limit_choose(123 * MIB), 123 * MIB);
+	assert_in_range(memory_limit_choose(0), 1, SIZE_MAX - 1);
+}
+
+/* What the top of the source promises, for any limit. */
+static void the_parts_make_less_than_seventy_percent(void **state)
+{
+	(void)state;
+	for (size_t limit = 256 * MIB; limit <= 65536 * MIB; limit *= 2) {
+		size_t parts = memory_limit_bodies(limit) + memory_limit_reports(limit) +
+			       memory_limit_join(limit) + 16 * MIB;
+		assert_true(parts <= limit / 100 * 57);
+	}
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(a_container_of_version_2_has_its_limit_at_the_root),
+	cmocka_unit_test(the_least_limit_on_the_way_to_the_root_binds),
+	cmocka_unit_test(of_version_1_the_memory_controller_is_looked_at),
+	cmocka_unit_test(what_cannot_be_read_sets_no_limit),
+	cmocka_unit_test(what_is_wanted_goes_before_the_cgroup),
+	cmocka_unit_test(the_parts_make_less_than_seventy_percent),
+};
+TEST_MAIN_WITH(tests, own_folder_enter, own_folder_leave)
