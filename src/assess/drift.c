@@ -177,13 +177,22 @@ static void add_drift(struct judge *judge, const struct row *row, struct drift_f
 		.observed = finding.observed,
 		.start_time = start_time,
 		.message = finding.message,
+		.intent_hash = finding.intent_hash,
 	};
 }
 
-static void add_pending(struct judge *judge, struct view word, int64_t start_time)
+static void add_pending(struct judge *judge, const struct row *row, int64_t start_time,
+			int64_t intent_hash)
 {
 	assert(judge->n_pending < MAX_PENDING);
-	judge->pending[judge->n_pending++] = (struct attribution_pending_drift){word, start_time};
+	judge->pending[judge->n_pending++] =
+		(struct attribution_pending_drift){row->word, start_time, intent_hash};
+}
+
+/* Versions before told none. */
+static bool is_same_intent(int64_t published, struct drift_finding finding)
+{
+	return published == 0 || finding.intent_hash == 0 || published == finding.intent_hash;
 }
 
 static int64_t hold_off_of(const struct judge *judge, const struct row *row)
@@ -194,12 +203,24 @@ static int64_t hold_off_of(const struct judge *judge, const struct row *row)
 }
 
 /* The work may explain it. */
-static void await(struct judge *judge, const struct row *row, int64_t start_time)
+static void await(struct judge *judge, const struct row *row, struct drift_finding finding,
+		  int64_t start_time)
 {
 	judge->has_waiting = true;
 	if (row->about & REMEMBERED)
-		add_pending(judge, row->word,
-			    start_time != 0 ? start_time : judge->node->now_wall_ms);
+		add_pending(judge, row, start_time != 0 ? start_time : judge->node->now_wall_ms,
+			    finding.intent_hash);
+}
+
+/* Since when it is pending, with what is intended now; 0: it is not. */
+static int64_t pending_since(const struct judge *judge, const struct row *row,
+			     struct drift_finding finding)
+{
+	const struct drift_previous *previous = judge->device->previous;
+
+	return is_same_intent(previous->pending_hashes[type_of(row)], finding)
+		       ? previous->pending_since[type_of(row)]
+		       : 0;
 }
 
 /*
@@ -211,12 +232,10 @@ static void count_new(struct judge *judge, const struct row *row, struct drift_f
 	const int64_t now = judge->node->now_wall_ms;
 	const int64_t hold_off_ms = hold_off_of(judge, row);
 	const bool is_dated = finding.since > 0 && finding.since <= now + hold_off_ms;
-	int64_t start_time = is_dated ? finding.since
-				      : judge->device->previous->pending_since[type_of(row)],
-		left;
+	int64_t start_time = is_dated ? finding.since : pending_since(judge, row, finding), left;
 
 	if (row->waits_for & judge->settling.now) {
-		await(judge, row, start_time);
+		await(judge, row, finding, start_time);
 		return;
 	}
 	if (start_time == 0 || start_time > now + hold_off_ms ||
@@ -228,7 +247,7 @@ static void count_new(struct judge *judge, const struct row *row, struct drift_f
 		return;
 	}
 	if (!is_dated)
-		add_pending(judge, row->word, start_time);
+		add_pending(judge, row, start_time, finding.intent_hash);
 	judge->again_in_ms = again_sooner(judge->again_in_ms, left);
 }
 
@@ -237,13 +256,14 @@ static void keep(struct judge *judge, const struct row *row)
 {
 	const struct attribution_drift *drift = judge->device->previous->drifts[type_of(row)];
 	const int64_t pending_since = judge->device->previous->pending_since[type_of(row)];
+	const int64_t pending_hash = judge->device->previous->pending_hashes[type_of(row)];
 
 	if (drift) {
 		assert(judge->n_drifts < N_DRIFT_TYPES);
 		judge->drifts[judge->n_drifts++] = *drift;
 		judge->kept |= 1u << type_of(row);
 	} else if (pending_since != 0) {
-		add_pending(judge, row->word, pending_since);
+		add_pending(judge, row, pending_since, pending_hash);
 	}
 	if (drift || pending_since != 0) {
 		judge->hidden |= row->hides;
@@ -261,8 +281,11 @@ static void set_aside(struct judge *judge, const struct row *row)
 	const int64_t since = drift ? drift->start_time
 				    : judge->device->previous->pending_since[type_of(row)];
 
+	const int64_t hash = drift ? drift->intent_hash
+				   : judge->device->previous->pending_hashes[type_of(row)];
+
 	if (since != 0)
-		add_pending(judge, row->word, since);
+		add_pending(judge, row, since, hash);
 }
 
 static void judge_type(struct judge *judge, enum drift_type type)
@@ -288,7 +311,7 @@ static void judge_type(struct judge *judge, enum drift_type type)
 	judge->hidden |= row->hides;
 	judge->told |= 1u << type;
 	before = judge->device->previous->drifts[type_of(row)];
-	if (before)
+	if (before && is_same_intent(before->intent_hash, finding))
 		add_drift(judge, row, finding, before->start_time);
 	else
 		count_new(judge, row, finding);

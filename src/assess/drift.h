@@ -9,7 +9,7 @@
  * now, or not at all.
  * - A difference is a drift when it has lasted for the hold-off of its type. Until then it is pending.
  *   Both lists are published with the time at which it was first seen, so a restart of the controller
- *   changes no time.
+ *   changes no time. If what is intended is edited meanwhile, the hold-off begins anew.
  * - A difference that its source dates needs no such record. It counts when it is as old as its
  *   hold-off, and is published then.
  * - Where a rule cannot tell now what is there, what was published of its type stays as it is, and the

@@ -42,6 +42,7 @@ struct drift_finding drift_config_missing(const struct drift_node *node,
 		return DRIFT_ANSWER(DRIFT_NO);
 	return (struct drift_finding){
 		.answer = DRIFT_FOUND,
+		.intent_hash = drift_plugin_hash(node),
 		.intended = drift_text(text, "% (%)",
 				       drift_plugin_source(node, text),
 				       node->config_name.len > 0
@@ -114,6 +115,7 @@ struct drift_finding drift_config_invalid(const struct drift_node *node,
 		return DRIFT_ANSWER(DRIFT_NO);
 	return (struct drift_finding){
 		.answer = DRIFT_FOUND,
+		.intent_hash = drift_plugin_hash(node),
 		.intended = drift_text(text, "a configuration that the device plugin accepts (%)",
 				       drift_plugin_source(node, text)),
 		.observed = drift_text(text, "% (the key's text)", error),
@@ -149,19 +151,18 @@ static bool is_former_in_effect(const struct drift_node *node, const struct drif
 
 /*
  * That was found before, of the key that the node shall have now: former texts are not known after a
- * restart of the controller. What is pending does not say of which key.
+ * restart of the controller. Versions before did not publish of which key it was found.
  */
-static bool was_not_loaded(const struct drift_node *node, const struct drift_device *device,
-			   struct drift_text *text)
+static bool was_not_loaded(const struct drift_node *node, const struct drift_device *device)
 {
 	const struct drift_previous *previous = device->previous;
 	const struct attribution_drift *drift = previous->drifts[DRIFT_CONFIG_NOT_LOADED];
+	const int64_t hash = drift ? drift->intent_hash
+				   : previous->pending_hashes[DRIFT_CONFIG_NOT_LOADED];
 
-	if (!drift)
-		return previous->pending_since[DRIFT_CONFIG_NOT_LOADED] != 0 &&
-		       !is_former_in_effect(node, device, false);
-	return view_ends_with(drift->intended,
-			      drift_text(text, "(%)", drift_plugin_source(node, text)));
+	if (!drift && previous->pending_since[DRIFT_CONFIG_NOT_LOADED] == 0)
+		return false;
+	return hash != 0 ? hash == drift_plugin_hash(node) : !is_former_in_effect(node, device, false);
 }
 
 struct drift_finding drift_config_not_loaded(const struct drift_node *node,
@@ -176,10 +177,11 @@ struct drift_finding drift_config_not_loaded(const struct drift_node *node,
 	if (config && !node->is_offer_known)
 		return DRIFT_ANSWER(DRIFT_CANNOT_TELL);
 	if (!config || device->n_offers == 0 || is_in_effect(node, device, config) ||
-	    !(is_former_in_effect(node, device, true) || was_not_loaded(node, device, text)))
+	    !(is_former_in_effect(node, device, true) || was_not_loaded(node, device)))
 		return DRIFT_ANSWER(DRIFT_NO);
 	return (struct drift_finding){
 		.answer = DRIFT_FOUND,
+		.intent_hash = drift_plugin_hash(node),
 		.intended = drift_text(text, "% (%)",
 				       drift_sharing_say(device, config, text),
 				       drift_plugin_source(node, text)),

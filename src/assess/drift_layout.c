@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "assess/drift_hash.h"
 #include "assess/drift_text.h"
 
 #define NO_DEVICES "MIG mode on, without MIG devices"
@@ -109,11 +110,29 @@ static struct view say_layout(const struct drift_node *node, struct drift_text *
 			  policy_mig_config(policy));
 }
 
+/* part: NULL, there is none */
+static uint32_t hash_layout(const struct drift_node *node, const struct mig_config_part *part)
+{
+	uint32_t hash = drift_hash(drift_hash(0, policy_mig_config(node->intent->policy)),
+				   node->node->mig_config);
+
+	if (!part)
+		return hash;
+	hash = drift_hash_number(hash, part->is_enabled);
+	for (uint32_t i = 0; i < part->counts.count; i++) {
+		const struct mig_config_count *c = ARRAY_AT(part->counts, struct mig_config_count, i);
+
+		hash = drift_hash_number(drift_hash(hash, c->profile), c->count);
+	}
+	return hash;
+}
+
 /* There is no such layout. */
 static struct drift_finding find_nothing(const struct drift_node *node, struct drift_text *text)
 {
 	return (struct drift_finding){
 		.answer = DRIFT_FOUND,
+		.intent_hash = hash_layout(node, NULL),
 		.intended = say_layout(node, text),
 		.observed = node->intent->mig_configs_state == INTENT_CONFIG_MISSING
 				    ? VIEW("there is no such ConfigMap (API server)")
@@ -175,6 +194,7 @@ struct drift_finding drift_layout_compare(const struct drift_node *node,
 		return DRIFT_ANSWER(DRIFT_CANNOT_TELL);
 	return (struct drift_finding){
 		.answer = DRIFT_FOUND,
+		.intent_hash = hash_layout(node, part),
 		.intended = drift_text(text, "% (%)", say_part(part, text),
 				       say_layout(node, text)),
 		.observed = drift_text(text, "% (NVML)", say_devices(reported, text)),

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "assess/drift_hash.h"
 #include "assess/drift_layout.h"
 #include "assess/drift_operand.h"
 #include "assess/drift_plugin.h"
@@ -186,6 +187,7 @@ struct drift_finding drift_mig_strategy_differs(const struct drift_node *node,
 		return DRIFT_ANSWER(DRIFT_NO);
 	return (struct drift_finding){
 		.answer = DRIFT_FOUND,
+		.intent_hash = drift_hash(0, strategy.name),
 		.intended = drift_text(text, "MIG strategy % (%, ClusterPolicy %)",
 				       strategy.name, strategy.where,
 				       node->intent->policy->name),

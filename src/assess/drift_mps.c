@@ -114,6 +114,7 @@ struct drift_finding drift_mps_not_running(const struct drift_node *node,
 		return DRIFT_ANSWER(pods && device->is_listing_good ? DRIFT_NO : DRIFT_CANNOT_TELL);
 	return (struct drift_finding){
 		.answer = DRIFT_FOUND,
+		.intent_hash = drift_plugin_hash(node),
 		.intended = drift_text(text, "MPS (%)",
 				       drift_plugin_source(node, text)),
 		.observed = fault,

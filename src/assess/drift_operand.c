@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "assess/drift_hash.h"
 #include "assess/drift_text.h"
 
 /* By this label all of them are switched off on a node. */
@@ -289,6 +290,7 @@ struct drift_finding drift_operand_driver_version(const struct drift_node *node,
 		return DRIFT_ANSWER(DRIFT_CANNOT_TELL);
 	return (struct drift_finding){
 		.answer = DRIFT_FOUND,
+		.intent_hash = drift_hash(0, policy->driver_version),
 		.intended = drift_text(text, "% (driver.version of ClusterPolicy %)",
 				       policy->driver_version, policy->name),
 		.observed = drift_text(text, "% (NVML)", loaded),

@@ -9,6 +9,7 @@
 
 #include <assert.h>
 
+#include "assess/drift_hash.h"
 #include "assess/drift_text.h"
 
 #define LABEL "label nvidia.com/device-plugin.config"
@@ -74,6 +75,14 @@ struct view drift_plugin_source(const struct drift_node *node, struct drift_text
 				  policy->namespace, policy->plugin_config);
 	return drift_text(text, "ConfigMap %/%, key %", policy->namespace,
 			  policy->plugin_config, node->config_name);
+}
+
+uint32_t drift_plugin_hash(const struct drift_node *node)
+{
+	const struct policy *policy = node->intent->policy;
+
+	return drift_hash(drift_hash(drift_hash(0, policy->namespace), policy->plugin_config),
+			  node->config_name);
 }
 
 struct view drift_plugin_say(const struct drift_node *node, struct drift_text *text)

@@ -28,6 +28,8 @@ const struct plugin_config *drift_plugin_in_force(const struct drift_node *node,
 struct drift_finding drift_plugin_untold(const struct drift_node *node);
 /* Where it is written: "ConfigMap NAMESPACE/NAME, key KEY". There must be one. */
 struct view drift_plugin_source(const struct drift_node *node, struct drift_text *text);
+/* A hash of the same (assess/drift_hash.h). */
+uint32_t drift_plugin_hash(const struct drift_node *node);
 /* What the device was compared with: ", with key KEY of ConfigMap ..."; empty: with none. */
 struct view drift_plugin_say(const struct drift_node *node, struct drift_text *text);
 /* That the ConfigMap of that name cannot be read, why, and what to do. */

@@ -24,8 +24,10 @@ static void read_pending(struct drift_previous *previous, struct array pending)
 		const enum drift_type type = drift_type_of(p->type);
 		const enum drift_settling kind = drift_settling_of(p->type);
 
-		if (type != N_DRIFT_TYPES && previous->pending_since[type] == 0)
+		if (type != N_DRIFT_TYPES && previous->pending_since[type] == 0) {
 			previous->pending_since[type] = p->start_time;
+			previous->pending_hashes[type] = p->intent_hash;
+		}
 		if (kind != N_DRIFT_SETTLING && previous->work_since[kind] == 0)
 			previous->work_since[kind] = p->start_time;
 	}

@@ -74,6 +74,7 @@ struct drift_node {
 struct drift_previous {
 	const struct attribution_drift *drifts[N_DRIFT_TYPES]; /* NULL: there was none; borrowed */
 	int64_t pending_since[N_DRIFT_TYPES]; /* ms since 1970; 0: it was not pending */
+	int64_t pending_hashes[N_DRIFT_TYPES]; /* of what was intended then; 0: not told */
 	int64_t work_since[N_DRIFT_SETTLING]; /* a label had told of it since then; 0: none had */
 };
 
@@ -111,6 +112,7 @@ struct drift_finding {
 	struct view observed; /* what, and by which source */
 	struct view message;  /* one sentence: what to do */
 	int64_t since;        /* when it began, as its source says; ms since 1970; 0: not told */
+	uint32_t intent_hash; /* of what is intended (assess/drift_hash.h); 0: it is always the same */
 };
 
 /* A finding that is nothing but an answer. */

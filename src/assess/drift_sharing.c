@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "assess/drift_plugin.h"
+#include "assess/drift_hash.h"
 #include "assess/drift_text.h"
 
 #define SHARED_SUFFIX ".shared"
@@ -202,6 +203,7 @@ struct drift_finding drift_sharing_mode(const struct drift_node *node,
 
 	if (finding.answer != DRIFT_FOUND)
 		return finding;
+	finding.intent_hash = drift_hash_number(drift_plugin_hash(node), c.intended);
 	if (c.observed == NOT_KNOWN || c.observed < c.intended)
 		finding.severity = ATTRIBUTION_SEVERITY_CRITICAL;
 	finding.observed = drift_text(text, "% (device IDs, sharing.evidence)",
@@ -221,6 +223,7 @@ struct drift_finding drift_sharing_replica_count(const struct drift_node *node,
 
 	if (finding.answer != DRIFT_FOUND)
 		return finding;
+	finding.intent_hash = drift_hash_number(drift_plugin_hash(node), c.replicas_intended);
 	finding.observed = drift_text(text, "% replicas of % (device IDs)",
 				      drift_text_number(text, c.replicas_observed), c.offer->resource);
 	finding.message = VIEW("Delete the device plugin's pod on the node, so that it reads its "
@@ -237,6 +240,7 @@ struct drift_finding drift_sharing_resource_name(const struct drift_node *node,
 
 	if (finding.answer != DRIFT_FOUND)
 		return finding;
+	finding.intent_hash = drift_hash_number(drift_plugin_hash(node), c.is_renamed_intended);
 	finding.intended = drift_text(text, "resource %% (renameByDefault, %)",
 				      c.base, c.is_renamed_intended ? VIEW(SHARED_SUFFIX) : VIEW(""),
 				      drift_plugin_source(node, text));

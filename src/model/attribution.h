@@ -290,12 +290,14 @@ struct attribution_drift {
 	struct view observed;
 	int64_t start_time;
 	struct view message;
+	int64_t intent_hash; /* of what is intended (assess/drift_hash.h); 0: not told */
 };
 
 /* A difference that may still pass: its hold-off is not over. */
 struct attribution_pending_drift {
 	struct view type;
 	int64_t start_time;
+	int64_t intent_hash; /* as in attribution_drift */
 };
 
 struct attribution_intent_state {

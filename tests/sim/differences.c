@@ -543,3 +543,37 @@ bool differences_is_config_unread(int node)
 		intents_config(node, &sharing) == INTENTS_UNREAD_CONFIG) ||
 	       intents_is_layout_unread(node);
 }
+
+static unsigned mark_of_sharing(int node)
+{
+	return (unsigned)((int)intents_key(node) * 1000 + policies_of(POLICIES_SHARING_A) * 100 +
+			  policies_of(POLICIES_SHARING_B) * 10 + (int)intents_text(node));
+}
+
+static unsigned mark_of_layout(int node)
+{
+	return (unsigned)(policies_of_node(node, POLICIES_LAYOUT) * 1000 +
+			  intents_written(POLICIES_MIG_CONFIG) * 100 +
+			  policies_of(POLICIES_MIG_MAP) * 10 + policies_of(POLICIES_BALANCED));
+}
+
+unsigned differences_mark(int node, enum difference difference)
+{
+	switch (difference) {
+	case DIFFERENCE_CONFIG_MISSING:
+	case DIFFERENCE_CONFIG_INVALID:
+	case DIFFERENCE_CONFIG_NOT_LOADED:
+	case DIFFERENCE_MPS_NOT_RUNNING:
+		return (unsigned)intents_key(node);
+	case DIFFERENCE_SHARING_MODE:
+	case DIFFERENCE_REPLICA_COUNT:
+	case DIFFERENCE_RESOURCE_NAME:
+		return mark_of_sharing(node);
+	case DIFFERENCE_MIG_STRATEGY:
+		return (unsigned)intents_written(POLICIES_STRATEGY);
+	case DIFFERENCE_MIG_LAYOUT:
+		return mark_of_layout(node);
+	default:
+		return 0;
+	}
+}

@@ -102,3 +102,5 @@ enum difference_state differences_untold(int node);
 bool differences_is_without_policy(enum difference difference);
 /* The ConfigMap matters on the node, and cannot be read. */
 bool differences_is_config_unread(int node);
+/* Another number, if what that difference goes by was edited; it may also be of edits that leave it. */
+unsigned differences_mark(int node, enum difference difference);

@@ -39,6 +39,7 @@ struct log {
 	struct change changes[MAX_CHANGES];
 	unsigned n; /* ever; the first change is the beginning, with DIFFERENCE_NO */
 	unsigned n_begun; /* how often it came */
+	unsigned mark;    /* of what was intended at the last change */
 };
 
 /* What was published of a device, on one node. */
@@ -74,11 +75,15 @@ static bool is_hidden(enum difference_state state)
 	return state == DIFFERENCE_NO || state == DIFFERENCE_UNREAD;
 }
 
-static void note(struct log *log, enum difference_state state)
+/* If what is intended is edited its hold-off begins anew: so it comes once more. */
+static void note(struct log *log, enum difference_state state, unsigned mark)
 {
-	if (log->n > 0 && state == last_of(log))
+	const bool is_edited = mark != log->mark;
+
+	if (log->n > 0 && state == last_of(log) && (!is_edited || is_hidden(state)))
 		return;
-	log->n_begun += is_hidden(last_of(log)) && !is_hidden(state);
+	log->n_begun += (is_edited || is_hidden(last_of(log))) && !is_hidden(state);
+	log->mark = mark;
 	log->changes[log->n++ % MAX_CHANGES] = (struct change){clockwork_now(), state};
 }
 
@@ -91,7 +96,8 @@ static void look_at_gpu(int gpu)
 	looked_in[gpu] = node + 1;
 	for (int i = 0; node >= 0 && i < DIFFERENCE_N; i++)
 		if (differences_is_of_gpu((enum difference)i))
-			note(&device_logs[gpu][i], differences_state(node, gpu, (enum difference)i));
+			note(&device_logs[gpu][i], differences_state(node, gpu, (enum difference)i),
+			     differences_mark(node, (enum difference)i));
 }
 
 /* Reasons of the condition InSync */
@@ -180,7 +186,8 @@ void drifts_look(void)
 		for (int i = 0; i < DIFFERENCE_N; i++)
 			if (!differences_is_of_gpu((enum difference)i))
 				note(&logs[node][i],
-				     differences_state(node, -1, (enum difference)i));
+				     differences_state(node, -1, (enum difference)i),
+				     differences_mark(node, (enum difference)i));
 	for (int gpu = 0; gpu < world.n_gpus; gpu++)
 		look_at_gpu(gpu);
 	look_at_reasons();

@@ -100,10 +100,10 @@ static struct attribution_status full_status(void)
 	static struct attribution_drift drifts[] = {
 		{VIEW_INIT("SharingMode"), ATTRIBUTION_SEVERITY_WARNING, VIEW_INIT("MPS"),
 		 VIEW_INIT("TimeSliced"), 1767323045000,
-		 VIEW_INIT("The plugin was not restarted.")},
+		 VIEW_INIT("The plugin was not restarted."), 4294967295},
 	};
 	static struct attribution_pending_drift pending[] = {
-		{VIEW_INIT("ExporterMissing"), 1767323046000},
+		{VIEW_INIT("ExporterMissing"), 1767323046000, 17},
 	};
 	static struct condition conditions[] = {
 		{VIEW_INIT("Ready"), CONDITION_TRUE, 1, 1767323045000, VIEW_INIT("Resolved"),

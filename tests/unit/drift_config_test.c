@@ -3,6 +3,7 @@
 #include "lib/test_main.h"
 
 #include "assess/drift_config.h"
+#include "assess/drift_hash.h"
 #include "assess/drift_plugin.h"
 #include "lib/drift_case.h"
 #include "lib/expect_status.h"
@@ -359,13 +360,19 @@ static void forget_former(struct drift_case *c)
 	c->plugin_configs.former.count = 0;
 }
 
+static uint32_t hash_of_key(const char *key)
+{
+	return drift_hash(drift_hash(drift_hash(0, VIEW("gpu-operator")), VIEW("plugin-config")),
+			  view_from(key));
+}
+
 static void publish(struct drift_case *c, struct view type)
 {
 	c->published_drifts[0] = (struct attribution_drift){.type = VIEW("ConfigDead")};
 	c->published_drifts[1] = (struct attribution_drift){
 		.type = type,
-		.intended = VIEW("? (ConfigMap gpu-operator/plugin-config, key shared)"),
 		.start_time = 1,
+		.intent_hash = hash_of_key("shared"),
 	};
 	c->published.drifts = array_of(c->published_drifts, 2);
 }
@@ -379,8 +386,7 @@ static void forget_former_of_published(struct drift_case *c)
 static void forget_former_of_other_key(struct drift_case *c)
 {
 	forget_former_of_published(c);
-	c->published_drifts[1].intended =
-		VIEW("? (ConfigMap gpu-operator/plugin-config, key sharp)");
+	c->published_drifts[1].intent_hash = hash_of_key("sharp");
 }
 
 static void forget_former_of_pending(struct drift_case *c)
@@ -389,6 +395,19 @@ static void forget_former_of_pending(struct drift_case *c)
 	c->published_pending[0] = (struct attribution_pending_drift){VIEW("MPSNotRunning"), 1};
 	c->published_pending[1] = (struct attribution_pending_drift){VIEW("ConfigNotLoaded"), 1};
 	c->published.pending = array_of(c->published_pending, 2);
+}
+
+static void forget_former_of_pending_of_other_key(struct drift_case *c)
+{
+	forget_former_of_pending(c);
+	c->published_pending[1].intent_hash = hash_of_key("sharp");
+}
+
+/* As versions before published it. */
+static void forget_former_of_published_of_some_key(struct drift_case *c)
+{
+	forget_former_of_published(c);
+	c->published_drifts[1].intent_hash = 0;
 }
 
 static void forget_former_of_another_pending(struct drift_case *c)
@@ -511,6 +530,8 @@ TEST(an_edited_text_has_no_effect_until_the_plugin_reads_it)
 		{drift_config_not_loaded, name_no_map_unseen, DRIFT_NO},
 		{drift_config_not_loaded, forget_former_of_another, DRIFT_NO},
 		{drift_config_not_loaded, forget_former_of_other_key, DRIFT_NO},
+		{drift_config_not_loaded, forget_former_of_pending_of_other_key, DRIFT_NO},
+		{drift_config_not_loaded, forget_former_of_published_of_some_key, DRIFT_FOUND},
 		{drift_config_not_loaded, forget_offer, DRIFT_CANNOT_TELL},
 		{drift_config_not_loaded, edit_and_lose, DRIFT_UNREADABLE},
 		{drift_config_not_loaded, offer_nothing, DRIFT_NO},

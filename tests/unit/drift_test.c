@@ -539,6 +539,44 @@ TEST(a_difference_is_a_drift_after_the_hold_off_of_its_type)
 	}
 }
 
+/* Eight replicas are on offer, and another number than before is meant. */
+static void mean_replicas(int64_t n)
+{
+	c.shared[0].replicas = n;
+}
+
+TEST(the_hold_off_begins_anew_when_what_is_intended_is_edited)
+{
+	start_over(offer_8);
+	drift_case_judge(&c);
+	wait_for(119 * SECOND);
+	mean_replicas(3);
+	drift_case_judge(&c);
+	assert_int_equal(drift_case_pending(&c, "ReplicaCount")->start_time,
+			 DRIFT_CASE_NOW + 119 * SECOND);
+	wait_for(120 * SECOND);
+	assert_int_equal(drift_case_drift(&c, "ReplicaCount")->start_time,
+			 DRIFT_CASE_NOW + 119 * SECOND);
+
+	mean_replicas(2);
+	drift_case_judge(&c);
+	assert_null(drift_case_drift(&c, "ReplicaCount"));
+	assert_int_equal(drift_case_pending(&c, "ReplicaCount")->start_time,
+			 DRIFT_CASE_NOW + 239 * SECOND);
+}
+
+TEST(a_drift_of_which_no_hash_was_published_keeps_its_time)
+{
+	start_over(offer_8);
+	drift_case_judge(&c);
+	wait_for(120 * SECOND);
+	drift_case_publish(&c);
+	c.published_drifts[0].intent_hash = 0;
+	mean_replicas(3);
+	drift_case_judge(&c);
+	assert_int_equal(drift_case_drift(&c, "ReplicaCount")->start_time, DRIFT_CASE_NOW);
+}
+
 TEST(a_type_has_a_word_and_is_of_the_node_or_the_device)
 {
 	for (int i = 0; i < N_DRIFT_TYPES; i++) {
@@ -1367,6 +1405,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(what_is_wrong_anyway_counts_before_what_cannot_be_read),
 	cmocka_unit_test_set_up(a_config_map_that_cannot_be_read_makes_the_state_unknown),
 	cmocka_unit_test_set_up(a_difference_is_a_drift_after_the_hold_off_of_its_type),
+	cmocka_unit_test_set_up(the_hold_off_begins_anew_when_what_is_intended_is_edited),
+	cmocka_unit_test_set_up(a_drift_of_which_no_hash_was_published_keeps_its_time),
 	cmocka_unit_test_set_up(a_type_has_a_word_and_is_of_the_node_or_the_device),
 	cmocka_unit_test_set_up(only_what_holds_anyway_is_found_without_a_policy),
 	cmocka_unit_test_set_up(what_is_off_on_purpose_is_said_beside_a_drift_and_while_it_may_pass),
