@@ -330,7 +330,8 @@ static const struct jmap_row drift_rows[] = {
 	 .limit = LIMIT_TEXT_SETTING},
 	{"startTime", JMAP_TIME, 0, JMAP_AT(attribution_drift, start_time)},
 	{"message", JMAP_TEXT, 0, JMAP_AT(attribution_drift, message), .limit = LIMIT_TEXT_MESSAGE},
-	{"intentHash", JMAP_I64, 0, JMAP_AT(attribution_drift, intent_hash)},
+	{"intentHash", JMAP_I64, 0, JMAP_AT(attribution_drift, intent_hash),
+	 .limit = UINT32_MAX},
 	{0},
 };
 
@@ -338,7 +339,8 @@ static const struct jmap_row pending_drift_rows[] = {
 	{"type", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(attribution_pending_drift, type),
 	 .limit = LIMIT_TEXT_WORD},
 	{"startTime", JMAP_TIME, 0, JMAP_AT(attribution_pending_drift, start_time)},
-	{"intentHash", JMAP_I64, 0, JMAP_AT(attribution_pending_drift, intent_hash)},
+	{"intentHash", JMAP_I64, 0, JMAP_AT(attribution_pending_drift, intent_hash),
+	 .limit = UINT32_MAX},
 	{0},
 };
 

@@ -315,7 +315,8 @@ static void a_policy_lands_as_the_clusters_intent(void **state)
 #define POLICY_WITH_CONFIG \
 	"{\"apiVersion\":\"nvidia.com/v1\",\"kind\":\"ClusterPolicy\",\"metadata\":{" \
 	"\"name\":\"p\",\"uid\":\"u\",\"resourceVersion\":\"7\"},\"spec\":{" \
-	"\"devicePlugin\":{\"config\":{\"name\":\"plugin\"}},\"migManager\":{\"enabled\":false}},\"status\":{\"namespace\":\"ops\"}}"
+	"\"devicePlugin\":{\"config\":{\"name\":\"plugin\"}},\"migManager\":{\"enabled\":false}}," \
+	"\"status\":{\"namespace\":\"ops\"}}"
 
 static void the_config_map_that_a_policy_names_is_waited_for_until_it_is_known(void **state)
 {
