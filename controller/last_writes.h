@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * last_writes - the end of a leader on a signal, in its order: nothing new is written, what is under way
- * has a moment to be answered, then the Lease is given up, so that another replica goes on at once.
+ * last_writes - the end of a leader on a signal. Nothing new is written, and what is under way has a
+ * moment to be answered. Then the Lease is given up, so that another replica goes on at once.
  *
  * Threads: the loop's. Pure: time is an argument.
  * Limits:  LAST_WRITES_MS in all.

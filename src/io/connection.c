@@ -211,9 +211,21 @@ static enum transport_step refuse(struct connection *c, int status, const char *
 	return TRANSPORT_DONE;
 }
 
+/*
+ * TLS begins with the client's first byte. So who connects and says nothing costs a socket, and none of
+ * the memory and time that a session takes.
+ */
+static bool has_session(struct connection *c)
+{
+	struct error err;
+	return c->transport.tls ||
+	       transport_secure(&c->transport, c->set->config->tls, &err) == 0;
+}
+
 static enum transport_step step_handshake(struct connection *c)
 {
-	enum transport_step step = transport_handshake(&c->transport);
+	enum transport_step step =
+		has_session(c) ? transport_handshake(&c->transport) : TRANSPORT_OVER;
 	if (step == TRANSPORT_DONE)
 		enter(c, PHASE_HEAD);
 	else if (step == TRANSPORT_OVER)
@@ -423,16 +435,6 @@ static void on_expired(void *owner, struct deadline *item)
 	run(c);
 }
 
-static bool open_session(struct connection *c)
-{
-	struct error err;
-	if (!c->set->config->tls ||
-	    transport_secure(&c->transport, c->set->config->tls, &err) == 0)
-		return true;
-	c->set->counters.handshake_failed++;
-	return false;
-}
-
 static void evict_stranger(struct connection_set *set, struct stranger *stranger)
 {
 	set->counters.evicted_strangers++;
@@ -481,6 +483,11 @@ static struct connection *add_connection(struct connection_set *set, int fd,
 	return c;
 }
 
+static bool has_certificate(const struct connection_set *set)
+{
+	return !set->config->tls || tls_identity_context(set->config->tls);
+}
+
 void connection_accept(struct connection_set *set, int take_fd,
 		       const struct sockaddr_storage *peer)
 {
@@ -488,8 +495,10 @@ void connection_accept(struct connection_set *set, int take_fd,
 	if (!c) {
 		set->counters.refused_limit++;
 		close(take_fd);
-	} else if (!open_session(c) ||
-		   transport_watch(&c->transport, TRANSPORT_READ) != TRANSPORT_WAIT) {
+	} else if (!has_certificate(set)) {
+		set->counters.handshake_failed++;
+		close_connection(c);
+	} else if (transport_watch(&c->transport, TRANSPORT_READ) != TRANSPORT_WAIT) {
 		close_connection(c);
 	}
 }

@@ -31,8 +31,9 @@ struct server_config {
 	const char *address;            /* "0.0.0.0:8443", "[::]:8443", ":8443" */
 	const struct tls_identity *tls; /* NULL: in clear; borrowed, may be updated while running */
 	size_t max_body;
-	/* When all are in use the stranger that came first makes room, then who came first of those that
-	 * nobody vouched for, then who is idle for longest; without any a new one is closed at once. */
+	/* When all are in use the stranger that came first makes room. Without one it is who came first
+	 * of those that nobody vouched for, else who is idle for longest. Without any of these a new one
+	 * is closed at once. */
 	uint32_t max_connections;
 	uint32_t max_connections_per_address;
 	/*

@@ -30,6 +30,7 @@
 #define SEVERAL 64
 #define STRANGERS 20000u
 #define HONEST 200u
+#define TRIES 5u /* of them; other programs on the machine only add to the times of one */
 #define HEAD "POST /v1/report HTTP/1.1\r\nHost: a\r\n"
 #define TOKEN "Authorization: " SERVED_TOKEN "\r\n"
 #define EMPTY HEAD TOKEN "Content-Length: 0\r\n\r\n"
@@ -277,7 +278,7 @@ static int compare_times(const void *a, const void *b)
 }
 
 /* A handshake and a request each; the 99th of 100 times, in microseconds. */
-static unsigned try_honest(const struct row *row, uint16_t port, uint64_t *ret_p99_us)
+static unsigned try_once(const struct row *row, uint16_t port, uint64_t *ret_p99_us)
 {
 	uint64_t times[HONEST];
 	unsigned n_ok = 0;
@@ -292,6 +293,20 @@ static unsigned try_honest(const struct row *row, uint16_t port, uint64_t *ret_p
 	}
 	qsort(times, HONEST, sizeof(times[0]), compare_times);
 	*ret_p99_us = times[HONEST * 99 / 100];
+	return n_ok;
+}
+
+/* The same of the try that was least disturbed; of how many it was true each time. */
+static unsigned try_honest(const struct row *row, uint16_t port, uint64_t *ret_p99_us)
+{
+	unsigned n_ok = HONEST;
+	*ret_p99_us = UINT64_MAX;
+	for (unsigned i = 0; i < TRIES; i++) {
+		uint64_t p99_us;
+		unsigned n = try_once(row, port, &p99_us);
+		n_ok = n < n_ok ? n : n_ok;
+		*ret_p99_us = p99_us < *ret_p99_us ? p99_us : *ret_p99_us;
+	}
 	return n_ok;
 }
 
@@ -311,11 +326,17 @@ static void run_strangers(const struct row *row, const struct served *served)
 	static int fds[STRANGERS];
 	uint64_t before_us, p99_us;
 	unsigned n = room_for(STRANGERS), ok_before = try_honest(row, served->port, &before_us);
+	long before_kib = served_kib(served), ticks = served_ticks(served);
 	for (unsigned i = 0; i < n; i++)
 		fds[i] = connect_silent(served->port, i % 256);
+	sleep(1); /* until all are taken */
+	long kib = served_kib(served) - before_kib;
+	ticks = served_ticks(served) - ticks;
 	unsigned ok = try_honest(row, served->port, &p99_us);
-	SHOW("honest: %u of %u before, p99 %.1f ms; %u of %u beside %u strangers, p99 %.1f ms", ok_before,
-	     HONEST, (double)before_us / 1000, ok, HONEST, n, (double)p99_us / 1000);
+	SHOW("honest: %u of %u before, p99 %.1f ms; %u of %u beside %u strangers, p99 %.1f ms; these: "
+	     "%+ld KiB, %ld ms of CPU",
+	     ok_before, HONEST, (double)before_us / 1000, ok, HONEST, n, (double)p99_us / 1000, kib,
+	     ticks * 10);
 	for (unsigned i = 0; i < n; i++)
 		close(fds[i]);
 }

@@ -128,29 +128,33 @@ static void bodies_being_read_are_bounded_for_a_node(void **state)
 static void bodies_of_many_nodes_leave_room_for_a_small_one(void **state)
 {
 	(void)state;
-	enum { N = 200 };
+	enum { N = 200, N_SIZES = 10 };
 	struct senders senders;
-	struct sender *other;
-	size_t taken[N] = {0}, sum = 0;
+	static bool taken[N][N_SIZES];
+	size_t sum = 0;
 	char name[16];
 	begin(&senders, N + 1);
 	for (int i = 0; i < N; i++) {
 		snprintf(name, sizeof(name), "n%d", i);
 		struct sender *sender = senders_use(&senders, view_from(name), 0);
-		for (size_t size = LIMIT_REPORT_BYTES; size > 1000; size /= 2)
-			if (senders_admit(sender, size, 0) == SENDERS_ADMITTED)
-				taken[i] += size;
-		sum += taken[i];
+		for (int k = 0; k < N_SIZES; k++) {
+			size_t size = LIMIT_REPORT_BYTES >> k;
+			taken[i][k] = senders_admit(sender, size, 0) == SENDERS_ADMITTED;
+			sum += taken[i][k] ? size : 0;
+		}
 	}
 	assert_int_equal(memory_account_state(senders.config.bodies).used, SENDERS_BODY_COST * sum);
 	assert_true(SENDERS_BODY_COST * sum < BODY_MEMORY);
-	other = senders_use(&senders, VIEW("other"), 0);
+	struct sender *other = senders_use(&senders, VIEW("other"), 0);
 	assert_int_equal(senders_admit(other, LIMIT_REPORT_BYTES, 0), SENDERS_FULL);
 	assert_int_equal(senders_admit(other, 50000, 0), SENDERS_ADMITTED);
 	senders_release(other, 50000);
 	for (int i = 0; i < N; i++) {
 		snprintf(name, sizeof(name), "n%d", i);
-		senders_release(senders_find(&senders, view_from(name)), taken[i]);
+		for (int k = 0; k < N_SIZES; k++)
+			if (taken[i][k])
+				senders_release(senders_find(&senders, view_from(name)),
+						LIMIT_REPORT_BYTES >> k);
 	}
 	end(&senders);
 }
