@@ -14,9 +14,9 @@
  *   hold-off, and is published then.
  * - Where a rule cannot tell now what is there, what was published of its type stays as it is, and the
  *   message names it. Where what is intended cannot be read, a drift is pending again, with its time.
- * - A difference hides the types that follow from it, also while it is pending. A type of the node that
- *   is a consequence only is hidden on all devices, if one of them has a cause of it: whoever judges
- *   the devices of a node looks whether one tells what another one hides, and then judges again.
+ * - A difference hides the types that follow from it, also while it is pending. Some types of the node
+ *   are consequences only. Such a type is hidden on all devices if one of them has a cause of it. So
+ *   the join judges a node's devices again if one of them tells what another one hides.
  * - While the node is being changed on purpose (drift.def: settling) new differences wait, and their
  *   hold-off begins when that is over. Types that such work cannot explain are looked at all the same.
  *   Work of which a label tells for longer than its limit counts no more (assess/drift_settling.h).

@@ -10,8 +10,8 @@
  * The figure moves with each second, on both sides of the threshold. NVML has none under MIG. Where
  * containers have processes, a device computes only while one is on it.
  *
- * Two of three drivers there have GPU performance monitoring (GPM), as those of Hopper have: under MIG
- * each GPU instance computes by a plan of its own, and two samples tell in how much of the time between
+ * Two of three drivers there have GPU performance monitoring (GPM), as those of Hopper have. Under MIG
+ * each GPU instance then computes by a plan of its own. Two samples tell in how much of the time between
  * them it did. Older GPUs have no GPM, so of their MIG devices nobody can tell that they compute.
  *
  * A partition is the number of a MIG device; -1 is the device as a whole.
