@@ -237,6 +237,11 @@ static bool is_ready(void *owner)
 	return daemon->synced && watches_allow_writes(daemon->watches);
 }
 
+static bool may_join(void *owner, struct view node_name)
+{
+	return watches_allow_node(((const struct daemon *)owner)->watches, node_name);
+}
+
 static uint32_t lead_ms(void *owner)
 {
 	const struct daemon *daemon = owner;
@@ -451,6 +456,7 @@ static int make_reconciler(struct daemon *daemon, struct error *err)
 		.max_requests = (uint32_t)settings->max_requests,
 		.max_join_bytes = memory_limit_join(daemon->memory_limit),
 		.is_ready = is_ready,
+		.may_join = may_join,
 		.lead_ms = lead_ms,
 		.events_published = on_events_published,
 		.changed = daemon->events ? on_changed : NULL,
@@ -508,6 +514,8 @@ static int make_watches(struct daemon *daemon, struct error *err)
 {
 	const struct watches_config config = {
 		.initial = daemon->settings->initial_state,
+		.pod_selection = daemon->settings->pod_selection_policy,
+		.pod_selection_threshold = (uint32_t)daemon->settings->pod_selection_threshold,
 		.seed = prng_entropy(),
 		.changed = on_watches_changed,
 		.owner = daemon,

@@ -374,8 +374,10 @@ static int send_write(struct publisher_write *write, struct error *err)
 	struct publisher *publisher = write->plan->publisher;
 	const struct publisher_config *config = &publisher->config;
 	struct apiclient_call call;
-	uint32_t may_write_ms = config->may_write_ms ? config->may_write_ms(config->owner)
-						      : WRITE_TIMEOUT_MS;
+	uint32_t may_write_ms =
+		config->may_write_ms
+			? config->may_write_ms(config->owner, sbuf_view(&write->plan->node_name))
+			: WRITE_TIMEOUT_MS;
 
 	if (may_write_ms == 0)
 		return error_set(err, ERROR_CONFLICT, 0,

@@ -47,10 +47,10 @@ struct publisher_config {
 	struct inventory *inventory;
 	uint32_t max_requests;   /* under way at a time */
 	/*
-	 * Asked before each request: for how many ms it may be under way from now on; 0: it may not be
+	 * Asked before each request for a node: for how many ms it may be under way from now on; 0: it may not be
 	 * sent. NULL: for as long as any other request.
 	 */
-	uint32_t (*may_write_ms)(void *owner);
+	uint32_t (*may_write_ms)(void *owner, struct view node_name);
 	publisher_done_fn done;
 	publisher_changed_fn changed; /* NULL: nobody cares */
 	void *owner;

@@ -257,12 +257,23 @@ static int act(struct reconciler *reconciler, struct view node_name, struct join
 	return failed;
 }
 
+static bool may_join(const struct reconciler *reconciler, struct view node_name)
+{
+	const struct reconciler_config *config = &reconciler->config;
+
+	return !config->may_join || config->may_join(config->owner, node_name);
+}
+
 static void run(struct reconciler *reconciler, struct view node_name)
 {
 	struct join_result result;
 	struct publisher_applied applied = {0};
 	struct error error = {0};
 
+	if (!may_join(reconciler, node_name)) {
+		workqueue_done(reconciler->queue, node_name, loop_now_ms(reconciler->config.loop));
+		return;
+	}
 	reconciler->counters.runs++;
 	if (act(reconciler, node_name, &result, &applied, &error) < 0) {
 		LOG_ERROR("Node could not be reconciled", LOG_TEXT("node", node_name),
@@ -318,11 +329,13 @@ static void changed(void *owner, struct view node_name, const struct event_chang
  * What was joined may have to wait for a request to become free. Meanwhile a watch may break off, or the
  * lead be lost.
  */
-static uint32_t may_write_ms(void *owner)
+static uint32_t may_write_ms(void *owner, struct view node_name)
 {
 	const struct reconciler *reconciler = owner;
 
-	return reconciler->config.is_ready(reconciler->config.owner) ? lead_ms(reconciler) : 0;
+	return reconciler->config.is_ready(reconciler->config.owner) && may_join(reconciler, node_name)
+		       ? lead_ms(reconciler)
+		       : 0;
 }
 
 static void reconciler_freep(struct reconciler **reconciler)

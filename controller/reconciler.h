@@ -35,6 +35,11 @@ struct reconciler_config {
 	size_t max_join_bytes;       /* memory of one join; 0: RECONCILER_JOIN_BYTES */
 	/* Every source has synced and is current. Asked before each join, and before each request. */
 	bool (*is_ready)(void *owner);
+	/*
+	 * What is known of this node is current, too. Asked as is_ready() is. Whoever says no touches the
+	 * node when it is (inventory_touch()). NULL: it always is.
+	 */
+	bool (*may_join)(void *owner, struct view node_name);
 	/* For how many ms from now on this replica leads; 0: it does not. NULL: it always does. */
 	uint32_t (*lead_ms)(void *owner);
 	/* The node need not report these events again. NULL: nobody cares. */

@@ -44,6 +44,25 @@ static bool parse_initial(struct view text, enum reflector_initial *ret)
 	return false;
 }
 
+static const struct {
+	struct view name;
+	enum pod_selection_policy policy;
+} pod_selections[] = {
+	{VIEW_INIT("auto"), POD_SELECTION_AUTO},
+	{VIEW_INIT("cluster"), POD_SELECTION_ALWAYS_CLUSTER},
+	{VIEW_INIT("node"), POD_SELECTION_ALWAYS_NODE},
+};
+
+static bool parse_pod_selection(struct view text, enum pod_selection_policy *ret)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(pod_selections); i++)
+		if (view_equal(text, pod_selections[i].name)) {
+			*ret = pod_selections[i].policy;
+			return true;
+		}
+	return false;
+}
+
 static int check(struct settings *settings, struct error *err)
 {
 	enum log_level level;
@@ -53,6 +72,11 @@ static int check(struct settings *settings, struct error *err)
 		return error_set(err, ERROR_REJECTED, 0,
 				 "--initial-state: %s is none of list, stream, pages",
 				 settings->initial);
+	if (!parse_pod_selection(view_from(settings->pod_selection),
+				 &settings->pod_selection_policy))
+		return error_set(err, ERROR_REJECTED, 0,
+				 "--pod-selection: %s is none of auto, cluster, node",
+				 settings->pod_selection);
 	if (!log_level_parse(view_from(settings->log_level), &level))
 		return error_set(err, ERROR_REJECTED, 0,
 				 "--log-level: %s is none of debug, info, warn, error",

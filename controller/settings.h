@@ -8,6 +8,7 @@
  */
 
 #include "base/option.h"
+#include "controller/pod_selection.h"
 #include "kube/reflector.h"
 
 struct settings {
@@ -15,6 +16,7 @@ struct settings {
 #include "controller/settings.def"
 #undef SETTING
 	enum reflector_initial initial_state; /* from `initial` */
+	enum pod_selection_policy pod_selection_policy; /* from `pod_selection` */
 };
 
 /* The program as base/option.h wants it: for parsing, --help and the README's table. */

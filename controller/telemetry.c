@@ -133,6 +133,7 @@ static void collect_watch(struct telemetry *telemetry, unsigned label,
 static void collect_watches(struct telemetry *telemetry)
 {
 	struct watches_state configs;
+	struct watches_pods pods;
 	struct inventory_unused unused = inventory_unused(telemetry->sources.inventory);
 
 	show(telemetry, METRICS_WATCH_UNUSED, 0, (double)unused.resource_claims);
@@ -145,6 +146,10 @@ static void collect_watches(struct telemetry *telemetry)
 		     (double)inventory_count(telemetry->sources.inventory, (enum inventory_kind)i));
 		collect_watch(telemetry, i, &state);
 	}
+	pods = watches_pods(telemetry->sources.watches);
+	show(telemetry, METRICS_PODS_BY_NODE, 0, pods.is_by_node);
+	show(telemetry, METRICS_POD_NODE_WATCHES, 0, (double)pods.n_watches);
+	carry(telemetry, METRICS_POD_NODE_WATCHES_REFUSED, 0, pods.n_refused);
 	configs = watches_configs_state(telemetry->sources.watches);
 	collect_watch(telemetry, INVENTORY_N_KINDS, &configs);
 }

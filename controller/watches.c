@@ -9,7 +9,9 @@
 #include "base/sbuf.h"
 #include "controller/config_watch.h"
 #include "controller/definition_watch.h"
+#include "controller/pod_watches.h"
 #include "controller/watch_kinds.h"
+#include "model/pod_scope.h"
 
 /*
  * Each resource of controller/watch_kinds.h has a reflector. The order of events, versions and
@@ -46,6 +48,8 @@ struct watches {
 	uint64_t away_changed_at; /* ms; when is_away did last */
 	uint64_t answered_ms;     /* for how long it had answered in all by then */
 	struct follow follows[INVENTORY_N_KINDS];
+	struct watches_config config;
+	struct pod_watches *pods;     /* decides whether that of all pods is followed */
 	struct config_watch *configs; /* which ConfigMaps, the policies say */
 	struct definition_watch *definitions;
 };
@@ -89,6 +93,14 @@ static bool is_defined(const struct follow *follow)
 }
 
 /* Is the inventory current? */
+
+/* Pods may be read by node. Then their own watches say what is current. */
+static bool is_off(const struct follow *follow)
+{
+	return !follow->reflector ||
+	       (follow->inventory_kind == INVENTORY_PODS && follow->watches->pods &&
+		pod_watches_are_by_node(follow->watches->pods));
+}
 
 /* A clock that stands still while the API server is away. */
 static uint64_t answering_ms(const struct watches *watches, uint64_t now)
@@ -164,7 +176,7 @@ static bool is_rested_upon(const struct follow *follow)
 
 static bool is_awaited(const struct follow *follow, uint64_t now)
 {
-	return is_rested_upon(follow) && !follow->is_given_up && !is_never_read(follow) &&
+	return is_rested_upon(follow) && !is_off(follow) && !follow->is_given_up && !is_never_read(follow) &&
 	       !is_unused(follow) && now < current_at(follow);
 }
 
@@ -223,6 +235,8 @@ static void look(struct watches *watches)
 		struct follow *follow = &watches->follows[i];
 		uint64_t at;
 
+		if (is_off(follow))
+			continue;
 		age(follow, now);
 		at = due_at(follow, now);
 		if (at > now && at < due)
@@ -327,18 +341,29 @@ static void set_absent(void *owner)
 	look(follow->watches);
 }
 
+/* Has all that there was arrived before? */
+static bool is_listed(const struct follow *follow)
+{
+	struct inventory *inventory = follow->watches->inventory;
+
+	return follow->inventory_kind == INVENTORY_PODS
+		       ? inventory_pod_scope(inventory)->is_whole
+		       : inventory_is_synced(inventory, follow->inventory_kind);
+}
+
 static void end_replace(void *owner)
 {
 	struct follow *follow = owner;
 	struct inventory *inventory = follow->watches->inventory;
 	uint64_t now = loop_now_ms(follow->watches->loop);
 
-	if (!inventory_is_synced(inventory, follow->inventory_kind))
+	if (!is_listed(follow))
 		follow->lost_at = answering_ms(follow->watches, now); /* its watch is, so to say */
 	follow->is_absent = false;
 	if (follow->kind->need == WATCH_MAY_BE_DENIED && !follow->kind->definition)
 		reflector_look_again(follow->reflector, LOOK_MS, now);
-	inventory_end_replace(inventory, follow->inventory_kind, now);
+	inventory_end_list(inventory, follow->inventory_kind,
+			   reflector_counters(follow->reflector).last_version, now);
 	note_change(follow);
 	look(follow->watches);
 	LOG_INFO("Resource synced", LOG_TEXT("resource", view_from(follow->kind->name)),
@@ -377,6 +402,87 @@ static int follow_start(struct follow *follow, struct apiclient *client,
 	if (reflector_new(&reflector, &sink, &follow->reflector, err) < 0)
 		return error_wrap(err, "follow %s", follow->kind->name);
 	return apiclient_run(client, follow->reflector, err);
+}
+
+/* The pods of the whole cluster, or of nodes */
+
+static bool are_nodes_known(void *owner)
+{
+	static const enum inventory_kind kinds[] = {INVENTORY_NODES, INVENTORY_ATTRIBUTIONS,
+						    INVENTORY_RESOURCE_SLICES};
+	const struct watches *watches = owner;
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (!inventory_is_synced(watches->inventory, kinds[i]) &&
+		    !is_tolerated(&watches->follows[kinds[i]]))
+			return false;
+	return true;
+}
+
+static int start_whole(void *owner, struct error *err)
+{
+	struct watches *watches = owner;
+	struct follow *follow = &watches->follows[INVENTORY_PODS];
+
+	follow->changed_at = loop_now_ms(watches->loop);
+	follow->lost_at = answering_ms(watches, follow->changed_at);
+	if (follow_start(follow, watches->client, &watches->config, err) == 0)
+		return 0;
+	reflector_free(TAKE(follow->reflector));
+	return -1;
+}
+
+static void stop_whole(void *owner)
+{
+	struct watches *watches = owner;
+	struct follow *follow = &watches->follows[INVENTORY_PODS];
+
+	apiclient_stop(watches->client, follow->reflector);
+	reflector_free(TAKE(follow->reflector));
+	follow->is_followed = false;
+	follow->is_given_up = false;
+	follow->age = INVENTORY_CURRENT;
+	inventory_set_age(watches->inventory, INVENTORY_PODS, INVENTORY_CURRENT);
+}
+
+static bool is_whole_current(void *owner)
+{
+	const struct watches *watches = owner;
+	const struct follow *follow = &watches->follows[INVENTORY_PODS];
+
+	return loop_now_ms(watches->loop) >= current_at(follow);
+}
+
+static uint64_t answering(void *owner)
+{
+	const struct watches *watches = owner;
+
+	return answering_ms(watches, loop_now_ms(watches->loop));
+}
+
+static void on_pods(void *owner)
+{
+	const struct watches *watches = owner;
+
+	if (watches->changed)
+		watches->changed(watches->owner);
+}
+
+static int follow_pods(struct watches *watches, const struct watches_config *config,
+		       struct error *err)
+{
+	const struct pod_watches_config pods = {
+		.host = {watches->loop, watches->client, watches->inventory, answering, on_pods, watches},
+		.policy = config->pod_selection,
+		.threshold_percent = config->pod_selection_threshold,
+		.seed = config->seed,
+		.are_nodes_known = are_nodes_known,
+		.start_whole = start_whole,
+		.stop_whole = stop_whole,
+		.is_whole_current = is_whole_current,
+	};
+
+	return pod_watches_new(&pods, &watches->pods, err);
 }
 
 static void on_configs(void *owner)
@@ -442,6 +548,7 @@ int watches_new(struct loop *loop, struct apiclient *client, struct inventory *i
 	watches->loop = loop;
 	watches->client = client;
 	watches->inventory = inventory;
+	watches->config = *config;
 	watches->changed = config->changed;
 	watches->owner = config->owner;
 	watches->away_changed_at = loop_now_ms(loop);
@@ -456,7 +563,8 @@ int watches_new(struct loop *loop, struct apiclient *client, struct inventory *i
 		follow->inventory_kind = (enum inventory_kind)i;
 		follow->changed_at = watches->away_changed_at;
 		sbuf_init(&follow->key, LIMIT_URL);
-		if (follow_start(follow, client, config, err) < 0)
+		if (i == INVENTORY_PODS ? follow_pods(watches, config, err) < 0
+					: follow_start(follow, client, config, err) < 0)
 			return -1;
 	}
 	if (follow_definitions(watches, config->seed + INVENTORY_N_KINDS + INTENT_N_CONFIGS, err) <
@@ -476,6 +584,7 @@ void watches_free(struct watches *watches)
 		reflector_free(watches->follows[i].reflector);
 		sbuf_deinit(&watches->follows[i].key);
 	}
+	pod_watches_free(watches->pods);
 	config_watch_free(watches->configs);
 	definition_watch_free(watches->definitions);
 	loop_timer_free(watches->timer);
@@ -503,11 +612,39 @@ const char *watches_server_trouble(const struct watches *watches)
 	return apiclient_trouble(watches->client);
 }
 
+/* Of thousands of watches some begin anew at any time: up is who is not given up. */
+static struct watches_state state_by_node(const struct watches *watches)
+{
+	const struct pod_watches_state state = pod_watches_state(watches->pods);
+
+	return (struct watches_state){
+		.name = "pods",
+		.trouble = state.trouble,
+		.synced = inventory_is_synced(watches->inventory, INVENTORY_PODS),
+		.followed = state.n_known == state.n_watches && state.n_given_up == 0,
+		.counters = state.counters,
+	};
+}
+
+bool watches_allow_node(const struct watches *watches, struct view node_name)
+{
+	return pod_watches_allow(watches->pods, node_name);
+}
+
+struct watches_pods watches_pods(const struct watches *watches)
+{
+	const struct pod_watches_state state = pod_watches_state(watches->pods);
+
+	return (struct watches_pods){state.is_by_node, state.n_watches, state.n_refused};
+}
+
 struct watches_state watches_state(const struct watches *watches, unsigned i)
 {
 	const struct follow *follow = &watches->follows[i];
 
 	assert(i < INVENTORY_N_KINDS);
+	if (is_off(follow))
+		return state_by_node(watches);
 	return (struct watches_state){
 		.name = follow->kind->name,
 		.trouble = reflector_trouble(follow->reflector),

@@ -18,6 +18,7 @@
  */
 
 #include "base/error.h"
+#include "controller/pod_selection.h"
 #include "io/loop.h"
 #include "kube/apiclient.h"
 #include "kube/reflector.h"
@@ -27,6 +28,8 @@ struct watches;
 
 struct watches_config {
 	enum reflector_initial initial; /* how the first state is read */
+	enum pod_selection_policy pod_selection; /* zeroed: the pods of the whole cluster */
+	uint32_t pod_selection_threshold;        /* percent of nodes with GPUs; POD_SELECTION_AUTO */
 	uint64_t seed;
 	/* watches_allow_writes() may have become true, or something be old. NULL: nobody cares. */
 	void (*changed)(void *owner);
@@ -57,6 +60,12 @@ bool watches_are_synced(const struct watches *watches);
  */
 bool watches_allow_writes(const struct watches *watches);
 
+/*
+ * The same of what the pods of one node tell, where pods are read by node. False: the node is touched
+ * when it is true.
+ */
+bool watches_allow_node(const struct watches *watches, struct view node_name);
+
 /* Why the API server is not asked for anything but whether it answers; "": it is. Borrowed. */
 const char *watches_server_trouble(const struct watches *watches);
 
@@ -71,5 +80,13 @@ struct watches_state {
 };
 /* The i-th, i < INVENTORY_N_KINDS. */
 struct watches_state watches_state(const struct watches *watches, unsigned i);
+/* How pods are read. */
+struct watches_pods {
+	bool is_by_node;
+	size_t n_watches;   /* of nodes */
+	uint64_t n_refused; /* nodes whose pods could not be watched; rises only */
+};
+/* The same, for metrics. */
+struct watches_pods watches_pods(const struct watches *watches);
 /* The same of the ConfigMaps that the ClusterPolicy names, together. */
 struct watches_state watches_configs_state(const struct watches *watches);

@@ -424,6 +424,13 @@ int fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
 	return 0;
 }
 
+bool fetch_is_http2(const struct fetch *fetch)
+{
+	long version = 0;
+	curl_easy_getinfo(fetch->easy, CURLINFO_HTTP_VERSION, &version);
+	return version == CURL_HTTP_VERSION_2_0;
+}
+
 void fetch_cancel(struct fetch *fetch)
 {
 	if (!fetch)

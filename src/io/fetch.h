@@ -57,6 +57,7 @@ struct fetch_request {
 	const char *const *headers;  /* "Name: value", NULL-terminated; may be NULL */
 	struct view body;            /* copied; without one, POST, PUT and PATCH send an empty body */
 	enum fetch_protocol protocol;
+	uint32_t buffer_size;        /* bytes of the body are handed on in parts of at most that; 0: 16 KiB */
 	bool fresh_connection;       /* no reuse, neither before nor after */
 	uint32_t connect_timeout_ms; /* until TLS stands; 0: 10 s */
 	uint32_t total_timeout_ms;   /* 0: none */
@@ -106,5 +107,7 @@ struct fetch_handler {
 MUST_USE int fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
 			 const struct fetch_handler *handler, struct fetch **ret_fetch,
 			 struct error *err);
+/* True when its answer comes by HTTP/2; from the head of the answer on, and until it is done. */
+bool fetch_is_http2(const struct fetch *fetch);
 /* Ends a request without calling back; also from a handler, its own included. Accepts NULL. */
 void fetch_cancel(struct fetch *fetch);

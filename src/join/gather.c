@@ -14,6 +14,7 @@
 #include "join/gather_claims.h"
 #include "model/attribution_set.h"
 #include "model/claim.h"
+#include "model/pod_scope.h"
 #include "model/pod_set.h"
 
 struct gatherer {
@@ -119,7 +120,7 @@ static int gather_ended(struct gatherer *g)
 /* A pod whose end nobody remembers ended before the first List of pods, at the latest. */
 static int64_t ended_for(const struct gatherer *g)
 {
-	uint64_t known_at = g->parts->pods_known_at;
+	uint64_t known_at = pod_scope_known_at(g->parts->scope, g->place);
 	int64_t age = age_of(g, known_at);
 	return known_at > 0 && age <= PLACE_ENDED_KEEP_MS ? age : -1;
 }
@@ -248,7 +249,8 @@ static void add_object(struct gatherer *g, const struct attribution_record *reco
 		.claimed_age_ms = ages.youngest_ms,
 		.claimed_for_ms = ages.held_ms,
 		.is_named_elsewhere = is_other && !g->place->report &&
-				      attribution_set_is_named(owner, record->attribution.uuid),
+				      (!pod_scope_knows(g->parts->scope, owner) ||
+				       attribution_set_is_named(owner, record->attribution.uuid)),
 	};
 }
 
@@ -338,13 +340,22 @@ static bool is_of_former_boot(const struct place *place)
 }
 
 /* Of the pods, and of the nodes that they are on. */
-static enum join_pods age_of_pods(const struct inventory_parts *parts)
+static enum join_pods age_of_pods(const struct inventory_parts *parts, const struct place *place)
 {
-	if (parts->pods_age == INVENTORY_DENIED)
+	static const enum place_pods_age ages[] = {
+		[INVENTORY_CURRENT] = PLACE_PODS_CURRENT,
+		[INVENTORY_STALE] = PLACE_PODS_STALE,
+		[INVENTORY_DENIED] = PLACE_PODS_DENIED,
+		[INVENTORY_UNSERVED] = PLACE_PODS_STALE,
+	};
+	enum place_pods_age age = ages[parts->pods_age];
+
+	if (place)
+		age = pod_scope_age(parts->scope, place, age);
+	if (age == PLACE_PODS_DENIED)
 		return JOIN_PODS_DENIED;
-	return parts->pods_age == INVENTORY_CURRENT && parts->nodes_age == INVENTORY_CURRENT
-		       ? JOIN_PODS_CURRENT
-		       : JOIN_PODS_STALE;
+	return age == PLACE_PODS_CURRENT && parts->nodes_age == INVENTORY_CURRENT ? JOIN_PODS_CURRENT
+										  : JOIN_PODS_STALE;
 }
 
 static int gather_grants(struct gatherer *g)
@@ -390,12 +401,12 @@ int gather_node(const struct inventory_parts *parts, struct view node_name, uint
 				.node_name = node_name,
 				.intent = parts->intent,
 				.grants_unknown = !parts->grants_known || parts->grants_partial,
-				.pods_age = age_of_pods(parts),
 				.grants_denied = !parts->grants_known,
 				.ended_for_ms = -1,
 			},
 	};
 
+	gatherer.input.pods_age = age_of_pods(parts, gatherer.place);
 	if (gatherer.place && gatherer.place->asked_at == 0)
 		gatherer.place->asked_at = now_ms;
 	for (size_t i = 0; gatherer.place && i < ARRAY_SIZE(steps); i++)

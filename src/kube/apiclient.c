@@ -16,6 +16,7 @@
 #include "io/fetch.h"
 #include "kube/apiclient_endpoint.h"
 #include "kube/apiclient_requests.h"
+#include "kube/apiclient_shared.h"
 #include "kube/reachability.h"
 #include "kube/runner.h"
 
@@ -29,6 +30,7 @@ struct apiclient {
 	struct runner *runners[MAX_RUNNERS];
 	struct reflector *reflectors[MAX_RUNNERS]; /* of these */
 	unsigned n_runners;
+	struct apiclient_shared shared;
 	unsigned next_runner; /* whose turn it is to be tried */
 	struct reachability reachability;
 	struct prng prng;
@@ -87,6 +89,17 @@ static void hasten_all(struct apiclient *client, enum reflector_haste haste)
 		runner_go_ahead(client->runners[i], haste == REFLECTOR_BACK ? (uint32_t)jitter : 0,
 				haste);
 	}
+	apiclient_shared_hasten(&client->shared, &client->prng, haste);
+}
+
+/* Ends what the outage may have cut off without a word. */
+static void drop_lost(struct apiclient *client, uint64_t silent_since)
+{
+	for (unsigned i = 0; i < client->n_runners; i++)
+		if (runner_drop_lost(client->runners[i], silent_since))
+			count(client, "GET", 0);
+	for (unsigned n = apiclient_shared_drop_lost(&client->shared, silent_since); n > 0; n--)
+		count(client, "GET", 0);
 }
 
 /* The server was in that state before, and has just answered. */
@@ -98,9 +111,8 @@ static void go_all_ahead(struct apiclient *client, enum reachability_state befor
 	schedule_probe(client);
 	if (before == REACHABILITY_ANSWERS)
 		return;
-	for (unsigned i = 0; (was_away || silent_since > 0) && i < client->n_runners; i++)
-		if (runner_drop_lost(client->runners[i], silent_since))
-			count(client, "GET", 0);
+	if (was_away || silent_since > 0)
+		drop_lost(client, silent_since);
 	hasten_all(client, was_away && reachability->was_steady ? REFLECTOR_BACK : REFLECTOR_NO_DOUBT);
 	tell_state(client);
 }
@@ -291,9 +303,9 @@ static void watch_failed(void *owner, bool was_answered, uint64_t waited_ms,
 	judge_server(client, 0, error, waited_ms);
 }
 
-int apiclient_run(struct apiclient *client, struct reflector *reflector, struct error *err)
+static struct runner_host host_of(struct apiclient *client)
 {
-	const struct runner_host host = {
+	return (struct runner_host){
 		.owner = client,
 		.loop = client->loop,
 		.may_begin = may_begin,
@@ -302,6 +314,11 @@ int apiclient_run(struct apiclient *client, struct reflector *reflector, struct 
 		.heard = watch_heard,
 		.failed = watch_failed,
 	};
+}
+
+int apiclient_run(struct apiclient *client, struct reflector *reflector, struct error *err)
+{
+	const struct runner_host host = host_of(client);
 	assert(client->n_runners <= MAX_RUNNERS);
 	if (client->n_runners == MAX_RUNNERS)
 		return error_set(err, ERROR_LIMIT, 0, "more than %u reflectors", MAX_RUNNERS);
@@ -309,6 +326,23 @@ int apiclient_run(struct apiclient *client, struct reflector *reflector, struct 
 		return -1;
 	client->reflectors[client->n_runners++] = reflector;
 	return 0;
+}
+
+static void sharing_refused(void *owner)
+{
+	struct apiclient *client = owner;
+	if (client->state_changed)
+		client->state_changed(client->state_owner);
+}
+
+int apiclient_run_shared(struct apiclient *client, struct reflector *reflector, struct error *err)
+{
+	return apiclient_shared_run(&client->shared, reflector, err);
+}
+
+bool apiclient_may_share(const struct apiclient *client)
+{
+	return !client->shared.is_refused;
 }
 
 /* Where the reflector is among those that are run; n_runners: nowhere. */
@@ -323,8 +357,10 @@ static unsigned find_runner(const struct apiclient *client, const struct reflect
 void apiclient_stop(struct apiclient *client, struct reflector *reflector)
 {
 	unsigned i = find_runner(client, reflector);
-	if (i == client->n_runners)
+	if (i == client->n_runners) {
+		apiclient_shared_stop(&client->shared, reflector);
 		return;
+	}
 	runner_free(client->runners[i]);
 	client->n_runners--;
 	client->runners[i] = client->runners[client->n_runners];
@@ -336,6 +372,8 @@ void apiclient_nudge(struct apiclient *client, struct reflector *reflector)
 	unsigned i = find_runner(client, reflector);
 	if (i < client->n_runners)
 		runner_wake(client->runners[i]);
+	else
+		apiclient_shared_nudge(&client->shared, reflector);
 }
 
 /* Single requests. */
@@ -381,6 +419,8 @@ int apiclient_new(struct loop *loop, struct kubeconfig *take_config, const char 
 	request_counts_init(&client->counters.requests);
 	apiclient_requests_init(&client->requests, &client->endpoint, request_ended, client);
 	prng_init(&client->prng, prng_entropy());
+	const struct runner_host host = host_of(client);
+	apiclient_shared_init(&client->shared, &client->endpoint, &host, sharing_refused);
 	reachability_init(&client->reachability, prng_next(&client->prng));
 	if (apiclient_endpoint_init(&client->endpoint, loop, take_config, user_agent, err) != 0 ||
 	    loop_timer_new(loop, on_probe_timer, client, &client->probe_timer, err) != 0)
@@ -395,6 +435,7 @@ void apiclient_free(struct apiclient *client)
 		return;
 	for (unsigned i = 0; i < client->n_runners; i++)
 		runner_free(client->runners[i]);
+	apiclient_shared_deinit(&client->shared);
 	apiclient_requests_deinit(&client->requests);
 	fetch_cancel(client->probe);
 	loop_timer_free(client->probe_timer);
@@ -405,6 +446,7 @@ void apiclient_free(struct apiclient *client)
 struct apiclient_counters apiclient_counters(const struct apiclient *client)
 {
 	struct apiclient_counters counters = client->counters;
+	counters.shared_over = client->shared.n_over;
 	counters.credential_reloads = client->endpoint.credential.reloads;
 	return counters;
 }

@@ -6,8 +6,9 @@
  * reflectors and single requests to io/fetch. It, its parts and runner do the I/O of kube/.
  *
  * Credentials are read again from time to time, and after a 401. Each watch has a connection of its
- * own; single requests use kept connections, so that none waits for another. Those that are apart
- * (leader election) do not even share connections, lookups of names and TLS sessions with the others.
+ * own, but for those that share connections (apiclient_run_shared()); single requests use kept
+ * connections, so that none waits for another. Those that are apart (leader election) do not even
+ * share connections, lookups of names and TLS sessions with the others.
  *
  * There is one opinion of whether the server answers (kube/reachability.h). While it does not, watches
  * wait, a probe asks for /readyz, and the first answer to anything lets all of them go ahead, within
@@ -44,6 +45,19 @@ MUST_USE int apiclient_run(struct apiclient *client, struct reflector *reflector
 			   struct error *err);
 
 /*
+ * The same, for thousands. The requests of these reflectors are streams of a few HTTP/2 connections,
+ * which no others use. Each connection has as many as the server allows, and 100 at most. At most 16
+ * begin at a time. Fails with ERROR_NO_MEMORY, or ERROR_LIMIT when 8192 are run so.
+ */
+MUST_USE int apiclient_run_shared(struct apiclient *client, struct reflector *reflector,
+				  struct error *err);
+/*
+ * False once the server has answered such a request by HTTP/1.1. None of them begins then, for good;
+ * who is told of the state (apiclient_on_state()) is told.
+ */
+bool apiclient_may_share(const struct apiclient *client);
+
+/*
  * Ends what is under way for the reflector, and runs it no longer; it may be freed then. Not from a
  * callback of a sink or of the client's state. One that is not run is left alone.
  */
@@ -62,8 +76,8 @@ bool apiclient_is_doubtful(const struct apiclient *client);
 const char *apiclient_trouble(const struct apiclient *client);
 typedef void (*apiclient_state_fn)(void *owner);
 /*
- * changed is told from now on whenever apiclient_is_away() or apiclient_is_doubtful() changes, instead
- * of whoever was before; NULL: nobody is. It must not end the client.
+ * changed is told from now on whenever apiclient_is_away(), apiclient_is_doubtful() or
+ * apiclient_may_share() changes, instead of whoever was before; NULL: nobody is. It must not end the client.
  */
 void apiclient_on_state(struct apiclient *client, apiclient_state_fn changed, void *owner);
 
@@ -104,6 +118,7 @@ struct apiclient_counters {
 	uint64_t conflicts, throttled;
 	uint64_t credential_reloads; /* files that had changed */
 	uint64_t probes;             /* also in by_code */
+	uint64_t shared_over;        /* reflectors that were too many to share connections */
 	uint64_t outages;            /* how often the server was found away */
 	struct request_counts requests;
 };

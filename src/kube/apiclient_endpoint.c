@@ -21,6 +21,7 @@
 #include "io/tls.h"
 
 #define MAX_HEADERS 5
+#define SHARED_BUFFER 4096u /* each of thousands has one */
 
 static int read_into(struct view path, struct sbuf *buf, struct error *err)
 {
@@ -128,6 +129,7 @@ int apiclient_endpoint_init(struct apiclient_endpoint *endpoint, struct loop *lo
 	if (init_texts(endpoint, user_agent, err) != 0 ||
 	    credential_init(&endpoint->credential, &endpoint->config, err) != 0 ||
 	    reload_due(endpoint, err) != 0 || fetcher_new(loop, &endpoint->watches, err) != 0 ||
+	    fetcher_new(loop, &endpoint->shared, err) != 0 ||
 	    fetcher_new(loop, &endpoint->others, err) != 0 ||
 	    fetcher_new(loop, &endpoint->apart, err) != 0)
 		return -1;
@@ -137,6 +139,7 @@ int apiclient_endpoint_init(struct apiclient_endpoint *endpoint, struct loop *lo
 void apiclient_endpoint_deinit(struct apiclient_endpoint *endpoint)
 {
 	fetcher_free(endpoint->watches);
+	fetcher_free(endpoint->shared);
 	fetcher_free(endpoint->others);
 	fetcher_free(endpoint->apart);
 	credential_deinit(&endpoint->credential);
@@ -158,6 +161,8 @@ static const char *header(struct sbuf *buf, const char *name, const char *value)
 static struct fetcher *choose_fetcher(const struct apiclient_endpoint *endpoint,
 				      const struct apiclient_endpoint_request *request)
 {
+	if (request->is_shared)
+		return endpoint->shared;
 	if (request->is_watch)
 		return endpoint->watches;
 	return request->is_apart ? endpoint->apart : endpoint->others;
@@ -196,7 +201,8 @@ int apiclient_endpoint_start(struct apiclient_endpoint *endpoint,
 		.url = url,
 		.headers = headers,
 		.body = request->body,
-		.protocol = FETCH_HTTP1,
+		.protocol = request->is_shared ? FETCH_HTTP2 : FETCH_HTTP1,
+		.buffer_size = request->is_shared ? SHARED_BUFFER : 0,
 		.fresh_connection = request->fresh_connection,
 		.total_timeout_ms = request->timeout_ms,
 		.ca_pem = credential_ca(&endpoint->credential),

@@ -23,6 +23,7 @@ struct apiclient_endpoint {
 	struct kubeconfig config;
 	struct credential credential; /* of config */
 	struct fetcher *watches;
+	struct fetcher *shared; /* of the requests that share connections */
 	struct fetcher *others;
 	struct fetcher *apart; /* of the requests that are */
 	struct sbuf user_agent; /* the header */
@@ -52,6 +53,7 @@ struct apiclient_endpoint_request {
 	struct view body;
 	uint32_t timeout_ms;   /* 0: none */
 	bool is_watch;         /* or a list: shares no connection with other requests */
+	bool is_shared;        /* the same, but many of these are streams of one HTTP/2 connection */
 	bool is_apart;         /* as in struct apiclient_call */
 	bool fresh_connection; /* no reuse, neither before nor after */
 };

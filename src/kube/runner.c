@@ -126,6 +126,8 @@ static void run(struct runner *runner)
 			return;
 		}
 	} while (step(runner));
+	if (!runner->fetch && runner->host.rests)
+		runner->host.rests(runner->host.owner);
 }
 
 static void on_timer(void *owner)

@@ -30,6 +30,11 @@ struct runner_host {
 	/* A request has failed, before or after its head; waited_ms: for how long nothing had come. */
 	void (*failed)(void *owner, bool was_answered, uint64_t waited_ms,
 		       const struct error *error);
+	/*
+	 * Nothing is under way, and the reflector wants nothing yet: what may_begin() granted is not
+	 * needed. NULL: nobody cares.
+	 */
+	void (*rests)(void *owner);
 };
 
 struct runner;

@@ -10,6 +10,7 @@
 #include "model/node_reports.h"
 #include "model/node_set.h"
 #include "model/place.h"
+#include "model/pod_scope.h"
 #include "model/pod_set.h"
 #include "model/policy_set.h"
 #include "model/resource_claim_set.h"
@@ -21,6 +22,7 @@ struct inventory {
 	struct place_book places;
 	struct claim_book claims;
 	struct pod_set pods;
+	struct pod_scope scope;
 	struct record_set nodes;
 	struct policy_set policies;
 	struct config_set configs;
@@ -44,6 +46,7 @@ int inventory_new(uint64_t now_ms, struct inventory **ret_inventory, struct erro
 	place_book_init(&inventory->places);
 	claim_book_init(&inventory->claims);
 	pod_set_init(&inventory->pods, &inventory->places);
+	pod_scope_init(&inventory->scope, &inventory->pods, &inventory->places);
 	node_set_init(&inventory->nodes, &inventory->places);
 	policy_set_init(&inventory->policies, &inventory->places);
 	attribution_set_init(&inventory->attributions, &inventory->places, &inventory->claims);
@@ -104,14 +107,63 @@ static struct record_event event_of(const struct inventory *inventory, enum inve
 	};
 }
 
+static int put_pod(struct inventory *inventory, struct pod_scope_word *word,
+		   const struct pod_fields *fields, struct record_event *event, struct error *err)
+{
+	char key[RECORD_KEY_SIZE];
+
+	word->key = record_set_key(fields->namespace, fields->name, key);
+	word->change = event->change;
+	word->version = event->version;
+	return pod_scope_put(&inventory->scope, word, fields, event, err);
+}
+
 int inventory_put_pod(struct inventory *inventory, const struct pod_fields *fields,
 		      enum store_change change, uint64_t version, uint64_t now_ms,
 		      struct error *err)
 {
-	struct record_event event = event_of(inventory, INVENTORY_PODS, change, version);
+	struct record_event event = {.change = change,
+				     .version = version,
+				     .now_ms = now_ms,
+				     .is_initial = !inventory->scope.is_whole};
+	struct pod_scope_word word = {0};
 
-	event.now_ms = now_ms;
-	return pod_set_put(&inventory->pods, fields, &event, err);
+	return put_pod(inventory, &word, fields, &event, err);
+}
+
+int inventory_put_node_pod(struct inventory *inventory, struct view node_name,
+			   const struct pod_fields *fields, enum store_change change,
+			   uint64_t version, uint64_t now_ms, struct error *err)
+{
+	const struct place *place = place_find(&inventory->places, node_name);
+	struct record_event event = {
+		.change = change,
+		.version = version,
+		.now_ms = now_ms,
+		.is_initial = !pod_scope_knows(&inventory->scope, place),
+	};
+	struct pod_scope_word word = {.node_name = node_name};
+
+	return put_pod(inventory, &word, fields, &event, err);
+}
+
+struct pod_scope *inventory_pod_scope(struct inventory *inventory)
+{
+	return &inventory->scope;
+}
+
+void inventory_set_pods_read(struct inventory *inventory)
+{
+	const bool is_news = !inventory->synced[INVENTORY_PODS];
+
+	inventory->synced[INVENTORY_PODS] = true;
+	if (is_news)
+		place_touch_all(&inventory->places, false, true);
+}
+
+bool inventory_knows_pods(const struct inventory *inventory, struct view node_name)
+{
+	return pod_scope_knows(&inventory->scope, place_find(&inventory->places, node_name));
 }
 
 int inventory_put_node(struct inventory *inventory, const struct node *node,
@@ -234,6 +286,9 @@ bool inventory_wants(struct inventory *inventory, enum inventory_kind kind, stru
 		     enum store_change change, uint64_t version)
 {
 	assert(kind < INVENTORY_N_KINDS && change != STORE_DELETE);
+	if (kind == INVENTORY_PODS)
+		return pod_scope_wants(&inventory->scope, &(struct pod_scope_word){
+								  .key = key, .change = change, .version = version});
 	struct store *store = &inventory->sets[kind]->store;
 	struct store_entry *entry = store_find(store, key);
 	bool newer;
@@ -249,21 +304,36 @@ bool inventory_wants(struct inventory *inventory, enum inventory_kind kind, stru
 	return newer;
 }
 
+bool inventory_wants_node_pod(struct inventory *inventory, struct view node_name, struct view key,
+			      enum store_change change, uint64_t version)
+{
+	const struct pod_scope_word word = {node_name, key, change, version};
+
+	return pod_scope_wants(&inventory->scope, &word);
+}
+
 void inventory_remove(struct inventory *inventory, enum inventory_kind kind, struct view key,
 		      uint64_t version, uint64_t now_ms)
 {
 	struct store_entry *entry;
 
 	assert(kind < INVENTORY_N_KINDS);
-	if (store_judge(&inventory->sets[kind]->store, key, STORE_DELETE, version, &entry) ==
+	if (store_judge(&inventory->sets[kind]->store, key, STORE_DELETE, version, &entry) !=
 	    STORE_REMOVE)
-		remove_entry(inventory, kind, entry, now_ms);
+		return;
+	if (kind == INVENTORY_PODS)
+		pod_scope_note_removal(&inventory->scope,
+				       CONTAINER_OF(entry, struct record, entry), version);
+	remove_entry(inventory, kind, entry, now_ms);
 }
 
 void inventory_begin_replace(struct inventory *inventory, enum inventory_kind kind)
 {
 	assert(kind < INVENTORY_N_KINDS);
-	store_begin_replace(&inventory->sets[kind]->store);
+	if (kind == INVENTORY_PODS)
+		pod_scope_begin_list(&inventory->scope);
+	else
+		store_begin_replace(&inventory->sets[kind]->store);
 }
 
 /* Whether the ClusterPolicies are known. Returns whether that is news. */
@@ -279,22 +349,41 @@ static bool judge_policies(struct inventory *inventory)
 	return intent->known != before.known || intent->is_unserved != before.is_unserved;
 }
 
-void inventory_end_replace(struct inventory *inventory, enum inventory_kind kind, uint64_t now_ms)
+/* What the list, as of that version, did not contain. */
+static void sweep(struct inventory *inventory, enum inventory_kind kind, uint64_t version,
+		  uint64_t now_ms)
 {
-	bool first = is_initial(inventory, kind), was_absent = inventory->absent[kind];
 	struct store_entry *entry;
 
-	assert(now_ms >= inventory->started_at);
 	while ((entry = store_sweep(&inventory->sets[kind]->store)))
-		remove_entry(inventory, kind, entry, now_ms);
+		if (kind != INVENTORY_PODS ||
+		    !pod_scope_spares(&inventory->scope, CONTAINER_OF(entry, struct record, entry),
+				      version))
+			remove_entry(inventory, kind, entry, now_ms);
+}
+
+void inventory_end_list(struct inventory *inventory, enum inventory_kind kind, uint64_t version,
+			uint64_t now_ms)
+{
+	bool first = is_initial(inventory, kind), was_absent = inventory->absent[kind];
+
+	assert(now_ms >= inventory->started_at);
+	sweep(inventory, kind, version, now_ms);
 	inventory->synced[kind] = true;
 	inventory->absent[kind] = false;
 	(void)judge_policies(inventory);
 	if (first)
 		inventory->synced_at[kind] = now_ms;
+	if (kind == INVENTORY_PODS)
+		first |= pod_scope_end_list(&inventory->scope, now_ms);
 	/* What is known to be absent from now on may change every node's result. */
 	if (first || was_absent)
 		place_touch_all(&inventory->places, false, true);
+}
+
+void inventory_end_replace(struct inventory *inventory, enum inventory_kind kind, uint64_t now_ms)
+{
+	inventory_end_list(inventory, kind, 0, now_ms);
 }
 
 void inventory_set_absent(struct inventory *inventory, enum inventory_kind kind)
@@ -414,6 +503,19 @@ const struct place *inventory_find_place(const struct inventory *inventory, stru
 	return place_find(&inventory->places, node_name);
 }
 
+const struct place *inventory_next_place(const struct inventory *inventory,
+					 const struct place *place)
+{
+	struct table_node *node = table_next(&inventory->places.by_name, place ? &place->link : NULL);
+
+	return node ? CONTAINER_OF(node, struct place, link) : NULL;
+}
+
+void inventory_touch(const struct inventory *inventory, struct view node_name)
+{
+	place_touch(&inventory->places, place_find(&inventory->places, node_name), false);
+}
+
 void inventory_forget_report(struct inventory *inventory, struct view node_name)
 {
 	const struct node_reports reports = reports_of(inventory);
@@ -467,7 +569,7 @@ struct inventory_parts inventory_parts(struct inventory *inventory)
 		.nodes_age = inventory->ages[INVENTORY_NODES],
 		.nodes_known = inventory->synced[INVENTORY_NODES],
 		.nodes_known_at = inventory->synced_at[INVENTORY_NODES],
-		.pods_known_at = inventory->synced_at[INVENTORY_PODS],
+		.scope = &inventory->scope,
 		.started_at = inventory->started_at,
 	};
 }
@@ -481,6 +583,7 @@ void inventory_free(struct inventory *inventory)
 	const struct node_reports reports = reports_of(inventory);
 
 	inventory->places.touch = NULL;
+	pod_scope_deinit(&inventory->scope);
 	node_reports_forget_all(&reports);
 	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++)
 		record_set_deinit(inventory->sets[i]);

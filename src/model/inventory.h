@@ -25,6 +25,7 @@
 struct inventory; /* opaque */
 struct attribution_set;
 struct claim_book;
+struct pod_scope;
 struct pod_set;
 struct resource_claim_set;
 
@@ -64,6 +65,9 @@ enum inventory_kind {
 void inventory_begin_replace(struct inventory *inventory, enum inventory_kind kind);
 /* It has arrived whole: what it did not contain is gone. The kind is synced from now on. */
 void inventory_end_replace(struct inventory *inventory, enum inventory_kind kind, uint64_t now_ms);
+/* The same, of a list as of that version (0: not known). */
+void inventory_end_list(struct inventory *inventory, enum inventory_kind kind, uint64_t version,
+			uint64_t now_ms);
 /* True once the first complete state of this kind has arrived (or the kind is known absent). */
 bool inventory_is_synced(const struct inventory *inventory, enum inventory_kind kind);
 /* The kind does not exist on this server (its CRD is not installed): known, and empty. */
@@ -108,6 +112,25 @@ bool inventory_wants(struct inventory *inventory, enum inventory_kind kind, stru
 MUST_USE int inventory_put_pod(struct inventory *inventory, const struct pod_fields *fields,
 			       enum store_change change, uint64_t version, uint64_t now_ms,
 			       struct error *err);
+/* inventory_wants() of a pod that a watch of its node alone tells. */
+bool inventory_wants_node_pod(struct inventory *inventory, struct view node_name, struct view key,
+			      enum store_change change, uint64_t version);
+/*
+ * The same of a pod that a watch of its node alone tells (model/pod_scope.h), which must be followed.
+ * Fails as pod_scope_put() does, too.
+ */
+MUST_USE int inventory_put_node_pod(struct inventory *inventory, struct view node_name,
+				    const struct pod_fields *fields, enum store_change change,
+				    uint64_t version, uint64_t now_ms, struct error *err);
+/* Of which nodes the pods are known; borrowed for the inventory's life. Its owner is told by touches. */
+struct pod_scope *inventory_pod_scope(struct inventory *inventory);
+/*
+ * Pods count as synced: those of all nodes that they are wanted of are here, though the cluster was not
+ * listed. Touches every node if that is news.
+ */
+void inventory_set_pods_read(struct inventory *inventory);
+/* Are the pods of that node all here? */
+bool inventory_knows_pods(const struct inventory *inventory, struct view node_name);
 /* Keeps a copy of the Node. Fails with ERROR_NO_MEMORY or ERROR_LIMIT; the record stays then. */
 MUST_USE int inventory_put_node(struct inventory *inventory, const struct node *node,
 				enum store_change change, uint64_t version, struct error *err);
@@ -181,6 +204,11 @@ void inventory_put_figures(struct inventory *inventory, struct view node_name,
 			   const struct report *of, struct figures *take_figures);
 /* What is known of the node of that name, or NULL; borrowed until the next change. */
 const struct place *inventory_find_place(const struct inventory *inventory, struct view node_name);
+/* Walks all places: the first for NULL; NULL at the end. Places may neither come nor go meanwhile. */
+const struct place *inventory_next_place(const struct inventory *inventory,
+					 const struct place *place);
+/* Touches the node of that name, if it is known. */
+void inventory_touch(const struct inventory *inventory, struct view node_name);
 /* Releases the report of a node that is gone, and all that it claimed. Touches nobody. */
 void inventory_forget_report(struct inventory *inventory, struct view node_name);
 
@@ -194,11 +222,12 @@ struct inventory_parts {
 	const struct intent *intent;
 	bool grants_known; /* the ResourceClaims and ResourceSlices of the API server are all here */
 	bool grants_partial; /* of one of the two the API server has no such kind: it is to come */
-	enum inventory_age pods_age; /* if not current, the last that is known of them is here */
+	enum inventory_age pods_age; /* by the watch of the whole cluster; if not current, the last that */
+				     /* is known of them is here */
 	enum inventory_age nodes_age;
 	bool nodes_known;        /* the Nodes of the API server are all here, */
 	uint64_t nodes_known_at; /* since then, ms */
-	uint64_t pods_known_at;  /* since when its Pods are, ms; 0: they are not */
+	const struct pod_scope *scope; /* of which nodes the Pods are all here */
 	uint64_t started_at;     /* ms */
 };
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/node.h"
+
 #define MAX_ENDED 1024u
 
 static struct view place_key(const struct table_node *node)
@@ -71,7 +73,7 @@ static void forget_first(struct place *place)
 
 void place_release(struct place_book *book, struct place *place)
 {
-	if (!place || place->node || place->report || !list_is_empty(&place->pods) ||
+	if (!place || place->node || place->report || place->is_followed || !list_is_empty(&place->pods) ||
 	    !list_is_empty(&place->attributions) || !list_is_empty(&place->slices))
 		return;
 	while (!list_is_empty(&place->ended))
@@ -89,6 +91,16 @@ void place_touch(const struct place_book *book, const struct place *place, bool 
 	    (place->report || place->n_told > 0 || !list_is_empty(&place->attributions) ||
 	     !list_is_empty(&place->slices)))
 		book->touch(book->touch_owner, place->name, initial);
+}
+
+bool place_shows_gpu(const struct place *place)
+{
+	const struct node *node = place->node;
+
+	if (place->report || !list_is_empty(&place->attributions) || !list_is_empty(&place->slices))
+		return true;
+	return node && (view_equal(node->gpu_present, VIEW("true")) || node->gpu_count.len > 0 ||
+			node->gpu_product.len > 0 || node->allocatable.count > 0);
 }
 
 void place_note_boot(const struct place_book *book, struct place *place)
@@ -236,6 +248,11 @@ static struct place_ended *find_ended(const struct place *place, struct view uid
 		if (view_equal(ended_at(l)->uid, uid))
 			return ended_at(l);
 	return NULL;
+}
+
+bool place_has_ended(const struct place *place, struct view uid)
+{
+	return find_ended(place, uid) != NULL;
 }
 
 static struct place_ended *add_ended(struct place *place, struct view uid, uint64_t now_ms)

@@ -4,7 +4,7 @@
 /*
  * place - what the inventory knows of one node name: pods, objects, ResourceSlices, the last report,
  * and the pods that ended lately. The API server need not have a Node of that name. A place lives as
- * long as anything hangs on it.
+ * long as anything hangs on it, or a watch of its own tells its pods.
  *
  * Threads: the loop thread.
  * Limits:  1024 ended UIDs a place; the oldest is forgotten for a further one.
@@ -33,6 +33,13 @@ struct place_refusals {
 	uint32_t debounced; /* what was seen and found no room among what waits */
 };
 
+/* How the pods that a watch of the node alone tells stand to what the API server has. */
+enum place_pods_age {
+	PLACE_PODS_CURRENT,
+	PLACE_PODS_STALE,  /* that watch has been away for long */
+	PLACE_PODS_DENIED, /* the same, for we may read them no more */
+};
+
 struct place {
 	struct table_node link; /* by name */
 	struct view name;
@@ -41,6 +48,11 @@ struct place {
 	struct list slices;           /* struct record of model/resource_slice_set.h */
 	size_t n_slices;
 	bool lacks_claims; /* a pod here uses a ResourceClaim that was not known at the last look */
+	bool is_followed;        /* a watch of its own tells its pods (model/pod_scope.h), which keeps: */
+	enum place_pods_age pods_age;
+	uint32_t pods_epoch;     /* the number of its last list */
+	uint64_t pods_floor;     /* what is older, and not there, has gone: a version */
+	uint64_t pods_known_at;  /* since when it has told all, ms; 0: it has not */
 	size_t n_told;                /* pods of which the kubelet told what devices they have */
 	const struct node *node;      /* owned by model/node_set.h; NULL: the API server has none */
 	uint64_t node_changes;        /* how often it came or went */
@@ -115,6 +127,11 @@ void place_touch(const struct place_book *book, const struct place *place, bool 
  * make nor release a place.
  */
 void place_touch_all(const struct place_book *book, bool only_lacking, bool initial);
+/*
+ * True when anything says that the node has GPUs: an agent's report, an object, a ResourceSlice, a label
+ * or a resource of its Node. What its pods' statuses say does not count.
+ */
+bool place_shows_gpu(const struct place *place);
 /* Notes that the Node names another boot, and says so if the place has a report or objects. */
 void place_note_boot(const struct place_book *book, struct place *place);
 
@@ -143,6 +160,8 @@ void place_release_report(struct place *place);
  */
 MUST_USE int place_remember_ended(struct place *place, struct view uid, uint64_t since_ms,
 				  uint64_t now_ms, struct error *err);
+/* True while it is remembered that the pod of that UID ended. */
+bool place_has_ended(const struct place *place, struct view uid);
 /* Forgets those that were not noted for PLACE_ENDED_KEEP_MS. */
 void place_forget_ended(struct place *place, uint64_t now_ms);
 

@@ -89,8 +89,9 @@ static int admit(struct record_set *records, const struct record *record, const 
 static void leave(struct pod_set *set, struct pod_record *record, bool has_ended,
 		  const struct record_event *event)
 {
-	touch(set, record, event);
-	if (has_ended)
+	if (!event->is_forgotten)
+		touch(set, record, event);
+	if (has_ended && !event->is_forgotten)
 		remember(record, event->now_ms);
 	set->n_left_out -= pod_left_out(record->pod);
 	table_remove(&set->by_uid, &record->by_uid);
@@ -137,6 +138,8 @@ static void change(struct record_set *records, struct record *old, struct record
 		leave(set_of(records), record_of(old), !is_same, event);
 	if (!record)
 		return;
+	if (old && old->place == record->place)
+		record_of(record)->node_epoch = record_of(old)->node_epoch;
 	note_times(record_of(record), is_same ? record_of(old) : NULL, event->now_ms);
 	enter(set_of(records), record_of(record), event);
 }

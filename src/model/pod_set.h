@@ -15,6 +15,7 @@ struct pod_record {
 	struct record base; /* by "namespace/name"; its place: NULL: not scheduled */
 	struct table_node by_uid;
 	struct pod *pod;     /* owned */
+	uint32_t node_epoch; /* of the last list of its node alone that had it (model/pod_scope.h) */
 	uint64_t over_since; /* when it was told that it is over, ms; 0: it is not */
 	uint64_t
 		start_told_at; /* when it was told that the kubelet took it over, ms; 0: it was not */

@@ -40,6 +40,7 @@ struct record_event {
 	enum store_change change;
 	uint64_t version;
 	uint64_t now_ms; /* monotonic; 0 for those that keep no time */
+	bool is_forgotten; /* of a deletion: it is not known whether it is still there; nobody is told */
 	bool is_initial; /* an item of a first list, so that live events may overtake what it touches */
 };
 

@@ -14,7 +14,9 @@
 #ifndef FAKE_APICLIENT_MAX /* a test may have more, which includes the .inc first */
 #define FAKE_APICLIENT_MAX 64
 #endif
+#ifndef FAKE_APICLIENT_MAX_REFLECTORS
 #define FAKE_APICLIENT_MAX_REFLECTORS 16
+#endif
 
 struct apiclient_request {
 	char method[8];
@@ -36,6 +38,9 @@ extern enum error_kind fake_apiclient_refusal; /* of every call to come; ERROR_N
 /* What apiclient_run() was given; the test asks and feeds them. NULL: stopped. */
 extern struct reflector *fake_reflectors[FAKE_APICLIENT_MAX_REFLECTORS];
 extern unsigned n_fake_reflectors; /* since the last reset */
+
+/* What apiclient_may_share() denies; those that share connections are run as any other. */
+extern bool fake_apiclient_is_http1;
 
 /* Forgets all requests and reflectors. */
 void fake_apiclient_reset(void);

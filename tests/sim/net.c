@@ -97,6 +97,13 @@ void net_kill(int actor)
 			close_fetch(fetch);
 }
 
+/* As the API server does. */
+bool fetch_is_http2(const struct fetch *fetch)
+{
+	(void)fetch;
+	return true;
+}
+
 void fetch_cancel(struct fetch *fetch)
 {
 	if (fetch)

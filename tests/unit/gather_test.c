@@ -8,6 +8,7 @@
 #include "join/gather.h"
 #include "model/attribution_set.h"
 #include "model/claim.h"
+#include "model/pod_scope.h"
 #include "model/pod_set.h"
 #include "model/resource_claim_set.h"
 #include "model/resource_slice_set.h"
@@ -22,6 +23,7 @@ static struct pod_set pods;
 static struct attribution_set attributions;
 static struct resource_claim_set resource_claims;
 static struct resource_slice_set slices;
+static struct pod_scope scope; /* the pods of the whole cluster are known */
 static struct inventory_parts parts;
 static struct arena arena;
 static char uuids[N_OBJECTS][48], names[N_OBJECTS][48];
@@ -40,7 +42,10 @@ static int set_up(void **state)
 	resource_slice_set_init(&slices, &places);
 	arena_init(&arena, 16 * LIMIT_MIB);
 	report = (struct report){.version = 1, .sources.nvml.state = REPORT_SOURCE_OK};
+	pod_scope_init(&scope, &pods, &places);
+	scope.is_whole = true;
 	parts = (struct inventory_parts){
+		.scope = &scope,
 		.places = &places, .claims = &claims, .pods = &pods, .attributions = &attributions,
 		.resource_claims = &resource_claims, .grants_known = true, .started_at = 1000,
 	};
@@ -636,7 +641,7 @@ TEST(who_ended_before_the_first_list_did_so_however_early_that_came)
 {
 	place_of("a");
 	assert_int_equal(gather("a", 1000).ended_for_ms, -1);
-	parts.pods_known_at = 1;
+	scope.whole_since = 1;
 	assert_int_equal(gather("a", 1000).ended_for_ms, 999);
 }
 

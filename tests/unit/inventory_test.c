@@ -1520,6 +1520,7 @@ static void without_a_report_it_is_told_whether_the_api_names_the_device_elsewhe
 		assert_int_equal(inventory_put_resource_slice(world->inventory, &slice,
 							      STORE_UPSERT, 1, &err),
 				 0);
+		inventory_end_replace(world->inventory, INVENTORY_PODS, 1000);
 		struct join_input input = gather(world, "gpu-a", 1000);
 		assert_int_equal(input.n_previous, 1);
 		assert_int_equal(input.previous[0].is_named_elsewhere, rows[i].is_named);

@@ -58,8 +58,9 @@ static void plan_done(void *owner, struct view node_name, bool created, const st
 	loop_stop(world->loop);
 }
 
-static uint32_t may_write_ms(void *owner)
+static uint32_t may_write_ms(void *owner, struct view node_name)
 {
+	(void)node_name;
 	return ((struct world *)owner)->may_write_ms;
 }
 

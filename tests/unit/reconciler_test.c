@@ -29,6 +29,7 @@ struct world {
 	struct inventory *inventory;
 	struct reconciler *reconciler;
 	bool ready;
+	const char *not_current; /* a node of which that is not known; NULL: none */
 	uint32_t lead_ms;
 	unsigned n_asked_of_lead; /* how often whether it leads; */
 	unsigned leads_until;     /* after so many times it does no more; 0: as lead_ms says */
@@ -156,6 +157,13 @@ static bool is_ready(void *owner)
 	return ((struct world *)owner)->ready;
 }
 
+static bool may_join(void *owner, struct view node_name)
+{
+	const char *not_current = ((struct world *)owner)->not_current;
+
+	return !not_current || !view_equal(node_name, view_from(not_current));
+}
+
 static uint32_t lead_ms(void *owner)
 {
 	struct world *world = owner;
@@ -187,6 +195,7 @@ static int make_reconciler(struct world *world, struct error *err)
 	const struct reconciler_config config = {
 		.loop = world->loop, .inventory = world->inventory, .limits = {.pending_ms = 7},
 		.max_requests = N_REQUESTS, .is_ready = is_ready, .lead_ms = lead_ms,
+		.may_join = may_join,
 		.events_published = on_events, .forgotten = on_forgotten, .owner = world, .seed = 1,
 	};
 
@@ -347,6 +356,21 @@ static void who_is_no_longer_ready_joins_nothing(void **state)
 	advance(world, 1000);
 	assert_joined(world, "");
 	assert_int_equal(reconciler_counters(world->reconciler).depth, 1);
+}
+
+static void a_node_that_is_not_current_is_not_joined_until_it_is_touched_again(void **state)
+{
+	struct world *world = *state;
+
+	world->not_current = "n00";
+	report(world, 0, 1);
+	report(world, 1, 1);
+	advance(world, 60000);
+	assert_joined(world, "n01 ");
+	world->not_current = NULL;
+	inventory_touch(world->inventory, VIEW("n00"));
+	advance(world, 0);
+	assert_joined(world, "n00 ");
 }
 
 static void a_new_device_is_created_and_then_gets_its_status(void **state)
@@ -859,6 +883,18 @@ static void begin_with_writes_that_wait(struct world *world, unsigned n_nodes)
 	world->n_joined = 0;
 }
 
+static void a_write_that_waited_is_not_sent_when_its_node_is_not_current(void **state)
+{
+	struct world *world = *state;
+
+	begin_with_writes_that_wait(world, N_REQUESTS + 1);
+	world->ready = true;
+	world->not_current = world->nodes[N_REQUESTS];
+	answer(world, 0);
+	advance(world, 0);
+	assert_int_equal(n_fake_requests, N_REQUESTS);
+}
+
 static void a_write_that_waited_while_a_watch_broke_off_is_joined_anew_when_it_is_back(void **state)
 {
 	struct world *world = *state;
@@ -1126,6 +1162,10 @@ static void memory_that_runs_out_on_the_way_is_only_a_delay(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		nothing_is_joined_before_everything_is_ready, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_node_that_is_not_current_is_not_joined_until_it_is_touched_again, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_write_that_waited_is_not_sent_when_its_node_is_not_current, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		who_is_no_longer_ready_joins_nothing, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

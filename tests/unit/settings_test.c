@@ -107,6 +107,29 @@ static void each_way_to_read_the_first_state_has_its_word(void **state)
 	}
 }
 
+static void each_way_to_select_pods_has_its_word(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *argument;
+		enum pod_selection_policy policy;
+	} rows[] = {
+		{"--log-level=info", POD_SELECTION_ALWAYS_CLUSTER}, /* unless another is asked for */
+		{"--pod-selection=auto", POD_SELECTION_AUTO},
+		{"--pod-selection=cluster", POD_SELECTION_ALWAYS_CLUSTER},
+		{"--pod-selection=node", POD_SELECTION_ALWAYS_NODE},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char *const arguments[] = {rows[i].argument, NULL};
+		struct settings settings;
+		struct error err;
+
+		assert_int_equal(parse(arguments, no_environment, &settings, &err), 0);
+		assert_int_equal(settings.pod_selection_policy, rows[i].policy);
+	}
+}
+
 static void what_does_not_make_sense_is_refused_and_the_text_names_the_flag(void **state)
 {
 	(void)state;
@@ -116,6 +139,8 @@ static void what_does_not_make_sense_is_refused_and_the_text_names_the_flag(void
 	} rows[] = {
 		{{"--initial-state=all"}, "--initial-state"},
 		{{"--initial-state="}, "--initial-state"},
+		{{"--pod-selection=nodes"}, "--pod-selection"},
+		{{"--pod-selection-threshold=101"}, "pod-selection-threshold"},
 		{{"--log-level=loud"}, "--log-level"},
 		{{"--log-format=xml"}, "--log-format"},
 		{{"--tls-cert=/a"}, "--tls-key"},
@@ -243,6 +268,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(without_flags_the_defaults_hold),
 	cmocka_unit_test(times_of_the_leader_election_must_leave_room_for_each_other),
 	cmocka_unit_test(each_way_to_read_the_first_state_has_its_word),
+	cmocka_unit_test(each_way_to_select_pods_has_its_word),
 	cmocka_unit_test(what_does_not_make_sense_is_refused_and_the_text_names_the_flag),
 	cmocka_unit_test(bounds_that_just_make_sense_are_taken),
 	cmocka_unit_test(a_flag_wins_over_the_environment),

@@ -1880,6 +1880,49 @@ static void what_there_was_no_memory_for_is_not_refused_but_listed_again(void **
 	}
 }
 
+/* Pods by node. */
+
+/* The watch of all pods, which comes first, does not run: its place is kept. */
+static void begin_by_node(struct world *world)
+{
+	const struct watches_config config = {
+		.initial = REFLECTOR_LIST, .pod_selection = POD_SELECTION_ALWAYS_NODE, .seed = 1};
+	struct error err;
+
+	watches_free(world->watches);
+	fake_apiclient_reset();
+	assert_int_equal(watches_new(world->loop, NULL, world->inventory, &config, &world->watches,
+				     &err),
+			 0);
+	memmove(&fake_reflectors[1], &fake_reflectors[0],
+		n_fake_reflectors * sizeof(fake_reflectors[0]));
+	fake_reflectors[INVENTORY_PODS] = NULL;
+	n_fake_reflectors++;
+}
+
+static void pods_of_a_node_are_waited_for_and_do_not_hold_up_other_nodes(void **state)
+{
+	struct world *world = *state;
+	struct reflector_request request;
+
+	begin_by_node(world);
+	for (unsigned i = 1; i < INVENTORY_N_KINDS; i++)
+		list(world, (enum inventory_kind)i, NULL, 0);
+	event_of_golden(world, INVENTORY_NODES, "ADDED", "node_gpu.pb");
+	assert_false(watches_are_synced(world->watches));
+	unsigned n = n_fake_reflectors;
+	advance(world, 1000);
+	assert_int_equal(n_fake_reflectors, n + 1);
+	assert_int_equal(reflector_next(fake_reflectors[n], fake_now_ms, &request), REFLECTOR_REQUEST);
+	assert_non_null(strstr(request.path, "fieldSelector=spec.nodeName%3Dgpu-a"));
+	assert_true(watches_pods(world->watches).is_by_node);
+	assert_int_equal(watches_pods(world->watches).n_watches, 1);
+	assert_string_equal(watches_state(world->watches, INVENTORY_PODS).name, "pods");
+	assert_false(watches_state(world->watches, INVENTORY_PODS).synced);
+	assert_true(watches_allow_writes(world->watches));
+	assert_false(watches_allow_node(world->watches, VIEW("gpu-a")));
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		claims_that_were_there_are_looked_for_every_half_a_minute, set_up,
@@ -2059,6 +2102,8 @@ static const struct CMUnitTest tests[] = {
 		without_memory_none_are_made_and_nothing_leaks, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		what_there_was_no_memory_for_is_not_refused_but_listed_again, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		pods_of_a_node_are_waited_for_and_do_not_hold_up_other_nodes, set_up, tear_down),
 };
 
 TEST_MAIN(tests)
