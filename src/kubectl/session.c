@@ -55,8 +55,10 @@ static void look_at_leader(struct session *session)
 		explain_unknown(session, &err);
 		return;
 	}
-	if (leader_is_doubtful(&taken.lease, now))
-		(void)!query_time(query, &now, &err);
+	/* The Lease is read again after that, for the question may have taken long. */
+	if (leader_is_doubtful(&taken.lease, now) && query_time(query, &now, &err) == 0)
+		(void)!query_lease(query, session->invocation->controller_namespace, LEADER_LEASE,
+				   take_lease, &taken, &err);
 	*leader = leader_judge(&taken.lease, now);
 	leader_note(leader, session->invocation->controller_namespace, session->output);
 }

@@ -970,7 +970,7 @@ def a_story_of_intent_ends_in_sync_and_loses_no_tenant(cluster):
         story.tell("# somebody adds a second ClusterPolicy")
         put_policy(cluster, "another")
         wait_drift(cluster, FIRST, "PolicyConflict")
-        story.type("gpus", "drift")
+        story.type("gpus", "drift", FIRST)
         cluster.kubectl("delete", "clusterpolicy", "another")
         for node in NODES:
             wait_reason(cluster, node, "True", "InSync")
@@ -1056,8 +1056,13 @@ def what_the_operator_blames_is_said(cluster):
     error = {"type": "Error", "status": "True", "reason": "OperandNotReady",
              "message": "ClusterPolicy is not ready, states not ready: [state-device-plugin]",
              "lastTransitionTime": "2026-01-02T03:04:05Z"}
-    try:
+
+    def blame():
+        """The API server drops the conditions for as long as it goes by the old definition."""
         tell_state(cluster, "notReady", conditions=[error])
+        return cluster.get("clusterpolicy", POLICY)["status"].get("conditions") == [error]
+    try:
+        wait_for("conditions of the ClusterPolicy", blame, timeout=20)
         drift = wait_drift(cluster, FIRST, "PolicyNotReady")
         assert "states not ready: [state-device-plugin]" in drift["observed"], drift
         return policy.say(drift)

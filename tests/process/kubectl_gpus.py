@@ -745,8 +745,9 @@ def a_lease_that_was_given_up_or_never_taken_says_so_at_once():
 def the_server_says_what_time_it_is_where_this_clock_may_be_wrong():
     # Ours is an hour ahead, or behind: by the server's the Lease was renewed just now, or long ago.
     run = Run(lease=lease(-3600, duration=60), time=at(-3590)[:19] + "Z")
-    assert NO_LEADER not in run.err and len(run.about_leader) == 2, run.err
+    assert NO_LEADER not in run.err and len(run.about_leader) == 3, run.err
     assert run.about_leader[1][:2] == ["auth", "whoami"]
+    assert run.about_leader[2] == run.about_leader[0]  # the Lease, read after the time
     run = Run(lease=lease(3600, duration=60), time=at(7200)[:19] + "Z")
     assert NO_LEADER in run.err, run.err
     # A server that does not tell leaves our own.
