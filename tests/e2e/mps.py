@@ -283,8 +283,10 @@ def create_clients(cluster, names, node=MPS):
 
     def are_settled():
         tenants = status_of(cluster, node).get("tenants", [])
-        return uids == {t["podUID"] for t in tenants
-                        if t["phase"] == "Running" and WITNESSES <= set(t["witnesses"])}
+        if uids != {t["podUID"] for t in tenants
+                    if t["phase"] == "Running" and WITNESSES <= set(t["witnesses"])}:
+            raise Failed(f"{sorted(uids)}: {tenants}")
+        return True
     wait_for(f"tenants {names}", are_settled)
     wait_for("clients of MPS", lambda: len(ask_nvml(cluster, node)["MPS"]) == len(names))
     return uids
