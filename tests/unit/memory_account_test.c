@@ -88,7 +88,83 @@ static void nodes_that_ask_for_much_leave_half_to_the_others(void **state)
 	memory_account_unref(account);
 }
 
-static void nothing_is_taken_above_the_cap(void **state)
+/* Replaces what a node holds by `size` bytes, or keeps it. */
+static bool replace(struct memory_account *account, size_t *held, size_t size)
+{
+	const bool is_taken = memory_account_replace(account, *held, *held, size);
+	memory_account_give_back(account, *held + size, is_taken ? *held : size);
+	if (is_taken)
+		*held = size;
+	return is_taken;
+}
+
+static void a_node_may_replace_what_it_was_allowed_to_hold(void **state)
+{
+	(void)state;
+	struct memory_account *account = make();
+	const size_t most = CAP / 8 + PART;
+	size_t held = most;
+	assert_true(take(account, 0, most));
+	assert_true(replace(account, &held, most));
+	assert_false(replace(account, &held, most + 1));
+	assert_true(replace(account, &held, PART));
+	assert_true(replace(account, &held, most));
+	assert_int_equal(used(account), most);
+	memory_account_give_back(account, held, held);
+	memory_account_unref(account);
+}
+
+/* What is replaced counts once, until it is given back. */
+static void a_node_replaces_once_until_the_old_is_given_back(void **state)
+{
+	(void)state;
+	struct memory_account *account = make();
+	const size_t size = CAP / 16;
+	assert_true(take(account, 0, size));
+	assert_true(memory_account_replace(account, size, size, size));
+	assert_true(memory_account_replace(account, 2 * size, size, size));
+	assert_false(memory_account_replace(account, 3 * size, size, size));
+	memory_account_give_back(account, 4 * size, 4 * size);
+	memory_account_unref(account);
+}
+
+/* Fills the surplus with nodes of so many bytes each, and then the rest with small ones. */
+static unsigned fill(struct memory_account *account, size_t size, unsigned *ret_small)
+{
+	unsigned n = 0;
+	while (take(account, 0, size))
+		n++;
+	for (*ret_small = 0; take(account, 0, PART);)
+		++*ret_small;
+	return n;
+}
+
+static void in_a_full_account_too_a_node_may_replace_what_it_was_allowed_to_hold(void **state)
+{
+	(void)state;
+	static const size_t sizes[] = {CAP / 8 + PART, CAP / 16, 3 * PART, PART};
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		struct memory_account *account = make();
+		size_t held = sizes[i], small = PART;
+		unsigned n_small, n = fill(account, sizes[i], &n_small);
+		const size_t before = used(account);
+		assert_true(n > 0);
+		assert_true(n_small > 0 || sizes[i] == PART);
+		assert_true(replace(account, &held, sizes[i]));
+		assert_true(replace(account, &held, sizes[i] - 1));
+		assert_true(replace(account, &small, PART));
+		assert_false(replace(account, &small, 3 * PART));
+		assert_int_equal(used(account), before - 1);
+		memory_account_give_back(account, held, held);
+		for (; n > 1; n--)
+			memory_account_give_back(account, sizes[i], sizes[i]);
+		for (; n_small > 0; n_small--)
+			memory_account_give_back(account, PART, PART);
+		memory_account_unref(account);
+	}
+}
+
+static void above_the_cap_there_is_room_for_replacing_alone(void **state)
 {
 	(void)state;
 	struct memory_account *account = make();
@@ -97,6 +173,15 @@ static void nothing_is_taken_above_the_cap(void **state)
 		n++;
 	assert_int_equal(n, MEMORY_ACCOUNT_FREE_PART);
 	assert_false(take(account, 0, 1));
+	/* For replacing, there is an eighth and a free part above it. */
+	unsigned more = 0;
+	while (memory_account_replace(account, PART, PART, PART))
+		more++;
+	memory_account_give_back(account, 2 * PART, PART);
+	assert_int_equal(more, MEMORY_ACCOUNT_FREE_PART / 8 + 1);
+	assert_int_equal(used(account), CAP + CAP / 8 + PART);
+	for (; more > 0; more--)
+		memory_account_give_back(account, 2 * PART, PART);
 	assert_false(take(account, 0, SIZE_MAX / 4));
 	for (; n > 0; n--)
 		memory_account_give_back(account, PART, PART);
@@ -107,6 +192,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(what_is_taken_is_used_until_it_is_given_back),
 	cmocka_unit_test(one_node_may_have_a_quarter_of_half_and_its_free_part),
 	cmocka_unit_test(nodes_that_ask_for_much_leave_half_to_the_others),
-	cmocka_unit_test(nothing_is_taken_above_the_cap),
+	cmocka_unit_test(a_node_may_replace_what_it_was_allowed_to_hold),
+	cmocka_unit_test(a_node_replaces_once_until_the_old_is_given_back),
+	cmocka_unit_test(in_a_full_account_too_a_node_may_replace_what_it_was_allowed_to_hold),
+	cmocka_unit_test(above_the_cap_there_is_room_for_replacing_alone),
 };
 TEST_MAIN(tests)
