@@ -128,14 +128,15 @@ static void a_node_replaces_once_until_the_old_is_given_back(void **state)
 	memory_account_unref(account);
 }
 
-/* Fills the surplus with nodes of so many bytes each, and then the rest with small ones. */
-static unsigned fill(struct memory_account *account, size_t size, unsigned *ret_small)
+/* Nodes come until there is room for none: large ones first, and each size half of the one before. */
+static size_t fill(struct memory_account *account, size_t size, size_t held[])
 {
-	unsigned n = 0;
-	while (take(account, 0, size))
-		n++;
-	for (*ret_small = 0; take(account, 0, PART);)
-		++*ret_small;
+	size_t n = 0;
+	for (; size > PART; size /= 2)
+		while (take(account, 0, size))
+			held[n++] = size;
+	while (take(account, 0, PART))
+		held[n++] = PART;
 	return n;
 }
 
@@ -143,23 +144,18 @@ static void in_a_full_account_too_a_node_may_replace_what_it_was_allowed_to_hold
 {
 	(void)state;
 	static const size_t sizes[] = {CAP / 8 + PART, CAP / 16, 3 * PART, PART};
+	static size_t held[MEMORY_ACCOUNT_FREE_PART];
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		struct memory_account *account = make();
-		size_t held = sizes[i], small = PART;
-		unsigned n_small, n = fill(account, sizes[i], &n_small);
+		const size_t n = fill(account, sizes[i], held);
 		const size_t before = used(account);
-		assert_true(n > 0);
-		assert_true(n_small > 0 || sizes[i] == PART);
-		assert_true(replace(account, &held, sizes[i]));
-		assert_true(replace(account, &held, sizes[i] - 1));
-		assert_true(replace(account, &small, PART));
-		assert_false(replace(account, &small, 3 * PART));
-		assert_int_equal(used(account), before - 1);
-		memory_account_give_back(account, held, held);
-		for (; n > 1; n--)
-			memory_account_give_back(account, sizes[i], sizes[i]);
-		for (; n_small > 0; n_small--)
-			memory_account_give_back(account, PART, PART);
+		for (size_t k = 0; k < n; k++)
+			assert_true(replace(account, &held[k], held[k]));
+		assert_int_equal(used(account), before);
+		assert_false(replace(account, &held[n - 1], 3 * PART));
+		assert_true(replace(account, &held[0], held[0] - 1));
+		for (size_t k = 0; k < n; k++)
+			memory_account_give_back(account, held[k], held[k]);
 		memory_account_unref(account);
 	}
 }
