@@ -2,7 +2,8 @@
 
 /*
  * From front_start() to front_stop() the front's thread owns everything of the front, except two
- * queues and the loop's last sign of life. What the loop wants changed travels as a command with its
+ * queues, the accounts of memory and the loop's last sign of life. The loop gives back what is charged
+ * for a report when it gives up the last reference. What the loop wants changed travels as a command with its
  * own memory. The loop parses a certificate itself, so that it learns at once when a pair does not fit.
  * Only the finished context is handed over.
  *

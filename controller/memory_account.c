@@ -4,6 +4,10 @@
  * What a node holds above its free part is found from what it held before and after each step. The
  * steps of one node follow each other (controller/memory_share.h), so the sum comes out right,
  * whichever thread takes a step.
+ *
+ * What replaces something is charged beside it, until the other thread has given up what is replaced.
+ * The rules look at what the node holds after that. For the time between, as much may be used
+ * above the cap as one node may hold at most.
  */
 
 #include "controller/memory_account.h"
@@ -66,20 +70,69 @@ static size_t surplus_of(const struct memory_account *account, size_t held)
 	return held > free_part ? held - free_part : 0;
 }
 
-bool memory_account_take(struct memory_account *account, size_t held, size_t size)
+static size_t least_of(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* What may be used above the cap by what replaces: the most that one node may hold. */
+static size_t reserve_of(const struct memory_account *account)
+{
+	return account->cap / SURPLUS_PART / NODE_PART + account->cap / MEMORY_ACCOUNT_FREE_PART;
+}
+
+/* What a node wants. */
+struct step {
+	size_t held;     /* what it holds already, */
+	size_t replaced; /* a part of that, to be given up */
+	size_t size;     /* what it takes */
+	size_t after;    /* what it holds at the end */
+	bool grows;      /* that is more than what is replaced */
+};
+
+static bool has_room(const struct memory_account *account, const struct step *step, size_t used)
+{
+	const size_t above = reserve_of(account);
+	const size_t most = account->cap + (step->grows ? least_of(step->replaced, above) : above);
+
+	return used <= most && step->size <= most - used;
+}
+
+/* `others` is the surplus of the other nodes. */
+static bool is_fair(const struct memory_account *account, const struct step *step, size_t others)
 {
 	const size_t cap = account->cap / SURPLUS_PART;
-	const size_t of_node = surplus_of(account, held + size);
-	const size_t more = of_node - surplus_of(account, held);
-	const size_t used = atomic_fetch_add(&account->used, size);
-	const long long surplus = atomic_fetch_add(&account->surplus, (long long)more);
-	const size_t others = surplus > 0 ? (size_t)surplus : 0;
+	const size_t of_node = surplus_of(account, step->after);
 
-	if (used <= account->cap && size <= account->cap - used &&
-	    (more == 0 || (others < cap && of_node <= (cap - others) / NODE_PART)))
+	if (of_node == 0)
+		return true;
+	if (!step->grows)
+		return others + surplus_of(account, step->held + step->size) <=
+		       cap + reserve_of(account);
+	return others < cap && of_node <= (cap - others) / NODE_PART;
+}
+
+bool memory_account_replace(struct memory_account *account, size_t held, size_t replaced,
+			    size_t size)
+{
+	const size_t given_up = least_of(replaced, held);
+	const size_t after = held - given_up + size;
+	const struct step step = {held, given_up, size, after, after > given_up};
+	const size_t own = surplus_of(account, held);
+	const size_t more = surplus_of(account, held + size) - own;
+	const size_t used = atomic_fetch_add(&account->used, size);
+	const long long others = atomic_fetch_add(&account->surplus, (long long)more) - (long long)own;
+
+	if (has_room(account, &step, used) &&
+	    is_fair(account, &step, others > 0 ? (size_t)others : 0))
 		return true;
 	atomic_fetch_add_explicit(&account->refused, 1, memory_order_relaxed);
 	return false;
+}
+
+bool memory_account_take(struct memory_account *account, size_t held, size_t size)
+{
+	return memory_account_replace(account, held, 0, size);
 }
 
 void memory_account_give_back(struct memory_account *account, size_t held, size_t size)

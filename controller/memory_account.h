@@ -7,8 +7,11 @@
  *
  * A node may always take a small part, the free part, while the account has room. What nodes hold
  * above that is their surplus. All surplus together may be half of the account. One node may have a
- * quarter of what is left of that half. So a node that asks for much is refused first, and no number
- * of such nodes takes the other half from those that ask for little.
+ * quarter of what the others leave of that half. So a node that asks for much is refused first, and no
+ * number of such nodes takes the other half from those that ask for little.
+ *
+ * A node may replace what it was allowed to hold by as much or less, however little is left. Both are
+ * charged for a while. For that, an eighth of the account and a free part may be used above its cap.
  *
  * Threads: any, once it is made.
  */
@@ -27,7 +30,7 @@ struct memory_account;
 
 /* What an account says, for metrics. */
 struct memory_account_state {
-	size_t cap;       /* bytes that may be in use */
+	size_t cap;       /* bytes that may be in use, but for what replaces */
 	size_t used;      /* bytes in use */
 	uint64_t refused; /* times at which a node was refused; rises only */
 };
@@ -45,5 +48,11 @@ struct memory_account_state memory_account_state(const struct memory_account *ac
  * room for them, and they are to be given back.
  */
 bool memory_account_take(struct memory_account *account, size_t held, size_t size);
+/*
+ * The same for bytes that replace `replaced` of those that it holds: these will be given back soon, and
+ * do not count against it.
+ */
+bool memory_account_replace(struct memory_account *account, size_t held, size_t replaced,
+			    size_t size);
 /* Gives back `size` bytes of a node that holds `held` with them. */
 void memory_account_give_back(struct memory_account *account, size_t held, size_t size);

@@ -5,9 +5,11 @@
  * looked at. In a container the root is often the container's own cgroup. The path in
  * /proc/self/cgroup then is "/", or names a folder of the host that is not there.
  *
- * Of sixteen parts, bodies may use one, reports four, a join three. The decoder of reports uses 16 MiB
- * at most, a sixteenth of the limit in the manifests. That makes 56 %. What remains up to 70 % is for all
- * else that is kept: objects of the API server, connections, the page of metrics.
+ * Of sixteen parts, bodies may use one, reports four, a join four. The decoder of reports uses 16 MiB
+ * at most, a sixteenth of the limit in the manifests. That makes 62 %. Bodies have at least 24 MiB, so
+ * that three of the largest pass at once. Reports that replace others may use an eighth more. With both,
+ * it is 69 % of the limit in the manifests, and 74 % of the least limit. The rest is for all else:
+ * objects of the API server, connections, the page of metrics.
  */
 
 #include "controller/memory_limit.h"
@@ -22,7 +24,8 @@
 #define PARTS 16u
 #define BODIES_PARTS 1u
 #define REPORTS_PARTS 4u
-#define JOIN_PARTS 3u
+#define JOIN_PARTS 4u
+#define LEAST_OF_BODIES (24u * LIMIT_MIB)
 #define MOST_OF_JOIN (64u * LIMIT_MIB)
 #define PATH_CAP 4096
 #define NUMBER_CAP 64u
@@ -44,6 +47,11 @@ static size_t read_limit(const char *path)
 static size_t smaller(size_t a, size_t b)
 {
 	return a < b ? a : b;
+}
+
+static size_t larger(size_t a, size_t b)
+{
+	return a > b ? a : b;
 }
 
 static struct view parent_of(struct view folder)
@@ -121,9 +129,14 @@ size_t memory_limit_choose(uint64_t wanted)
 	return limit < SIZE_MAX ? limit : MEMORY_LIMIT_DEFAULT;
 }
 
+size_t memory_limit_at_least(size_t limit)
+{
+	return larger(limit, MEMORY_LIMIT_LEAST);
+}
+
 size_t memory_limit_bodies(size_t limit)
 {
-	return limit / PARTS * BODIES_PARTS;
+	return larger(limit / PARTS * BODIES_PARTS, LEAST_OF_BODIES);
 }
 
 size_t memory_limit_reports(size_t limit)

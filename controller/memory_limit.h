@@ -14,6 +14,9 @@
 
 /* Where the cgroup sets no limit. */
 #define MEMORY_LIMIT_DEFAULT ((size_t)1 << 30)
+/* With less, the parts below leave too little for all else. */
+#define MEMORY_LIMIT_LEAST ((size_t)192 << 20)
+
 /*
  * The least memory limit of the cgroups that hold the process, in bytes; SIZE_MAX: there is none.
  * own_cgroups is the text of /proc/self/cgroup, root where cgroups are mounted. Of version 1 the
@@ -24,7 +27,10 @@ size_t memory_limit_of_cgroups(struct view own_cgroups, const char *root);
 /* `wanted` bytes, or for 0 the limit of this process, or without one MEMORY_LIMIT_DEFAULT. */
 size_t memory_limit_choose(uint64_t wanted);
 
-/* Of a limit: what bodies of requests may use that are being read. */
+/* The limit, or MEMORY_LIMIT_LEAST if that is more. */
+size_t memory_limit_at_least(size_t limit);
+
+/* Of a limit: what bodies of requests may use that are being read, at least 24 MiB. */
 size_t memory_limit_bodies(size_t limit);
 /* What reports may use, those that wait for the loop and those that are kept. */
 size_t memory_limit_reports(size_t limit);

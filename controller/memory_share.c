@@ -40,10 +40,15 @@ void memory_share_unref(struct memory_share *share)
 
 bool memory_share_charge(struct memory_share *share, size_t size)
 {
+	return memory_share_replace(share, 0, size);
+}
+
+bool memory_share_replace(struct memory_share *share, size_t replaced, size_t size)
+{
 	const size_t held = atomic_fetch_add(&share->held, size);
 
 	atomic_fetch_add_explicit(&share->references, 1, memory_order_relaxed);
-	if (memory_account_take(share->account, held, size))
+	if (memory_account_replace(share->account, held, replaced, size))
 		return true;
 	memory_share_release(share, size);
 	return false;

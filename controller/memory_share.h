@@ -20,6 +20,11 @@ MUST_USE struct memory_share *memory_share_new(struct memory_account *account, s
 void memory_share_unref(struct memory_share *share);
 /* Charges so many bytes. False: the account has no room for them, nothing was charged. */
 bool memory_share_charge(struct memory_share *share, size_t size);
+/*
+ * The same for what replaces an earlier charge of `replaced` bytes, which is released soon, or was. See
+ * memory_account_replace().
+ */
+bool memory_share_replace(struct memory_share *share, size_t replaced, size_t size);
 /* They are free again; once for each charge, with its size. */
 void memory_share_release(struct memory_share *share, size_t size);
 /* What is charged. */

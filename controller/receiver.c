@@ -378,7 +378,7 @@ static void refuse_memory(struct receiver *receiver, struct server_request *requ
 static bool hand_over(struct receiver *receiver, struct server_request *request,
 		      struct sender *sender, struct shared_report *report)
 {
-	if (!shared_report_charge(report, sender->reports)) {
+	if (!shared_report_charge(report, sender->reports, sender->last_charged)) {
 		refuse_memory(receiver, request, senders_name(sender));
 		return false;
 	}

@@ -51,6 +51,7 @@ void senders_keep_report(struct sender *sender, struct shared_report *report)
 	struct shared_report *before = sender->last;
 
 	sender->last = shared_report_ref(report);
+	sender->last_charged = report->charged;
 	shared_report_unref(before);
 	drop_figures(sender);
 }

@@ -51,6 +51,7 @@ struct sender {
 	struct report_order order;
 	struct likeness likeness;  /* of the last accepted report */
 	struct shared_report *last; /* a reference to it; NULL: the next one goes whole */
+	size_t last_charged;       /* bytes of the last accepted report, also when that was forgotten */
 	struct figures *figures;   /* of a heartbeat after it, untold; NULL: there are none */
 	size_t name_len;
 	char name[];

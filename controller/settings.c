@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/log.h"
+#include "controller/memory_limit.h"
 #include "kube/lease.h"
 
 #ifndef GPU_ATTRIBUTION_VERSION
@@ -87,6 +88,8 @@ static int check(struct settings *settings, struct error *err)
 	if ((settings->tls_cert[0] != '\0') != (settings->tls_key[0] != '\0'))
 		return error_set(err, ERROR_REJECTED, 0,
 				 "--tls-cert and --tls-key belong together");
+	if (settings->memory_limit > 0 && (uint64_t)settings->memory_limit < MEMORY_LIMIT_LEAST)
+		return error_set(err, ERROR_REJECTED, 0, "--memory-limit must be 0 or at least 192MiB");
 	if (settings->stale_ms < 2 * settings->heartbeat_ms)
 		return error_set(err, ERROR_REJECTED, 0,
 				 "--report-stale-after must be at least twice --heartbeat");

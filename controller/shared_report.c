@@ -17,12 +17,12 @@ struct shared_report *shared_report_new(size_t arena_cap, struct error *err)
 	return report;
 }
 
-bool shared_report_charge(struct shared_report *report, struct memory_share *share)
+bool shared_report_charge(struct shared_report *report, struct memory_share *share, size_t replaced)
 {
 	const size_t size = sizeof(*report) + report->arena.allocated;
 
 	assert(!report->share);
-	if (!memory_share_charge(share, size))
+	if (!memory_share_replace(share, replaced, size))
 		return false;
 	report->share = share;
 	report->charged = size;

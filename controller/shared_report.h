@@ -29,10 +29,11 @@ struct shared_report {
  */
 MUST_USE struct shared_report *shared_report_new(size_t arena_cap, struct error *err);
 /*
- * Charges its memory, until the last reference is given up. Once, before it is shared. False: there is
- * no room, nothing was charged.
+ * Charges its memory, until the last reference is given up. Once, before it is shared. It replaces a
+ * report that was charged `replaced` bytes. False: there is no room, nothing was charged.
  */
-bool shared_report_charge(struct shared_report *report, struct memory_share *share);
+bool shared_report_charge(struct shared_report *report, struct memory_share *share,
+			  size_t replaced);
 /* One more reference, for whom it is returned. */
 struct shared_report *shared_report_ref(struct shared_report *report);
 /* Gives up a reference; the last one frees. Accepts NULL. For inventory_put_report(). */

@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "controller/memory_account.h"
 #include "controller/memory_limit.h"
+#include "controller/senders.h"
 
 #define MIB ((size_t)LIMIT_MIB)
 
@@ -80,15 +82,46 @@ static void what_is_wanted_goes_before_the_cgroup(void **state)
 	assert_in_range(memory_limit_choose(0), 1, SIZE_MAX - 1);
 }
 
-/* What the top of the source promises, for any limit. */
-static void the_parts_make_less_than_seventy_percent(void **state)
+static void a_limit_that_is_too_small_is_raised_to_the_least(void **state)
 {
 	(void)state;
-	for (size_t limit = 256 * MIB; limit <= 65536 * MIB; limit *= 2) {
-		size_t parts = memory_limit_bodies(limit) + memory_limit_reports(limit) +
-			       memory_limit_join(limit) + 16 * MIB;
-		assert_true(parts <= limit / 100 * 57);
-	}
+	assert_int_equal(memory_limit_at_least(1), MEMORY_LIMIT_LEAST);
+	assert_int_equal(memory_limit_at_least(MEMORY_LIMIT_LEAST), MEMORY_LIMIT_LEAST);
+	assert_int_equal(memory_limit_at_least(256 * MIB), 256 * MIB);
+	assert_int_equal(MEMORY_LIMIT_LEAST, 192 * MIB); /* as settings.def says */
+}
+
+static size_t parts_of(size_t limit)
+{
+	return memory_limit_bodies(limit) + memory_limit_reports(limit) / 8 * 9 +
+	       memory_limit_join(limit) + 16 * MIB;
+}
+
+/* What the top of the source promises. */
+static void the_parts_leave_a_quarter_or_more_for_all_else(void **state)
+{
+	(void)state;
+	assert_true(parts_of(MEMORY_LIMIT_LEAST) <= MEMORY_LIMIT_LEAST / 4 * 3);
+	assert_true(parts_of(256 * MIB) <= 256 * MIB / 100 * 69);
+	for (size_t limit = 384 * MIB; limit <= 65536 * MIB; limit *= 2)
+		assert_true(parts_of(limit) <= limit / 100 * 62);
+}
+
+/* With any limit that is allowed, at once. */
+static void some_bodies_of_the_largest_size_find_memory(void **state)
+{
+	(void)state;
+	enum { N_BODIES = 3 };
+	struct error err;
+	struct memory_account *account =
+		memory_account_new(memory_limit_bodies(MEMORY_LIMIT_LEAST), &err);
+	const size_t size = SENDERS_BODY_COST * LIMIT_REPORT_BYTES;
+	assert_non_null(account);
+	for (unsigned i = 0; i < N_BODIES; i++)
+		assert_true(memory_account_take(account, 0, size));
+	for (unsigned i = 0; i < N_BODIES; i++)
+		memory_account_give_back(account, size, size);
+	memory_account_unref(account);
 }
 
 static const struct CMUnitTest tests[] = {
@@ -97,6 +130,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(of_version_1_the_memory_controller_is_looked_at),
 	cmocka_unit_test(what_cannot_be_read_sets_no_limit),
 	cmocka_unit_test(what_is_wanted_goes_before_the_cgroup),
-	cmocka_unit_test(the_parts_make_less_than_seventy_percent),
+	cmocka_unit_test(a_limit_that_is_too_small_is_raised_to_the_least),
+	cmocka_unit_test(the_parts_leave_a_quarter_or_more_for_all_else),
+	cmocka_unit_test(some_bodies_of_the_largest_size_find_memory),
 };
 TEST_MAIN_WITH(tests, own_folder_enter, own_folder_leave)

@@ -78,6 +78,22 @@ static void what_a_node_holds_already_counts_against_it(void **state)
 	memory_share_unref(other);
 }
 
+static void what_is_replaced_does_not_count_against_the_node(void **state)
+{
+	(void)state;
+	struct memory_share *share = make();
+	assert_true(memory_share_charge(share, CAP / 8));
+	assert_false(memory_share_charge(share, CAP / 8));
+	assert_true(memory_share_replace(share, CAP / 8, CAP / 8));
+	assert_int_equal(memory_share_held(share), CAP / 4);
+	memory_share_release(share, CAP / 8);
+	memory_share_release(share, CAP / 8);
+	/* What was replaced may be gone before. */
+	assert_true(memory_share_replace(share, CAP / 8, CAP / 16));
+	memory_share_release(share, CAP / 16);
+	memory_share_unref(share);
+}
+
 static void a_charge_outlives_the_owner_of_the_share(void **state)
 {
 	(void)state;
@@ -144,6 +160,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(a_charge_is_held_until_it_is_released, setup, teardown),
 	cmocka_unit_test_setup_teardown(what_is_refused_is_not_charged, setup, teardown),
 	cmocka_unit_test_setup_teardown(what_a_node_holds_already_counts_against_it, setup, teardown),
+	cmocka_unit_test_setup_teardown(what_is_replaced_does_not_count_against_the_node, setup, teardown),
 	cmocka_unit_test_setup_teardown(a_charge_outlives_the_owner_of_the_share, setup, teardown),
 	cmocka_unit_test_setup_teardown(lack_of_memory_is_told, setup, teardown),
 	cmocka_unit_test_setup_teardown(two_threads_leave_the_account_as_it_was, setup, teardown),

@@ -11,6 +11,7 @@
 #include <arpa/inet.h>
 #include <assert.h>
 #include <netinet/in.h>
+#include <openssl/crypto.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -1153,6 +1154,32 @@ static void without_a_certificate_connections_are_closed(void **state)
 	stop(&f);
 }
 
+static atomic_uint n_sessions;
+
+static void count_session(void *session, void *slot, CRYPTO_EX_DATA *data, int index, long n,
+			  void *pointer)
+{
+	(void)session, (void)slot, (void)data, (void)index, (void)n, (void)pointer;
+	atomic_fetch_add(&n_sessions, 1);
+}
+
+static void tls_begins_with_the_first_byte_of_the_client(void **state)
+{
+	(void)state;
+	struct fixture f = {0};
+	start_tls(&f, &long_config);
+	assert_true(CRYPTO_get_ex_new_index(CRYPTO_EX_INDEX_SSL, 0, NULL, count_session, NULL, NULL) >=
+		    0);
+	struct http_client *client = http_client_connect(f.port);
+	await(&f.accepted, 1);
+	assert_int_equal(atomic_load(&n_sessions), 0);
+	assert_true(http_client_send(client, VIEW("no TLS, but a byte")));
+	await(&f.handshake_failed, 1);
+	assert_int_equal(atomic_load(&n_sessions), 1);
+	http_client_free(client);
+	stop(&f);
+}
+
 static int ignore_sigpipe(void **state)
 {
 	(void)state;
@@ -1196,5 +1223,6 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_new_certificate_is_for_new_connections),
 	cmocka_unit_test(a_handshake_has_a_deadline),
 	cmocka_unit_test(without_a_certificate_connections_are_closed),
+	cmocka_unit_test(tls_begins_with_the_first_byte_of_the_client),
 };
 TEST_MAIN_WITH(tests, ignore_sigpipe, NULL)

@@ -147,6 +147,8 @@ static void what_does_not_make_sense_is_refused_and_the_text_names_the_flag(void
 		{{"--tls-key=/a"}, "--tls-cert"},
 		{{"--heartbeat=61s", "--report-stale-after=2m"}, "--report-stale-after"},
 		{{"--report-stale-after=119s"}, "--heartbeat"},
+		{{"--memory-limit=1"}, "--memory-limit"},
+		{{"--memory-limit=201326591"}, "--memory-limit"},
 		{{"--max-requests=0"}, "max-requests"},
 		{{"--token-cache=11m"}, "token-cache"},
 		{{"--no-such-flag"}, "no-such-flag"},
@@ -166,7 +168,8 @@ static void bounds_that_just_make_sense_are_taken(void **state)
 {
 	(void)state;
 	static const char *const arguments[] = {
-		"--heartbeat=60s", "--report-stale-after=2m", "--tls-cert=/c", "--tls-key=/k", NULL,
+		"--heartbeat=60s", "--report-stale-after=2m", "--tls-cert=/c", "--tls-key=/k",
+		"--memory-limit=192MiB", NULL,
 	};
 	struct settings settings;
 	struct error err;

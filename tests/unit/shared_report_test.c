@@ -49,7 +49,7 @@ static void its_memory_is_charged_until_the_last_reference_is_given_up(void **st
 	struct memory_share *share = memory_share_new(account, &err);
 	struct shared_report *report = shared_report_new(4096, &err);
 	assert_non_null(arena_alloc(&report->arena, 3000, 1));
-	assert_true(shared_report_charge(report, share));
+	assert_true(shared_report_charge(report, share, 0));
 	assert_in_range(memory_account_state(account).used, 3000, 5000);
 	(void)shared_report_ref(report);
 	shared_report_unref(report);
@@ -69,7 +69,7 @@ static void a_report_that_finds_no_room_is_charged_to_nobody(void **state)
 	struct memory_share *share = memory_share_new(account, &err);
 	struct shared_report *report = shared_report_new(4096, &err);
 	assert_non_null(arena_alloc(&report->arena, 3000, 1));
-	assert_false(shared_report_charge(report, share));
+	assert_false(shared_report_charge(report, share, 0));
 	assert_int_equal(memory_account_state(account).used, 0);
 	shared_report_unref(report);
 	memory_share_unref(share);
