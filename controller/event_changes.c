@@ -197,7 +197,7 @@ uint64_t event_changes_hash_holding(uint64_t hash, const struct event_changes_ho
 	return holding->partition ? event_note_hash_text(hash, holding->partition->uuid) : hash;
 }
 
-/* Those who hold the same are told together. */
+/* Those who hold the same follow each other, and are told together. */
 static void note_holding(struct event_note *note, const struct attribution *object,
 			 const struct event_changes_holding *holding,
 			 const struct event_changes_holding *before)

@@ -30,8 +30,8 @@ static unsigned bits_of_node(void)
 	return bits;
 }
 
-/* What cannot be looked at: it is hidden, also by a difference that may still pass. */
-static unsigned hidden_in(const struct attribution_status *status)
+/* What may be there: it is found, or pending, or hidden by one of those, so that it is not looked at. */
+static unsigned possible_in(const struct attribution_status *status)
 {
 	const struct array pending = status->intent.pending;
 	unsigned bits = bits_of(status), hidden = 0;
@@ -45,7 +45,7 @@ static unsigned hidden_in(const struct attribution_status *status)
 	for (int type = 0; type < N_DRIFT_TYPES; type++)
 		if (bits & 1u << type)
 			hidden |= drift_hides((enum drift_type)type);
-	return hidden;
+	return bits | hidden;
 }
 
 /* Whether a drift that is not in the status is not there: not if that cannot be told now. */
@@ -59,17 +59,21 @@ static bool is_intent_known(const struct attribution_status *status)
 static unsigned resolved_by(const struct attribution_status *before,
 			    const struct attribution_status *after)
 {
-	return is_intent_known(after) ? bits_of(before) & ~bits_of(after) & ~hidden_in(after) : 0;
+	return is_intent_known(after) ? bits_of(before) & ~possible_in(after) : 0;
 }
 
+/* What one device hides of the node's drifts is looked at on none. */
 struct event_changes_node event_drifts_of_node(const struct join_device *devices, size_t n)
 {
-	unsigned before = 0, after = 0, resolved = 0;
+	unsigned before = 0, after = 0, possible = 0, resolved = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct attribution *previous = devices[i].previous;
 
-		if (devices[i].action == JOIN_DELETE || !previous)
+		if (devices[i].action == JOIN_DELETE)
+			continue;
+		possible |= possible_in(&devices[i].status);
+		if (!previous)
 			continue;
 		after |= bits_of(&devices[i].status);
 		if (!view_equal(previous->status.node_name, devices[i].status.node_name))
@@ -79,7 +83,7 @@ struct event_changes_node event_drifts_of_node(const struct join_device *devices
 	}
 	return (struct event_changes_node){
 		.found = after & ~before & bits_of_node(),
-		.resolved = resolved & ~after & bits_of_node(),
+		.resolved = resolved & ~possible & bits_of_node(),
 	};
 }
 

@@ -3,7 +3,8 @@
 
 /*
  * event_drifts - the drifts that are new in a status, and those that are gone from it. One that is gone
- * because another one hides it, or because nothing can be told now, is not resolved.
+ * because another one hides it, or because nothing can be told now, is not resolved. Nor is one that is
+ * pending again. One of the node may be hidden by a drift of any of its devices.
  *
  * Threads: any; pure.
  */

@@ -135,13 +135,30 @@ static void consider_tenant(struct look *look, const struct attribution_tenant *
 		consider(look, &holding);
 }
 
-static void tell_object(const struct look *look, event_idle_fn tell, void *owner)
+static int compare_addresses(const void *a, const void *b)
+{
+	const uintptr_t first = (uintptr_t)a, second = (uintptr_t)b;
+
+	return (first > second) - (first < second);
+}
+
+/* By partition, and then in the order of the tenants: both lie in arrays of the object. */
+static int compare_holdings(const void *a, const void *b)
+{
+	const struct event_changes_holding *first = a, *second = b;
+	const int order = compare_addresses(first->partition, second->partition);
+
+	return order != 0 ? order : compare_addresses(first->tenant, second->tenant);
+}
+
+static void tell_object(struct look *look, event_idle_fn tell, void *owner)
 {
 	CLEANUP(arena_deinit) struct arena arena = {0};
 	struct event_change change;
 	struct error error;
 
 	look->idle->n_told++;
+	qsort(look->chosen, look->n_chosen, sizeof(look->chosen[0]), compare_holdings);
 	arena_init(&arena, ARENA_CAP);
 	if (event_changes_of_idleness(look->object, look->chosen, look->n_chosen, &arena, &change,
 				      &error) < 0)

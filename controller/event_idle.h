@@ -7,7 +7,8 @@
  * alone makes that so, so no status tells it.
  *
  * A replica that follows looks, too, and tells nobody: what it sees counts as told, for the one that
- * leads tells it. So nothing is told twice after a take-over.
+ * leads tells it. It looks at what was so a while ago (controller/event_teller.h). So after a take-over
+ * it tells once more what the old leader told in that time.
  *
  * Each look tells of what became so since the last one. Of an object that was published anew since, it also
  * tells of what had become so before, which was not known then. The first look begins at the start. So a

@@ -8,8 +8,10 @@
  * Of two replicas the one that leads tells. The other one remembers what is told, by what is published:
  * idle GPUs, and devices that were ill when that was last known. Not so what became idle in the last
  * EVENT_TELLER_SHADOW_MS: the leader may not have told it yet. Of changes in a status only who writes
- * it tells, so these need no memory. So nothing is told anew after a take-over. What the old leader had
- * not sent yet is lost.
+ * it tells, so these need no memory. What the old leader had not sent yet is lost.
+ *
+ * After a take-over the new leader makes the Events of idle GPUs of the last 60 to 90 s once more. The
+ * API server refuses one of the same name. The name is the same if one look finds the same holdings.
  *
  * Threads: the loop's.
  */

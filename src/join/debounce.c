@@ -132,6 +132,11 @@ bool debounce_counts(struct debounce *debounce, const struct debounce_subject *s
 	return false;
 }
 
+void debounce_begin_anew(struct debounce *debounce)
+{
+	debounce->result.n_left_out = 0;
+}
+
 int64_t debounce_left_out(int64_t n_left_out, int64_t n_waiting, int64_t before)
 {
 	assert(n_left_out >= 0 && n_waiting >= 0);

@@ -48,6 +48,8 @@ MUST_USE int debounce_open(const struct join_input *input, size_t n_subjects, st
 			   struct debounce **ret_debounce, struct error *err);
 /* Says that the subject is seen. True when it counts. A node that is silent starts nothing new. */
 bool debounce_counts(struct debounce *debounce, const struct debounce_subject *subject);
+/* All is seen once more in the same join: what found no room is counted anew. */
+void debounce_begin_anew(struct debounce *debounce);
 /*
  * How many are left out of a list. n_left_out found no room, n_waiting do not count yet, and `before`
  * were left out of the published list. Those have no names, and may be among the ones that wait.

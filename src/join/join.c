@@ -309,6 +309,7 @@ static int join_devices(struct joiner *joiner, struct error *err)
 		joiner->node.intent.hidden = joiner->hides & joiner->tells;
 		*joiner->result = nothing;
 		joiner->n_objects = n_objects;
+		debounce_begin_anew(joiner->node.debounce);
 		if (join_each(joiner, err) < 0)
 			return -1;
 	}

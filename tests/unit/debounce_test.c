@@ -240,6 +240,23 @@ static void one_that_finds_no_room_does_not_count_and_is_counted(void **state)
 	assert_int_equal(result.again_in_ms, -1);
 }
 
+/* All devices of a node may be judged twice. */
+static void one_that_finds_no_room_is_counted_once_if_a_join_begins_anew(void **state)
+{
+	(void)state;
+	begin();
+	for (unsigned pass = 0; pass < 2; pass++) {
+		for (unsigned i = 0; i < DEBOUNCE_MAX; i++)
+			assert_false(counts(name_of(i)));
+		assert_false(counts("one more"));
+		if (pass == 0)
+			debounce_begin_anew(book);
+	}
+	result = debounce_close(book);
+	assert_int_equal(result.n_seen, DEBOUNCE_MAX);
+	assert_int_equal(result.n_left_out, 1);
+}
+
 static void what_is_seen_no_more_leaves_its_room_to_the_next_join(void **state)
 {
 	(void)state;
@@ -337,6 +354,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		what_is_to_be_heard_waits_for_a_heartbeat_and_not_for_the_time, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(one_that_finds_no_room_does_not_count_and_is_counted,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(one_that_finds_no_room_is_counted_once_if_a_join_begins_anew,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(what_is_seen_no_more_leaves_its_room_to_the_next_join,
 					set_up, tear_down),

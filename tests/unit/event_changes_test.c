@@ -513,6 +513,25 @@ static void a_drift_that_cannot_be_told_now_or_is_hidden_is_not_resolved(void **
 	assert_int_equal(world->changes[1].type, EVENT_DRIFT_RESOLVED);
 }
 
+/* When what is intended is edited the hold-off begins anew. */
+static void a_drift_that_is_pending_again_is_not_resolved(void **state)
+{
+	struct world *world = *state;
+
+	world->before.drifts[0] = drift_of("SharingMode", ATTRIBUTION_SEVERITY_CRITICAL);
+	world->before.drifts[1] = drift_of("LabelsMissing", ATTRIBUTION_SEVERITY_WARNING);
+	world->after.intent = ATTRIBUTION_INTENT_DRIFTED;
+	world->after.drifts[0] = world->before.drifts[1];
+	world->after.pending[0].type = VIEW("SharingMode");
+	compare(world);
+	assert_int_equal(world->n, 0);
+	world->after.pending[0].type = VIEW("");
+	compare(world);
+	assert_int_equal(world->n, 1);
+	expect(world, 0, EVENT_DRIFT_RESOLVED, false, "GPUAttribution",
+	       "SharingMode is found no more");
+}
+
 static void drifts_are_as_grave_as_the_worst_of_them(void **state)
 {
 	struct world *world = *state;
@@ -606,6 +625,39 @@ static void a_drift_of_the_node_is_new_if_no_device_had_it_and_over_if_none_has(
 
 		assert_int_equal(node.found, rows[i].found);
 		assert_int_equal(node.resolved, rows[i].resolved);
+	}
+}
+
+/* One device has the cause, and the others are as intended. */
+static void a_drift_of_the_node_that_another_device_hides_is_not_resolved(void **state)
+{
+	static const struct {
+		const char *gone, *cause;
+		bool is_pending, is_hidden;
+	} rows[] = {
+		{"AllocatableShort", "DeviceMissing", false, true},
+		{"AllocatableShort", "DeviceMissing", true, true},
+		{"AllocatableShort", "MPSNotRunning", true, true},
+		{"AllocatableShort", "ReplicaCount", true, true},
+		{"LabelsStale", "ReplicaCount", false, true},
+		{"LabelsStale", "DeviceMissing", false, false},
+		{"AllocatableShort", "MIGLayout", true, false},
+		{"AllocatableShort", "AllocatableShort", true, true}, /* it is pending itself */
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct said well = {.intent = ATTRIBUTION_INTENT_IN_SYNC};
+		struct said short_of = {.intent = ATTRIBUTION_INTENT_DRIFTED};
+		struct said ill = short_of;
+
+		short_of.drifts[0] = drift_of(rows[i].gone, ATTRIBUTION_SEVERITY_CRITICAL);
+		if (rows[i].is_pending)
+			ill.pending[0].type = view_from(rows[i].cause);
+		else
+			ill.drifts[0] = drift_of(rows[i].cause, ATTRIBUTION_SEVERITY_CRITICAL);
+		const struct said before[] = {short_of, short_of}, after[] = {ill, well};
+
+		assert_int_equal(node_of(*state, before, after).resolved == 0, rows[i].is_hidden);
 	}
 }
 
@@ -828,12 +880,14 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(drifts_are_told_on_what_they_are_about),
 	cmocka_unit_test_set_up(drifts_that_are_gone_are_resolved),
 	cmocka_unit_test_set_up(a_drift_that_cannot_be_told_now_or_is_hidden_is_not_resolved),
+	cmocka_unit_test_set_up(a_drift_that_is_pending_again_is_not_resolved),
 	cmocka_unit_test_set_up(drifts_are_as_grave_as_the_worst_of_them),
 	cmocka_unit_test_set_up(a_drift_of_info_alone_is_no_warning),
 	cmocka_unit_test_set_up(use_without_a_slot_has_an_event_of_its_own),
 	cmocka_unit_test_set_up(a_word_of_a_later_release_is_not_told),
 	cmocka_unit_test_set_up(
 		a_drift_of_the_node_is_new_if_no_device_had_it_and_over_if_none_has),
+	cmocka_unit_test_set_up(a_drift_of_the_node_that_another_device_hides_is_not_resolved),
 	cmocka_unit_test_set_up(a_drift_of_the_node_has_the_same_id_from_each_device),
 	cmocka_unit_test_set_up(an_object_that_comes_from_another_node_brings_its_node_wide_drifts),
 	cmocka_unit_test_set_up(a_slot_held_twice_is_told_when_the_condition_begins_to_say_so),

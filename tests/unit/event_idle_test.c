@@ -280,6 +280,23 @@ static void of_a_tenancy_with_two_partitions_each_is_told(void **state)
 			    "MIG device MIG-2 idle since 2026-01-01T13:00:00Z, held by team/a");
 }
 
+/* The first tenant has both, and the second one of them. */
+static void those_who_hold_the_same_partition_are_named_together(void **state)
+{
+	static const struct view both[] = {VIEW_INIT("MIG-1"), VIEW_INIT("MIG-2")};
+	struct world *world = *state;
+
+	part(world);
+	world->tenants[0].partitions = array_of((void *)both, 2);
+	world->tenants[1].partitions = array_of((void *)both, 1);
+	world->partitions[1].activity = world->partitions[0].activity;
+	publish(world);
+	assert_int_equal(look(world, START + HOUR), 1);
+	assert_string_equal(world->note,
+			    "MIG device MIG-1 idle since 2026-01-01T12:00:00Z, held by team/a, team/b; "
+			    "MIG device MIG-2 idle since 2026-01-01T12:00:00Z, held by team/a");
+}
+
 /* An object of an earlier release, or a tenant whose partitions are not known. */
 static void where_no_partition_is_known_to_be_idle_the_device_counts(void **state)
 {
@@ -376,6 +393,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(a_partition_that_is_held_and_idle_beside_a_busy_one_is_told_once),
 	cmocka_unit_test_set_up(under_mig_who_holds_an_idle_partition_is_told_and_not_the_others),
 	cmocka_unit_test_set_up(of_a_tenancy_with_two_partitions_each_is_told),
+	cmocka_unit_test_set_up(those_who_hold_the_same_partition_are_named_together),
 	cmocka_unit_test_set_up(where_no_partition_is_known_to_be_idle_the_device_counts),
 	cmocka_unit_test_set_up(what_is_seen_in_shadow_counts_as_told),
 	cmocka_unit_test_set_up(a_clock_that_is_set_back_tells_nothing_twice),
