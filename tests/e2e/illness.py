@@ -83,7 +83,19 @@ class Patient:
     def health(self):
         return self.status()["health"]
 
-    def wait_reasons(self, state, *reasons):
+    def reset(self):
+        """Resets the device until that is seen, three times at most: an agent whose process for NVML
+        begins anew at that moment has not seen the handles change."""
+        for tries_left in (2, 1, 0):
+            self.tell(attachment=int(time.time()))
+            try:
+                return self.wait_reasons("Healthy", timeout=30 if tries_left else 90)
+            except Failed:
+                if not tries_left:
+                    raise
+        return None
+
+    def wait_reasons(self, state, *reasons, timeout=90):
         """Waits until these and no others, but for the plugin's, are the reasons for that state. While
         there are only the plugin's, they decide."""
         def look():
@@ -92,7 +104,7 @@ class Patient:
             if its != list(reasons) or (its and health["state"] != state):
                 raise Failed(f"{health}")
             return health
-        return wait_for(f"{state} by {reasons}", look, timeout=90)
+        return wait_for(f"{state} by {reasons}", look, timeout=timeout)
 
     def wait_event(self, code):
         """The newest event, when it is of that number."""

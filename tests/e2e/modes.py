@@ -329,8 +329,7 @@ def an_xid_error_of_a_mig_device_names_its_tenant_and_one_of_the_gpu_each(cluste
         event = gpu.wait_event(95)
         assert (health["recoveryAction"], event["partition"]) == ("Reset", mig["large"]), health
         assert accused(event) == ["large"], event
-        gpu.tell(attachment=int(time.time()))  # it was reset
-        gpu.wait_reasons("Healthy")
+        gpu.reset()
         gpu.raise_xid(79)
         health = gpu.wait_reasons("Unhealthy", "XID79")
         event = gpu.wait_event(79)

@@ -498,8 +498,7 @@ def an_xid_error_under_mps_names_every_tenant_until_what_it_asks_for_is_done(clu
         health = gpu.wait_reasons("Unhealthy", "XID95")
         assert health["recoveryAction"] == "Reset", health
         assert accused(gpu.wait_event(95)) == names, health
-        gpu.tell(attachment=int(time.time()))  # it was reset
-        gpu.wait_reasons("Healthy")
+        gpu.reset()
         gpu.raise_xid(79)
         health = gpu.wait_reasons("Unhealthy", "XID79")
         assert health["recoveryAction"] == "Reboot", health
