@@ -41,6 +41,7 @@ MUST_USE struct memory_account *memory_account_new(size_t cap, struct error *err
 struct memory_account *memory_account_ref(struct memory_account *account);
 /* Gives up a reference; with the last one it is freed. Accepts NULL. */
 void memory_account_unref(struct memory_account *account);
+/* What it says now. Another thread may change the members one after the other meanwhile. */
 struct memory_account_state memory_account_state(const struct memory_account *account);
 
 /*

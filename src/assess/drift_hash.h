@@ -16,4 +16,5 @@
 
 /* Of what the hash is of, and one value more; hash 0: of nothing. Never 0. */
 uint32_t drift_hash(uint32_t hash, struct view value);
+/* The same of a number. */
 uint32_t drift_hash_number(uint32_t hash, int64_t value);
