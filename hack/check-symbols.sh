@@ -8,26 +8,22 @@
 set -euo pipefail
 build=${1:?usage: hack/check-symbols.sh BUILD-FOLDER}
 
-violations=0
-objects=0
-while IFS= read -r object; do
-	objects=$((objects + 1))
-	stem=$(basename "$object" .c.o)
-	# Names that begin with __ are the compiler's (sanitizers, coverage).
-	while read -r symbol; do
-		case $symbol in
-		"$stem"* | __* | main) ;;
-		*)
-			echo "$stem.c exports $symbol"
-			violations=$((violations + 1))
-			;;
-		esac
-	done < <(nm --defined-only --extern-only --format=posix "$object" | cut -d' ' -f1)
-done < <(find "$build" \( -path '*.dir/src/*.c.o' -o -path '*.dir/controller/*.c.o' \) \
+mapfile -t objects < <(find "$build" \( -path '*.dir/src/*.c.o' -o -path '*.dir/controller/*.c.o' \) \
 	-not -path '*/tests/*' | sort)
-
-if [[ $objects -eq 0 ]]; then
+if [[ ${#objects[@]} -eq 0 ]]; then
 	echo "no object files in $build: build first" >&2
 	exit 1
 fi
-[[ $violations -eq 0 ]]
+
+# Names that begin with __ are the compiler's (sanitizers, coverage).
+nm --print-file-name --defined-only --extern-only --format=posix "${objects[@]}" | awk '
+	{
+		stem = $1
+		sub(/.*\//, "", stem)
+		sub(/\.c\.o:$/, "", stem)
+	}
+	index($2, stem) != 1 && $2 !~ /^__/ && $2 != "main" {
+		print stem ".c exports " $2
+		failed = 1
+	}
+	END { exit failed }'

@@ -16,47 +16,50 @@ if [[ ${1-} == --apply ]]; then
 fi
 
 cd "${1:-$(dirname "$0")/..}"
-failed=0
 
-complain() {
-	echo "$1"
-	failed=1
-}
-
-check_text() {
-	local file=$1 bad
-	bad=$(grep -nE '[[:blank:]]+$' "$file" | head -n 3 | cut -d: -f1 | tr '\n' ' ' || true)
-	[[ -z $bad ]] || complain "$file: blanks at the end of line $bad"
-	[[ ! -s $file || -z $(tail -c 1 "$file") ]] || complain "$file: no line end at the end"
-}
-
-check_c() {
-	local file=$1 bad
-	[[ $(head -n 1 "$file") == "/* SPDX-License-Identifier: Apache-2.0 */" ]] ||
-		complain "$file: the first line is not the licence"
-	[[ $file != *.h || $(sed -n 2p "$file") == "#pragma once" ]] ||
-		complain "$file: the second line is not #pragma once"
-	# Tabs count eight columns.
-	bad=$(expand -t 8 "$file" | LC_ALL=C.UTF-8 awk 'length($0) > 120 {print NR}' | head -n 3 | tr '\n' ' ')
-	[[ -z $bad ]] || complain "$file: over 120 columns in line $bad"
-	bad=$(grep -nE '^ {8,}[^ ]' "$file" | head -n 3 | cut -d: -f1 | tr '\n' ' ' || true)
-	[[ -z $bad ]] || complain "$file: blanks instead of tabs in line $bad"
-	bad=$(grep -nE '\b(TODO|FIXME|XXX)\b' "$file" | head -n 3 | cut -d: -f1 | tr '\n' ' ' || true)
-	[[ -z $bad ]] || complain "$file: a promise instead of code in line $bad"
-}
-
-check_script() {
-	head -n 2 "$1" | grep -q '^# SPDX-License-Identifier: Apache-2.0$' ||
-		complain "$1: the licence is not in the first two lines"
-}
-
-while IFS= read -r file; do
-	check_text "$file"
-	case $file in
-	*.c | *.h | *.def) check_c "$file" ;;
-	*.sh | *.py) check_script "$file" ;;
-	esac
-done < <(find src controller tests hack \( -name '*.c' -o -name '*.h' -o -name '*.def' -o \
+# One pass over all files: it prints what is wrong with each, at most three lines of a kind.
+mapfile -t files < <(find src controller tests hack \( -name '*.c' -o -name '*.h' -o -name '*.def' -o \
 	-name '*.sh' -o -name '*.py' -o -name CMakeLists.txt \) -type f | sort)
+failed=0
+LC_ALL=C.UTF-8 awk '
+	function complain(text) { print file ": " text; failed = 1 }
+
+	# note KIND: this line is one of that kind.
+	function note(kind) { if (++count[kind] <= 3) lines[kind] = lines[kind] " " FNR }
+
+	function end_file(kind) {
+		for (kind in lines) complain(kind lines[kind])
+		if (is_script && !has_licence) complain("the licence is not in the first two lines")
+		split("", count); split("", lines)
+	}
+
+	# Tabs count eight columns.
+	function width(line,   n, cells, i, columns) {
+		n = split(line, cells, "\t")
+		for (i = 1; i < n; i++) columns += length(cells[i]) + 8 - (columns + length(cells[i])) % 8
+		return columns + length(cells[n])
+	}
+
+	FNR == 1 {
+		if (file != "") end_file()
+		file = FILENAME
+		is_c = file ~ /\.(c|h|def)$/; is_script = file ~ /\.(sh|py)$/; has_licence = 0
+		if (is_c && $0 != "/* SPDX-License-Identifier: Apache-2.0 */") complain("the first line is not the licence")
+	}
+	FNR == 2 && file ~ /\.h$/ && $0 != "#pragma once" { complain("the second line is not #pragma once") }
+	FNR <= 2 && $0 == "# SPDX-License-Identifier: Apache-2.0" { has_licence = 1 }
+	/[[:blank:]]$/ { note("blanks at the end of line") }
+	is_c && width($0) > 120 { note("over 120 columns in line") }
+	is_c && /^        / { note("blanks instead of tabs in line") }
+	is_c && /(^|[^[:alnum:]_])(TODO|FIXME|XXX)([^[:alnum:]_]|$)/ { note("a promise instead of code in line") }
+	END { end_file(); exit failed }
+' "${files[@]}" || failed=1
+
+for file in "${files[@]}"; do
+	[[ ! -s $file || -z $(tail -c 1 "$file") ]] || {
+		echo "$file: no line end at the end"
+		failed=1
+	}
+done
 
 exit "$failed"
