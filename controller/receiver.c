@@ -2,7 +2,7 @@
 
 /*
  * Most reports repeat the one before, so there are two ways through. The short one
- * (controller/likeness.h) knows a body again by its digest and reads only the sequence number. The
+ * (controller/body_digest.h) knows a body again by its digest and reads only the sequence number. The
  * long one decodes and compares; a report that differs only in its times of reading, or in figures of
  * the moment, is unchanged too. Either way the loop learns only that the node was heard of, and not
  * more often than it can tell apart.
@@ -418,7 +418,7 @@ static void receive_decoded(struct receiver *receiver, struct server_request *re
 	if (!same && !hand_over(receiver, request, sender, received))
 		return;
 	accept_order(sender, &mark);
-	likeness_learn(&sender->likeness, body, report->sequence);
+	body_digest_learn(&sender->body_digest, body, report->sequence);
 	sender->listed_at = report->sources.pod_resources.observed_at;
 	sender->counts = agent_counts_of(report);
 	if (same) {
@@ -437,7 +437,7 @@ static void on_request(void *owner, struct server_request *request, const struct
 	struct sender *sender = server_request_data(request);
 	struct error err;
 	int64_t sequence;
-	if (sender->last && likeness_match(&sender->likeness, body, &sequence)) {
+	if (sender->last && body_digest_match(&sender->body_digest, body, &sequence)) {
 		receive_alike(receiver, request, sender, sequence);
 		return;
 	}

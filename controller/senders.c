@@ -72,7 +72,7 @@ void senders_forget_report(struct sender *sender)
 	shared_report_unref(sender->last);
 	sender->last = NULL;
 	drop_figures(sender);
-	sender->likeness = (struct likeness){0};
+	sender->body_digest = (struct body_digest){0};
 }
 
 static void free_sender(struct sender *sender)

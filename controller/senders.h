@@ -17,7 +17,7 @@
 #include "base/list.h"
 #include "base/table.h"
 #include "controller/agent_counts.h"
-#include "controller/likeness.h"
+#include "controller/body_digest.h"
 #include "controller/memory_share.h"
 #include "controller/report_order.h"
 
@@ -49,7 +49,7 @@ struct sender {
 	int64_t acknowledged;      /* highest event sequence of this instance that is safe */
 	struct agent_counts counts; /* of the last report that was decoded */
 	struct report_order order;
-	struct likeness likeness;  /* of the last accepted report */
+	struct body_digest body_digest; /* of the last accepted report */
 	struct shared_report *last; /* a reference to it; NULL: the next one goes whole */
 	size_t last_charged;       /* bytes of the last accepted report, also when that was forgotten */
 	struct figures *figures;   /* of a heartbeat after it, untold; NULL: there are none */

@@ -108,7 +108,7 @@ static unsigned look_at_slots(const struct subject *subject)
 		const struct slot *slot = &subject->slots[i];
 		const bool is_of_before = subject->is_offered && !slot->is_offered;
 		/* A claim is of now, whatever a plugin has on offer, and has no ID of the plugin's. */
-		const bool is_claimed = slot->claimant.len > 0;
+		const bool is_claimed = slot->claim_pod_uid.len > 0;
 		if (!is_of_before || is_claimed)
 			found |= use_of(slot);
 		if (!is_of_before)

@@ -46,7 +46,7 @@ static void add_held(struct slots *slots, const struct fact *item)
 		.device = item->device,
 		.id = item->id,
 		.partition = item->partition,
-		.claimant = item->owner->pod_uid,
+		.claim_pod_uid = item->owner->pod_uid,
 		.is_mig = item->is_part || item->partition.len > 0,
 		.is_share = item->is_share,
 	};
@@ -140,8 +140,8 @@ static void fold(struct slots *slots)
 		const struct slot *slot = &slots->items[i];
 		if (last && is_same(last, slot)) {
 			last->resource = slot->resource;
-			last->is_shared |= last->claimant.len && slot->claimant.len &&
-					   !view_equal(last->claimant, slot->claimant);
+			last->is_shared |= last->claim_pod_uid.len && slot->claim_pod_uid.len &&
+					   !view_equal(last->claim_pod_uid, slot->claim_pod_uid);
 			last->is_share |= slot->is_share;
 			last->mps |= slot->mps;
 			last->is_held |= slot->is_held;

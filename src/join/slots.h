@@ -16,7 +16,7 @@ struct slot {
 	struct view resource;  /* of a replica only */
 	struct view offered_as; /* the resource by which it is on offer now, the first of several */
 	struct view partition; /* UUID of the MIG device, or empty */
-	struct view claimant;  /* UID of a pod that has it by a claim, or empty */
+	struct view claim_pod_uid; /* UID of a pod that has it by a claim, or empty */
 	unsigned mps;          /* of enum fact_mps: what its holders were given */
 	bool is_replica;
 	bool is_mig;

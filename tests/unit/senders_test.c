@@ -193,10 +193,10 @@ static void forgetting_a_report_gives_up_the_reference(void **state)
 	senders_keep_report(b, second);
 	assert_int_equal(first->references, 2);
 	assert_int_equal(second->references, 2);
-	b->likeness.at = 7;
+	b->body_digest.at = 7;
 	senders_forget_report(b);
 	assert_null(b->last);
-	assert_int_equal(b->likeness.at, 0);
+	assert_int_equal(b->body_digest.at, 0);
 	assert_int_equal(second->references, 1);
 	senders_forget_reports(&senders);
 	assert_int_equal(first->references, 1);

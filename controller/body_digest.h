@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * likeness - tells, without decoding it, that the body of a report is the one accepted before but
+ * body_digest - tells, without decoding it, that the body of a report is the one accepted before but
  * for its sequence number.
  *
  * It rests on three things. (1) The body before was accepted by report_doc_decode(). (2) All bytes
@@ -21,7 +21,7 @@
 #include "io/tls.h"
 
 /* All zero: nothing was learned, nothing matches. */
-struct likeness {
+struct body_digest {
 	uint32_t at;   /* where the digits begin; 0: nothing learned */
 	uint32_t tail; /* bytes behind the digits */
 	unsigned char digest[TLS_DIGEST_SIZE]; /* of all but the digits */
@@ -31,6 +31,6 @@ struct likeness {
  * Remembers a body that was accepted with this sequence number; forgets it instead when its number
  * is written in a way that cannot be recognised again.
  */
-void likeness_learn(struct likeness *likeness, struct view body, int64_t sequence);
+void body_digest_learn(struct body_digest *known, struct view body, int64_t sequence);
 /* True when body is the one learned but for its number, which is then *ret_sequence. */
-bool likeness_match(const struct likeness *likeness, struct view body, int64_t *ret_sequence);
+bool body_digest_match(const struct body_digest *known, struct view body, int64_t *ret_sequence);

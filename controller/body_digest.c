@@ -5,7 +5,7 @@
  * 6 KiB takes a tenth of the time that decoding them does.
  */
 
-#include "controller/likeness.h"
+#include "controller/body_digest.h"
 
 #include <string.h>
 
@@ -45,29 +45,29 @@ static bool find_digits(struct view body, struct view *ret)
 	return found;
 }
 
-void likeness_learn(struct likeness *likeness, struct view body, int64_t sequence)
+void body_digest_learn(struct body_digest *known, struct view body, int64_t sequence)
 {
 	struct view digits;
 	int64_t number;
-	*likeness = (struct likeness){0};
+	*known = (struct body_digest){0};
 	if (body.len > UINT32_MAX || !find_digits(body, &digits) ||
 	    !parse_number(digits, &number) || number != sequence)
 		return;
-	likeness->at = (uint32_t)(digits.ptr - body.ptr);
-	likeness->tail = (uint32_t)(body.len - likeness->at - digits.len);
-	digest_rest(body, likeness->at, likeness->tail, likeness->digest);
+	known->at = (uint32_t)(digits.ptr - body.ptr);
+	known->tail = (uint32_t)(body.len - known->at - digits.len);
+	digest_rest(body, known->at, known->tail, known->digest);
 }
 
-bool likeness_match(const struct likeness *likeness, struct view body, int64_t *ret_sequence)
+bool body_digest_match(const struct body_digest *known, struct view body, int64_t *ret_sequence)
 {
 	unsigned char digest[TLS_DIGEST_SIZE];
-	size_t rest = (size_t)likeness->at + likeness->tail;
+	size_t rest = (size_t)known->at + known->tail;
 	int64_t number;
-	if (likeness->at == 0 || body.len <= rest ||
-	    !parse_number((struct view){body.ptr + likeness->at, body.len - rest}, &number))
+	if (known->at == 0 || body.len <= rest ||
+	    !parse_number((struct view){body.ptr + known->at, body.len - rest}, &number))
 		return false;
-	digest_rest(body, likeness->at, likeness->tail, digest);
-	if (memcmp(digest, likeness->digest, sizeof(digest)) != 0)
+	digest_rest(body, known->at, known->tail, digest);
+	if (memcmp(digest, known->digest, sizeof(digest)) != 0)
 		return false;
 	*ret_sequence = number;
 	return true;

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "base/limits.h"
-#include "controller/likeness.h"
+#include "controller/body_digest.h"
 #include "schema/report_doc.h"
 
 #define BEFORE "{\"bootID\":\"b\",\"events\":[{\"sequence\":7}],\"instance\":1,\"node\":\"n\"," \
@@ -15,9 +15,9 @@
 
 static bool match(struct view learned, int64_t sequence, struct view body, int64_t *ret)
 {
-	struct likeness likeness;
-	likeness_learn(&likeness, learned, sequence);
-	return likeness_match(&likeness, body, ret);
+	struct body_digest known;
+	body_digest_learn(&known, learned, sequence);
+	return body_digest_match(&known, body, ret);
 }
 
 static void only_the_number_may_differ(void **state)
@@ -97,11 +97,11 @@ static void what_cannot_be_recognised_is_not_learned(void **state)
 		"{\"sequence\":43}",       "",                    "{\"a\":{\"sequence\":42}}",
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(bodies); i++) {
-		struct likeness likeness = {.at = 1, .tail = 1};
+		struct body_digest known = {.at = 1, .tail = 1};
 		int64_t sequence;
-		likeness_learn(&likeness, view_from(bodies[i]), 42);
-		assert_int_equal(likeness.at, 0);
-		assert_false(likeness_match(&likeness, view_from(bodies[i]), &sequence));
+		body_digest_learn(&known, view_from(bodies[i]), 42);
+		assert_int_equal(known.at, 0);
+		assert_false(body_digest_match(&known, view_from(bodies[i]), &sequence));
 	}
 }
 
@@ -116,8 +116,8 @@ static void what_matches_is_accepted_by_the_decoder_with_that_number(void **stat
 	static const char *const bodies[] = {
 		REPORT("0"), REPORT("7"), REPORT("1700000000000"), REPORT("999999999999999999"),
 	};
-	struct likeness likeness;
-	likeness_learn(&likeness, VIEW(REPORT("42")), 42);
+	struct body_digest known;
+	body_digest_learn(&known, VIEW(REPORT("42")), 42);
 	for (size_t i = 0; i < ARRAY_SIZE(bodies); i++) {
 		struct view body = view_from(bodies[i]);
 		struct arena CLEANUP(arena_deinit) arena;
@@ -125,7 +125,7 @@ static void what_matches_is_accepted_by_the_decoder_with_that_number(void **stat
 		struct error err = {0};
 		int64_t sequence = -1;
 		arena_init(&arena, LIMIT_MIB);
-		assert_true(likeness_match(&likeness, body, &sequence));
+		assert_true(body_digest_match(&known, body, &sequence));
 		if (report_doc_decode(body, &arena, &report, &err) != 0)
 			fail_msg("%s", err.text);
 		assert_int_equal(report.sequence, sequence);
