@@ -98,10 +98,13 @@ static void consider(struct look *look, const struct event_changes_holding *hold
 	if (due > look->wall_ms)
 		return;
 	is_new = is_anew(look) || due > idle->looked_at;
-	if ((is_new || !idle->has_looked) &&
-	    learn(idle->told, hash_holding(look->object, holding)) && is_new &&
-	    look->n_chosen < ARRAY_SIZE(look->chosen))
+	if ((!is_new && idle->has_looked) || !learn(idle->told, hash_holding(look->object, holding)) ||
+	    !is_new)
+		return;
+	if (look->n_chosen < ARRAY_SIZE(look->chosen))
 		look->chosen[look->n_chosen++] = *holding;
+	else
+		idle->n_left_out++;
 }
 
 /* Is it one of them, and is said by itself whether it is idle? */

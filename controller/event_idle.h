@@ -32,7 +32,7 @@ struct event_idle {
 	uint64_t *told;    /* LIMIT_EVENT_TENANCIES of them, in groups; 0: none */
 	uint64_t *seen;    /* the same of versions of objects; behind it */
 	size_t n_told;     /* objects, in this look */
-	uint64_t n_left_out; /* objects that were not told, as one look had too many; rises only */
+	uint64_t n_left_out; /* objects, and tenants of one, of which a look had too many; rises only */
 };
 
 /* wall_ms: ms since 1970, here and below. Fails with ERROR_NO_MEMORY. */

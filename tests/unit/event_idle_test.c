@@ -69,7 +69,7 @@ static void publish(struct world *world)
 	CLEANUP(arena_deinit) struct arena arena = {0};
 	struct error err;
 
-	arena_init(&arena, LIMIT_KIB);
+	arena_init(&arena, LIMIT_MIB);
 	snprintf(version, sizeof(version), "%u", (unsigned)world->version + 1);
 	world->object.resource_version = view_from(version);
 	assert_int_equal(inventory_put_attribution(world->inventory, &world->object, &arena,
@@ -357,6 +357,23 @@ static void one_look_tells_of_so_many_objects_and_counts_the_others(void **state
 	assert_int_equal(look(world, START + 2 * HOUR), 0);
 }
 
+static void tenants_beyond_the_limit_of_one_object_are_counted(void **state)
+{
+	static struct attribution_tenant tenants[LIMIT_TENANTS + 3];
+	static char uids[ARRAY_SIZE(tenants)][16];
+	struct world *world = *state;
+
+	for (unsigned i = 0; i < ARRAY_SIZE(tenants); i++) {
+		snprintf(uids[i], sizeof(uids[i]), "p%u", i);
+		tenants[i] = world->tenants[0];
+		tenants[i].pod_uid = view_from(uids[i]);
+	}
+	world->object.status.tenants = array_of(tenants, ARRAY_SIZE(tenants));
+	publish(world);
+	assert_int_equal(look(world, START + HOUR), 1);
+	assert_int_equal(world->idle.n_left_out, 3);
+}
+
 static void a_thousand_tenancies_are_remembered(void **state)
 {
 	static char names[1000][16];
@@ -398,6 +415,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(what_is_seen_in_shadow_counts_as_told),
 	cmocka_unit_test_set_up(a_clock_that_is_set_back_tells_nothing_twice),
 	cmocka_unit_test_set_up(one_look_tells_of_so_many_objects_and_counts_the_others),
+	cmocka_unit_test_set_up(tenants_beyond_the_limit_of_one_object_are_counted),
 	cmocka_unit_test_set_up(a_thousand_tenancies_are_remembered),
 };
 TEST_MAIN(tests)
