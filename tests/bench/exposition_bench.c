@@ -28,9 +28,9 @@
 
 #include "base/arena.h"
 #include "base/limits.h"
-#include "base/metric.h"
 #include "controller/exposition.h"
 #include "controller/front.h"
+#include "controller/telemetry.h"
 #include "lib/http_client.h"
 
 #define DEVICES_OF_A_NODE 8
@@ -369,7 +369,7 @@ static void on_look(void *owner)
 	loop_timer_set(look, 20);
 }
 
-static void open_front(struct metric_registry *registry)
+static void open_front(const struct telemetry *telemetry)
 {
 	struct error err = {0};
 	struct loop_watch *watch;
@@ -380,12 +380,7 @@ static void open_front(struct metric_registry *registry)
 	config.metrics_address = "127.0.0.1:0";
 	config.metrics_insecure = true;
 	config.rules = (struct identity_rules){VIEW("aud"), VIEW("ns"), VIEW("agent")};
-	config.metrics.registry = registry;
-	config.metrics.reports = 0;
-	config.metrics.connections = 1;
-	config.metrics.open_connections = config.metrics.nodes = config.metrics.tokens = 2;
-	config.metrics.incomplete = 3;
-	config.metrics.refused = 4;
+	config.metrics = telemetry_front_metrics(telemetry);
 	config.with_exposition = true;
 	if (front_new(&config, &front, &err) < 0 ||
 	    loop_watch_new(loop, front_fd(front), LOOP_READ, on_messages, NULL, &watch, &err) < 0) {
@@ -394,21 +389,13 @@ static void open_front(struct metric_registry *registry)
 	}
 }
 
-static const struct metric_row rows[] = {
-	{"reports", METRIC_COUNTER, "", "Reports.", RECEIVER_LABELS},
-	{"connections", METRIC_COUNTER, "", "Connections.", FRONT_CONNECTION_LABELS},
-	{"gauge", METRIC_GAUGE, "", "Gauge.", NULL},
-	{"incomplete", METRIC_COUNTER, "", "Incomplete.", SCRAPES_LABELS},
-	{"refused", METRIC_COUNTER, "", "Refused.", NULL},
-};
-
 static void open_world(size_t max_series)
 {
-	struct metric_registry *registry;
+	struct telemetry *telemetry;
 	struct error err;
 
 	if (loop_new(&loop, &err) < 0 || inventory_new(loop_now_ms(loop), &inventory, &err) < 0 ||
-	    metric_registry_new(rows, ARRAY_SIZE(rows), &registry, &err) < 0 ||
+	    telemetry_new(VIEW("localhost"), &telemetry, &err) < 0 ||
 	    loop_timer_new(loop, on_turn, NULL, &every_turn, &err) < 0 ||
 	    loop_timer_new(loop, on_look, NULL, &look, &err) < 0)
 		exit(2);
@@ -422,7 +409,7 @@ static void open_world(size_t max_series)
 	};
 	if (exposition_new(&config, &exposition, &err) < 0)
 		exit(2);
-	open_front(registry);
+	open_front(telemetry);
 }
 
 int main(int argc, char **argv)

@@ -202,6 +202,7 @@ static void open_front(void)
 	config.report_address = "127.0.0.1:0";
 	config.probe_address = "127.0.0.1:0";
 	config.reports_per_second = 100000;
+	config.reviews_per_second = 100000; /* all nodes have one address here */
 	config.refresh_ms = 0; /* each is passed on, as in a cluster, where they are a minute apart */
 	config.rules = (struct identity_rules){VIEW("aud"), VIEW("ns"), VIEW("agent")};
 	const struct tls_certificate_request request = {
@@ -236,6 +237,7 @@ int main(int argc, char **argv)
 		_exit(play_agents(front_report_port(front), seconds, n_connections, with_figures,
 				  result[1]));
 	}
+	close(result[1]); /* the child may end without a result */
 	if (front_start(front, &err) != 0 || pthread_create(&loop, NULL, run_loop, n_messages) != 0)
 		return 1;
 	long before_kib = resident_kib();
