@@ -62,6 +62,14 @@ static bool is_disturbed(const struct judge *judge)
 	       cause_since(CAUSE_DRIVER_HANGS, judge->node, -1, from);
 }
 
+/* In the time that it takes to be idle: an agent sees nothing before its first reading. */
+static uint64_t looked_since(const struct judge *judge)
+{
+	uint64_t from = judge->at - IDLE_MS, first = judge->agent_since + FIRST_MS;
+
+	return judge->agent_since > 0 && first > from ? first : from;
+}
+
 /* Processes */
 
 static bool is_on(const struct world_process *process, int gpu, struct view partition)
@@ -91,7 +99,7 @@ static void judge_processes(const struct judge *judge, struct view partition)
 		return;
 	for (int i = 0; i < world.n_processes; i++)
 		if (is_on(&world.processes[i], judge->gpu, partition) &&
-		    was_used(&world.processes[i], judge->at - IDLE_MS, judge->at))
+		    was_used(&world.processes[i], looked_since(judge), judge->at))
 			oracle_accuse(ORACLE_FALSE_IDLE, "%s%s%.*s is Idle, and %s[%u] was on it",
 				      name_of(judge), partition.len ? " " : "", VIEW_ARG(partition),
 				      world.processes[i].command, world.processes[i].pid);
@@ -173,10 +181,8 @@ static void judge_told(const struct judge *judge)
 /* What the device did, whatever was told of it. */
 static void judge_work(const struct judge *judge)
 {
-	uint64_t from = judge->at - IDLE_MS, first = judge->agent_since + FIRST_MS;
-
 	if (!is_disturbed(judge) && judge->agent_since > 0 &&
-	    load_was_seen(judge->gpu, judge->partition, from > first ? from : first, judge->at))
+	    load_was_seen(judge->gpu, judge->partition, looked_since(judge), judge->at))
 		oracle_accuse(ORACLE_FALSE_IDLE, "%s is Idle, and it computed", name_of(judge));
 }
 
