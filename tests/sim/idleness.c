@@ -544,12 +544,13 @@ static bool is_unmeasured(const struct judge *judge)
 	       (!world.nodes[judge->node].sees_processes || has_part(judge, USED));
 }
 
-/* What is given out of it are MIG devices. Where no ID on offer tells, the mode is as published. */
+/* What is given out of it are MIG devices. Where not all IDs are known, the mode is as published. */
 static bool is_unmeasured_mig(const struct judge *judge)
 {
 	int mode = rest_mode(judge->gpu);
 
-	if (mode == ATTRIBUTION_MODE_UNKNOWN || trouble_is_unwell(judge->gpu))
+	if (mode == ATTRIBUTION_MODE_UNKNOWN || trouble_is_unwell(judge->gpu) ||
+	    rest_is_beyond_proof(judge->gpu))
 		mode = judge->status->sharing.mode;
 	return is_unmeasured(judge) &&
 	       (mode == ATTRIBUTION_MODE_MIG || mode == ATTRIBUTION_MODE_MIG_TIME_SLICED);
