@@ -85,7 +85,8 @@ MUST_USE int nvml_read(struct nvml *nvml, struct wall_time now, struct arena *ar
 
 /*
  * Looks at the utilisation of the devices of the last nvml_read(), which covers the last moments only.
- * The next one tells the highest figure since. A device that does not answer is left out.
+ * The next one tells the highest figure since, if some device answered the last one. A device that
+ * does not answer is left out.
  */
 void nvml_sample(struct nvml *nvml);
 

@@ -258,12 +258,6 @@ static bool is_settled(const struct judge *judge, const struct world_error *erro
 	       (asks_for_nothing(judge) && settles_by_time(error));
 }
 
-/* Another node does not know when it was, and counts from when it took the card. */
-static uint64_t counts_from(const struct world_gpu *gpu, const struct world_error *error)
-{
-	return error->fetched_at > gpu->moved_at ? error->fetched_at : gpu->moved_at;
-}
-
 bool diagnosis_may_settle(void)
 {
 	for (int i = 0; i < world.n_gpus; i++) {
@@ -273,7 +267,7 @@ bool diagnosis_may_settle(void)
 			const struct world_error *error = &gpu->errors[j];
 
 			if (error->is_reason && settles_by_time(error) &&
-			    clockwork_now() - counts_from(gpu, error) < LOOK_CLOSER_MS + SETTLES_MS)
+			    clockwork_now() - error->dated_at < LOOK_CLOSER_MS + SETTLES_MS)
 				return true;
 		}
 	}
@@ -297,6 +291,19 @@ static const struct attribution_health_event *find_event(const struct attributio
 			return event;
 	}
 	return NULL;
+}
+
+/*
+ * Quiet is counted from the uptime that is published with the event. Another boot, of whichever node,
+ * does not know when the error was, and counts from its own first status.
+ */
+static bool is_dated_anew(const struct judge *judge, const struct world_error *error)
+{
+	const struct attribution_health_event *event = find_event(judge->status, error),
+					      *last = find_event(judge->before, error);
+
+	return event && (!last || last->uptime_ms != event->uptime_ms ||
+			 !view_equal(judge->before->report.boot_id, judge->status->report.boot_id));
 }
 
 /* So many as there may be are there, and of those that say no more than it none is older. */
@@ -331,6 +338,8 @@ static void judge_error(const struct judge *judge, struct world_error *error)
 			      uuid, error->code,
 			      (double)(error->raised_at - CLOCKWORK_START_MS) / 1000,
 			      error->is_reason ? " any more" : "");
+	if (is_dated_anew(judge, error))
+		error->dated_at = clockwork_now();
 	error->is_shown = is_shown;
 	error->was_shown |= is_shown;
 	error->is_over = error->is_reason && !is_reason;

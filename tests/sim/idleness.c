@@ -62,6 +62,14 @@ static bool is_disturbed(const struct judge *judge)
 	       cause_since(CAUSE_DRIVER_HANGS, judge->node, -1, from);
 }
 
+/* In the time that it takes to be idle: an agent sees nothing before its first reading. */
+static uint64_t looked_since(const struct judge *judge)
+{
+	uint64_t from = judge->at - IDLE_MS, first = judge->agent_since + FIRST_MS;
+
+	return judge->agent_since > 0 && first > from ? first : from;
+}
+
 /* Processes */
 
 static bool is_on(const struct world_process *process, int gpu, struct view partition)
@@ -91,7 +99,7 @@ static void judge_processes(const struct judge *judge, struct view partition)
 		return;
 	for (int i = 0; i < world.n_processes; i++)
 		if (is_on(&world.processes[i], judge->gpu, partition) &&
-		    was_used(&world.processes[i], judge->at - IDLE_MS, judge->at))
+		    was_used(&world.processes[i], looked_since(judge), judge->at))
 			oracle_accuse(ORACLE_FALSE_IDLE, "%s%s%.*s is Idle, and %s[%u] was on it",
 				      name_of(judge), partition.len ? " " : "", VIEW_ARG(partition),
 				      world.processes[i].command, world.processes[i].pid);
@@ -173,10 +181,8 @@ static void judge_told(const struct judge *judge)
 /* What the device did, whatever was told of it. */
 static void judge_work(const struct judge *judge)
 {
-	uint64_t from = judge->at - IDLE_MS, first = judge->agent_since + FIRST_MS;
-
 	if (!is_disturbed(judge) && judge->agent_since > 0 &&
-	    load_was_seen(judge->gpu, judge->partition, from > first ? from : first, judge->at))
+	    load_was_seen(judge->gpu, judge->partition, looked_since(judge), judge->at))
 		oracle_accuse(ORACLE_FALSE_IDLE, "%s is Idle, and it computed", name_of(judge));
 }
 
@@ -538,12 +544,13 @@ static bool is_unmeasured(const struct judge *judge)
 	       (!world.nodes[judge->node].sees_processes || has_part(judge, USED));
 }
 
-/* What is given out of it are MIG devices. Where no ID on offer tells, the mode is as published. */
+/* What is given out of it are MIG devices. Where not all IDs are known, the mode is as published. */
 static bool is_unmeasured_mig(const struct judge *judge)
 {
 	int mode = rest_mode(judge->gpu);
 
-	if (mode == ATTRIBUTION_MODE_UNKNOWN || trouble_is_unwell(judge->gpu))
+	if (mode == ATTRIBUTION_MODE_UNKNOWN || trouble_is_unwell(judge->gpu) ||
+	    rest_is_beyond_proof(judge->gpu))
 		mode = judge->status->sharing.mode;
 	return is_unmeasured(judge) &&
 	       (mode == ATTRIBUTION_MODE_MIG || mode == ATTRIBUTION_MODE_MIG_TIME_SLICED);

@@ -311,7 +311,8 @@ static void note_reading(int node, struct watch *watch, int figure)
 {
 	uint64_t now = clockwork_now();
 	/* A look between two readings is told by the later one, if the device answers both. */
-	bool has_looked = watch->has_looked && n_read[node] - watch->look_reading == 1;
+	bool has_looked = watch->has_looked && n_read[node] - watch->look_reading == 1 &&
+			  n_read[node] - watch->reading == 1;
 	bool has_figure = figure >= 0 || has_looked;
 
 	/* What does not answer a reading may not have been listed in it. */

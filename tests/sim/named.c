@@ -569,6 +569,31 @@ static const struct attribution_user *find_user(const struct attribution_status 
 	return NULL;
 }
 
+static bool has_gone_partition(const struct world_container *container)
+{
+	for (int i = 0; i < container->n_slots; i++) {
+		const struct world_slot *slot = &container->slots[i];
+
+		if (slot->partition >= 0 &&
+		    !world.gpus[slot->gpu].partitions[slot->partition].exists)
+			return true;
+	}
+	return false;
+}
+
+/* It holds a MIG device that is gone, and the status says that it holds one of no known device. */
+static bool is_unplaced(const struct attribution_status *status, const struct world_pod *pod)
+{
+	const struct world_pod *shown = pod->hash[0] ? world_mirror(pod) : pod;
+
+	for (int c = 0; shown && c < pod->n_containers; c++)
+		if (has_gone_partition(&pod->containers[c]) &&
+		    attribution_is_unplaced(status, view_from(shown->uid),
+					    view_from(pod->containers[c].name)))
+			return true;
+	return false;
+}
+
 static void judge_shown(const struct attribution_status *status,
 			const struct world_process *process, int gpu)
 {
@@ -576,7 +601,8 @@ static void judge_shown(const struct attribution_status *status,
 
 	if (is_allocated(process, gpu) || find_user(status, process, gpu))
 		return;
-	if (process->kind == WORLD_OF_CONTAINER && is_beyond_proof(pod) && world_is_active(pod))
+	if (process->kind == WORLD_OF_CONTAINER && world_is_active(pod) &&
+	    (is_beyond_proof(pod) || is_unplaced(status, pod)))
 		return;
 	oracle_accuse(ORACLE_AT_REST, "%s: %s[%u] of %s is on it without a slot, and is no user",
 		      world.gpus[gpu].uuid, process->command, process->pid,

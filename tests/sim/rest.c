@@ -593,8 +593,8 @@ bool rest_was_released(int gpu, uint64_t since)
 	return false;
 }
 
-/* The answer of the plugin to some holder is gone with the kubelet's books. */
-static bool has_lost_answer(int gpu)
+/* Of some holder nothing is left: the answer of the plugin is gone with the kubelet's books. */
+bool rest_is_beyond_proof(int gpu)
 {
 	for (int i = 0; i < world.n_pods; i++) {
 		const struct world_pod *pod = &world.pods[i];
@@ -611,7 +611,7 @@ int rest_mode(int gpu)
 {
 	const struct forms forms = survey(gpu);
 
-	if (hides_compute_mode(&world.gpus[gpu]) && has_lost_answer(gpu))
+	if (hides_compute_mode(&world.gpus[gpu]) && rest_is_beyond_proof(gpu))
 		return ATTRIBUTION_MODE_UNKNOWN;
 	/* Clients come and go, and are seen later. */
 	if (hides_compute_mode(&world.gpus[gpu]) && !forms.mps && !forms.not_mps &&

@@ -29,6 +29,8 @@ bool rest_is_tenant(const struct world_pod *pod, int container, int gpu);
 bool rest_must_show(const struct world_pod *pod, int container, int gpu);
 /* Somebody has the device by a claim that is gone: nothing is left that says so. */
 bool rest_is_beyond_claims(int gpu);
+/* Somebody holds the device, and no book or claim is left that says so: its mode is as published. */
+bool rest_is_beyond_proof(int gpu);
 /* Somebody gave a slot of the device back since then. */
 bool rest_was_released(int gpu, uint64_t since);
 /* The mode that the IDs in use and on offer bear out (enum attribution_mode). */

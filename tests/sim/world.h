@@ -64,6 +64,7 @@ struct world_error {
 	bool was_shown;		/* some status had it */
 	bool is_shown, is_reason; /* the last one did, since the object was made */
 	bool is_over;             /* it was a reason, and the last status has it as none */
+	uint64_t dated_at; /* a status said anew when it was, by time since boot */
 };
 
 struct world_gpu {
