@@ -162,6 +162,7 @@ int policies_counts(void);
 const char *policies_name(int policy);
 /* The ConfigMap may not be read up to then. */
 void policies_deny(uint64_t until);
+/* It may not, and has not for so long that what was read before counts no more. */
 bool policies_are_denied(void);
 
 /* For the API server's lists: messages and items. False: an operator is not there. */
