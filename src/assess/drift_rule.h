@@ -85,9 +85,9 @@ struct drift_device {
 	bool is_listing_good; /* NVML's list can be read now: a device that is not in it is not there */
 	bool is_seen_since_boot; /* the published status of this boot describes it */
 	/*
-	 * Since when condition Healthy has been what it is, as published, and the device has had as many
-	 * slots as now. ms since 1970. 0: that is not known, or the device is missing or was not
-	 * published yet. It may have been away before, and was not on offer then.
+	 * Since when condition Healthy has been what it is, as published, the device has had as many
+	 * slots as now, and pods have been current. ms since 1970. 0: that is not known, or the device is
+	 * missing or was not published yet. It may have been away before, and was not on offer then.
 	 */
 	int64_t here_since;
 	const struct drift_offer *offers;

@@ -91,7 +91,8 @@ struct join_input {
 	const struct recall_debounced *doubts; /* what the last join said, and how old it is by now */
 	size_t n_doubts;
 	int64_t settled_restart; /* as the last join said; 0: it knew of none */
-	int64_t offered_since;   /* the same (model/recall.h); 0: this is the first join */
+	int64_t offered_since;   /* the same (model/recall.h); 0: this is the first join, or the */
+				 /* first with current pods after those without */
 	enum join_pods pods_age;
 	bool grants_denied; /* the claims and slices are those of when they could be read, if ever */
 	bool grants_unknown; /* they are not all here: that one is not means nothing */

@@ -343,11 +343,16 @@ static int read_input(struct joiner *joiner, struct error *err)
 	return joiner->result->devices ? 0 : error_no_memory(err);
 }
 
-/* Before the first join since the start the slots may have been others. */
+/*
+ * Before the first join since the start the slots may have been others. While pods are not current, pods may
+ * come and go that nobody sees: what is known begins anew after that.
+ */
 static int64_t find_offered_since(const struct joiner *joiner)
 {
 	const struct join_input *input = joiner->input;
 
+	if (input->pods_age != JOIN_PODS_CURRENT)
+		return 0;
 	for (size_t i = 0; i < joiner->result->n_devices; i++) {
 		const struct join_device *device = &joiner->result->devices[i];
 		if (device->previous &&

@@ -27,6 +27,6 @@ struct recall {
 	size_t n_ended;
 	int64_t settled_restart;  /* the kubelet's restart since which a List was complete; 0: none */
 	int64_t offered_since; /* wall clock, ms: slots of the node were counted otherwise before that, */
-			       /* or not known; 0: there was no join */
+			       /* or not known; 0: there was no join, or its pods were not current */
 	bool is_hearing_awaited;  /* a heartbeat of the node may change the result */
 };

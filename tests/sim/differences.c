@@ -495,6 +495,11 @@ enum difference_state differences_state(int node, int gpu, enum difference diffe
 		       : state;
 }
 
+unsigned differences_hiders(int node, int gpu, enum difference difference)
+{
+	return ask(node, gpu, difference) == DIFFERENCE_NO ? 0 : rows[difference].hidden_by;
+}
+
 const char *differences_word(enum difference difference)
 {
 	return rows[difference].word;

@@ -96,6 +96,8 @@ enum difference_source differences_source(enum difference difference);
 bool differences_is_of_gpu(enum difference difference);
 /* It is pending also while it waits. */
 bool differences_is_remembered(enum difference difference);
+/* It would be so, if none of these hid it: a bit for each difference; 0: it would not, or none may. */
+unsigned differences_hiders(int node, int gpu, enum difference difference);
 /* Why nobody can tell what the plugin shall do on the node: DIFFERENCE_UNREAD or DIFFERENCE_UNTOLD. */
 enum difference_state differences_untold(int node);
 /* It is there without any policy, too. */

@@ -357,6 +357,32 @@ static bool may_be_mixed_up(int node)
 	       cause_since(CAUSE_CONTROLLER_NEW, node, -1, from) || disturbed_until > from;
 }
 
+/* It came so lately on some device of the node that it may not be known yet. */
+static bool is_new_on(int node, enum difference difference)
+{
+	for (int gpu = 0; gpu < world.n_gpus; gpu++) {
+		const uint64_t from = world.gpus[gpu].node == node
+					      ? since(log_of(gpu, difference), DIFFERENCE_YES)
+					      : WORLD_NEVER;
+
+		if (from != WORLD_NEVER && clockwork_now() - from < soon_ms(difference))
+			return true;
+	}
+	return false;
+}
+
+/* What hides it is known later than itself. */
+static bool may_not_be_hidden_yet(enum difference difference, int gpu)
+{
+	const int node = world.gpus[gpu].node;
+	const unsigned hiders = differences_hiders(node, gpu, difference);
+
+	for (int i = 0; i < DIFFERENCE_N; i++)
+		if (hiders & BIT(i) && is_new_on(node, (enum difference)i))
+			return true;
+	return false;
+}
+
 /* However late one thing is known, it must have been so at some time. */
 static void judge_ever(enum difference difference, int gpu, bool is_pending)
 {
@@ -368,6 +394,8 @@ static void judge_ever(enum difference difference, int gpu, bool is_pending)
 		return;
 	if (is_pending && longest(log, DIFFERENCE_WAITS, 0, now) > 0 &&
 	    differences_is_remembered(difference))
+		return;
+	if (is_pending && may_not_be_hidden_yet(difference, gpu))
 		return;
 	/* That it is over may be known later than that nothing explains it any more. */
 	if (is_pending && longest(log, DIFFERENCE_WAITS, now - soon_ms(difference), now) > 0)

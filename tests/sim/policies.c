@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "controller/config_watch.h"
 #include "lib/kube_bytes.h"
 #include "sim/apiserver.h"
 #include "sim/clockwork.h"
@@ -23,6 +24,7 @@
 #define PLENTY 64 /* more than any node's devices make, however they are shared */
 #define CONFIG_NAME "plugin-config"
 #define MIG_CONFIG_NAME "default-mig-parted-config"
+#define MIG_MANAGER_VERSION "v0.13.1" /* it goes by that ConfigMap, where none is named */
 #define FIRST_CREATED_S 1767000000 /* before the history; the second comes later, if it comes */
 
 #define N_SHARINGS 8
@@ -101,7 +103,7 @@ static int values[POLICIES_N_KNOBS];
 static int node_values[WORLD_MAX_NODES][POLICIES_N_NODE_KNOBS];
 static bool has_operator[WORLD_MAX_NODES];
 static int64_t created_s[2];
-static uint64_t denied_until;
+static uint64_t denied_from, denied_until;
 static struct object policy_objects[2], cluster_object, config_object, mig_object;
 static struct object pod_objects[WORLD_MAX_NODES][POLICIES_N_PODS];
 static struct prng stream_of_more;
@@ -181,7 +183,7 @@ void policies_reset(uint64_t seed)
 	memset(&config_object, 0, sizeof(config_object));
 	memset(&mig_object, 0, sizeof(mig_object));
 	memset(pod_objects, 0, sizeof(pod_objects));
-	denied_until = 0;
+	denied_from = denied_until = 0;
 	created_s[0] = FIRST_CREATED_S;
 	created_s[1] = FIRST_CREATED_S + 1;
 	for (int i = 0; is_there && i < POLICIES_MORE_KNOBS; i++)
@@ -244,11 +246,14 @@ int policies_counts(void)
 
 bool policies_are_denied(void)
 {
-	return clockwork_now() < denied_until;
+	return clockwork_now() >= denied_from && clockwork_now() < denied_until;
 }
 
+/* For so long the controller goes by what it read before. */
 void policies_deny(uint64_t until)
 {
+	if (clockwork_now() >= denied_until)
+		denied_from = clockwork_now() + CONFIG_WATCH_WAIT_MS;
 	denied_until = until;
 	apiserver_deny(APISERVER_CONFIGS, 403, until);
 	drifts_look();
@@ -303,6 +308,7 @@ static void write_spec(struct sbuf *out)
 	write_enabled("dcgmExporter", POLICIES_EXPORTER, out);
 	sbuf_printf(out, "}");
 	write_enabled("migManager", POLICIES_MIG_MANAGER, out);
+	sbuf_printf(out, ",\"version\":\"" MIG_MANAGER_VERSION "\"");
 	if (values[POLICIES_MIG_CONFIG])
 		sbuf_printf(out, ",\"config\":{\"name\":\"%s\"}",
 			    values[POLICIES_MIG_CONFIG] == POLICIES_OWN ? MIG_CONFIG_NAME : "elsewhere");
@@ -327,6 +333,8 @@ static void write_policy(int policy, uint64_t version, struct sbuf *out)
 	sbuf_printf(out, "\"},\"spec\":{");
 	if (policy == 0)
 		write_spec(out);
+	else
+		sbuf_printf(out, "\"migManager\":{\"version\":\"" MIG_MANAGER_VERSION "\"}");
 	sbuf_printf(out, "},\"status\":{\"namespace\":\"" NAMESPACE "\"%s}}",
 		    policy == 0 ? states[values[POLICIES_STATE]] : "");
 }

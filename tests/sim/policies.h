@@ -38,7 +38,7 @@ enum policies_operand {
 /* In the cluster. */
 enum policies_knob {
 	POLICIES_FIRST,      /* the ClusterPolicy "policy" is there */
-	POLICIES_SECOND,     /* another one, in which nothing is written */
+	POLICIES_SECOND,     /* another one, in which nothing is written but the MIG manager's version */
 	POLICIES_CLUSTER,    /* a GPUCluster */
 	POLICIES_UNREADABLE, /* the first has what its definition does not allow */
 	POLICIES_STATE,      /* the first's: 0 none, 1 ready, 2 notReady */
@@ -162,6 +162,7 @@ int policies_counts(void);
 const char *policies_name(int policy);
 /* The ConfigMap may not be read up to then. */
 void policies_deny(uint64_t until);
+/* It may not, and has not for so long that what was read before counts no more. */
 bool policies_are_denied(void);
 
 /* For the API server's lists: messages and items. False: an operator is not there. */

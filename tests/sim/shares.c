@@ -274,14 +274,33 @@ enum difference_state shares_mps_left_behind(int gpu)
 
 /* MIG */
 
+/* The device is divided, and what the plugin last told of it is the whole: it has not told again since. */
+static bool is_offered_whole(int gpu)
+{
+	const char *id;
+
+	return world.gpus[gpu].mig && books_offered(gpu, &id, 1) > 0 &&
+	       strncmp(id, world.gpus[gpu].uuid, strlen(world.gpus[gpu].uuid)) == 0;
+}
+
 /* The strategy by which the plugin has MIG devices on offer; POLICIES_NO_STRATEGY: it has none. */
 static enum policies_strategy strategy_seen(int node)
 {
 	for (int i = 0; i < world.n_gpus; i++)
 		if (world.gpus[i].node == node && world_is_mig(world.nodes[node].mode) &&
 		    count_offers(i) > 0)
-			return is_of_mig(node) ? POLICIES_MIXED : POLICIES_SINGLE;
+			return is_offered_whole(i) ? POLICIES_NONE
+			       : is_of_mig(node)   ? POLICIES_MIXED
+						   : POLICIES_SINGLE;
 	return POLICIES_NO_STRATEGY;
+}
+
+/* Where none is written it is `none`. */
+static enum policies_strategy strategy_meant(void)
+{
+	const int written = intents_written(POLICIES_STRATEGY);
+
+	return written ? (enum policies_strategy)written : POLICIES_NONE;
 }
 
 enum difference_state shares_strategy(int gpu)
@@ -289,15 +308,15 @@ enum difference_state shares_strategy(int gpu)
 	struct policies_sharing sharing;
 	const int node = world.gpus[gpu].node;
 	const enum intents_want want = intents_want(node, POLICIES_PLUGIN);
-	const int written = intents_written(POLICIES_STRATEGY);
 	const enum policies_strategy seen = strategy_seen(node);
 
 	if (want == INTENTS_OFF || want == INTENTS_NOT_HERE)
 		return DIFFERENCE_NO;
 	if (want == INTENTS_UNKNOWN ||
-	    (!written && intents_config(node, &sharing) == INTENTS_UNREAD_CONFIG))
+	    (!intents_written(POLICIES_STRATEGY) &&
+	     intents_config(node, &sharing) == INTENTS_UNREAD_CONFIG))
 		return differences_untold(node);
-	return say(seen != POLICIES_NO_STRATEGY && (int)seen != written);
+	return say(seen != POLICIES_NO_STRATEGY && seen != strategy_meant());
 }
 
 bool shares_is_refused(int node)

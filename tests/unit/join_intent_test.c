@@ -169,6 +169,12 @@ static const struct scenario_promise promises[] = {
 		"wait 1s; report; expect pending none; wait 1min; heartbeat; expect pending none;"
 		"pod v refused; expect pending SlotsLeaked:121000; restart; wait 1min; report;"
 		"expect drifts SlotsLeaked:121000"),
+	PROMISE(a_refusal_of_while_pods_were_not_known_is_no_new_leak,
+		"boot one; gpu 0 exclusive; policy none; publish; wait 1min; heartbeat; pods stale;"
+		"publish; wait 1s; pod u refused; wait 1s; pods current; expect pending none; publish;"
+		"wait 1min; heartbeat; expect pending none; pod v refused;"
+		"expect pending SlotsLeaked:122000; pods denied; publish; wait 1min; heartbeat;"
+		"pods current; expect drifts SlotsLeaked:122000"),
 	PROMISE(a_refusal_is_a_leak_also_while_nvml_cannot_be_read,
 		"boot one; gpu 0 exclusive; policy none; publish; lose nvml; publish; wait 1min;"
 		"heartbeat; pod u refused; expect pending SlotsLeaked:60000"),
