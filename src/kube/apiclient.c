@@ -143,6 +143,16 @@ static void judge_server(struct apiclient *client, int status, const struct erro
 	}
 }
 
+/* The probe has failed though others were answered meanwhile. */
+static void resume_lost(struct apiclient *client)
+{
+	uint64_t silent_since = reachability_silent_since(&client->reachability);
+	if (silent_since == 0)
+		return;
+	drop_lost(client, silent_since);
+	hasten_all(client, REFLECTOR_NO_DOUBT);
+}
+
 static enum reachability_probe judge_probe(const struct fetch_result *result)
 {
 	if (result->status == 0)
@@ -174,6 +184,8 @@ static void probe_ended(void *owner, const struct fetch_result *result)
 		go_all_ahead(client, before);
 		return;
 	}
+	if (before == REACHABILITY_ANSWERS)
+		resume_lost(client);
 	if (result->failed)
 		error_set(&client->trouble, ERROR_RETRY, 0, "GET /readyz: %s", result->error.text);
 	else

@@ -108,7 +108,9 @@ enum reachability_state reachability_probed(struct reachability *r, enum reachab
 	assert(r->is_probing);
 	enum reachability_state before = r->state;
 	r->is_probing = false;
-	if (outcome == REACHABILITY_PROBE_FAILED && before != REACHABILITY_ANSWERS)
+	if (before == REACHABILITY_ANSWERS) /* that doubt is over, and was acted upon */
+		r->silent_since = 0;
+	if (outcome == REACHABILITY_PROBE_FAILED)
 		note_silence(r, now - r->probed_at, now);
 	if (outcome == REACHABILITY_PROBE_ANSWERED) {
 		r->next_at = now + PROBE_MS;

@@ -1162,6 +1162,32 @@ static void watches_that_were_silent_with_a_request_are_resumed_when_the_server_
 	}
 }
 
+/*
+ * The network was cut, and nobody asked for anything meanwhile. So nothing but the probe, which was
+ * sent before it was mended, tells that the watches may lag.
+ */
+static void regress_13_a_probe_that_waits_in_vain_resumes_watches_though_others_are_answered(
+	void **state)
+{
+	(void)state;
+	struct cluster cluster;
+	begin_cluster(&cluster);
+	run_until(&cluster, has_time_passed, 5);
+	cluster.routes[READYZ].answer.bytes = (struct view){0};
+	cluster.routes[OTHERS].answer.bytes = (struct view)STATUS("500");
+	send_single(&cluster);
+	run_until(&cluster, has_received_requests, 2 * N_FOLLOWED + 2); /* the probe */
+	cluster.routes[OTHERS].answer.bytes = (struct view)STATUS("200");
+	send_single(&cluster);
+	run_until(&cluster, has_been_answered, 2);
+	run_until(&cluster, has_watches, 2 * N_FOLLOWED);
+	run_until(&cluster, has_time_passed, 300);
+	run_until(&cluster, are_all_followed, 0);
+	assert_int_equal(count_watches(&cluster), 2 * N_FOLLOWED);
+	assert_false(apiclient_is_away(cluster.client));
+	end_cluster(&cluster);
+}
+
 static bool has_been_refused(const struct cluster *cluster)
 {
 	return apiclient_counters(cluster->client).by_code[4] >= cluster->wanted;
@@ -1326,6 +1352,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_watch_that_tells_something_ends_an_outage),
 	cmocka_unit_test(regress_13_a_watch_that_tells_while_all_else_fails_does_not_make_the_client_spin),
 	cmocka_unit_test(watches_that_were_silent_with_a_request_are_resumed_when_the_server_answers),
+	cmocka_unit_test(
+		regress_13_a_probe_that_waits_in_vain_resumes_watches_though_others_are_answered),
 	cmocka_unit_test(the_return_of_a_steady_server_ends_the_wait_of_those_that_were_refused),
 	cmocka_unit_test(a_server_that_flaps_ends_no_wait_a_second_time_before_it_has_settled),
 	cmocka_unit_test(a_server_that_flaps_ends_no_wait_of_those_that_were_refused),

@@ -490,16 +490,35 @@ static void of_several_that_waited_in_vain_the_one_that_began_last_counts(void *
 	assert_true(reachability_silent_since(&r) == now - 5000);
 }
 
-/* The server answers somebody else: the probe was unlucky. */
-static void a_probe_that_nobody_needs_any_more_has_not_waited_in_vain(void **state)
+/* The server answers somebody else, on a connection that is newer than those of the watches. */
+static void a_probe_waits_in_vain_though_somebody_else_is_answered(void **state)
 {
 	(void)state;
-	fail_request();
-	assert_int_equal(reachability_next(&r, now), REACHABILITY_PROBE);
-	reachability_answered(&r, now);
-	now += 5000;
-	reachability_probed(&r, REACHABILITY_PROBE_FAILED, 0, now);
-	assert_true(reachability_silent_since(&r) == 0);
+	static const struct {
+		uint64_t probe_ms;
+		enum reachability_probe outcome;
+		bool is_silent;
+	} rows[] = {
+		{1999, REACHABILITY_PROBE_FAILED, false},
+		{2000, REACHABILITY_PROBE_FAILED, true},
+		{5000, REACHABILITY_PROBE_FAILED, true},
+		{5000, REACHABILITY_PROBE_UNREADY, false},
+		{5000, REACHABILITY_PROBE_REFUSED, false},
+		{5000, REACHABILITY_PROBE_ANSWERED, false},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		set_up(NULL);
+		uint64_t probed_at = now;
+		reachability_failed(&r, 3000, now); /* acted upon with the answer */
+		assert_int_equal(reachability_next(&r, now), REACHABILITY_PROBE);
+		assert_int_equal(reachability_answered(&r, now), REACHABILITY_DOUBTED);
+		assert_true(reachability_silent_since(&r) == now - 3000);
+		now += rows[i].probe_ms;
+		assert_int_equal(reachability_probed(&r, rows[i].outcome, 0, now),
+				 REACHABILITY_ANSWERS);
+		assert_true(reachability_silent_since(&r) == (rows[i].is_silent ? probed_at : 0));
+		expect_rest();
+	}
 }
 
 /* A server that was well from the start, or for REACHABILITY_STEADY_MS, does not flap. */
@@ -699,7 +718,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup(a_new_doubt_is_probed_within_a_second_whatever_an_outage_was_told_to_wait, set_up),
 	cmocka_unit_test_setup(it_says_since_when_something_was_waited_for_in_vain, set_up),
 	cmocka_unit_test_setup(of_several_that_waited_in_vain_the_one_that_began_last_counts, set_up),
-	cmocka_unit_test_setup(a_probe_that_nobody_needs_any_more_has_not_waited_in_vain, set_up),
+	cmocka_unit_test_setup(a_probe_waits_in_vain_though_somebody_else_is_answered, set_up),
 	cmocka_unit_test_setup(after_a_steady_server_was_away_nothing_is_to_be_settled, set_up),
 	cmocka_unit_test_setup(a_server_that_flaps_is_settled_a_second_after_it_failed_for_the_last_time, set_up),
 	cmocka_unit_test_setup(a_server_is_settled_also_while_a_probe_is_under_way, set_up),
