@@ -11,6 +11,9 @@
  * first minute, and one in 5 s after it. So a long outage has more probes that are refused than they
  * would make requests, and no more that reach a server.
  *
+ * By turns with the probe a request is let go ahead. If that one is refused (401, 403) it proves nothing,
+ * and the probe follows at once: of a resource that may never be read nothing else can be learnt.
+ *
  * While requests fail and probes succeed (one resource of the server is broken, or one connection was
  * cut), the failures lead to one probe a second at most.
  */
@@ -82,6 +85,12 @@ void reachability_failed(struct reachability *r, uint64_t waited_ms, uint64_t no
 			(r->answers_since == 0 || now - r->answers_since >= REACHABILITY_STEADY_MS);
 	/* A second after the last probe, whatever that one was told to wait. */
 	r->next_at = clamp(r->next_at, now, now + PROBE_MS);
+}
+
+void reachability_refused(struct reachability *r, uint64_t now)
+{
+	if (r->state == REACHABILITY_AWAY && !r->is_probing && !r->is_try_next)
+		r->next_at = now;
 }
 
 /* Never longer than stated: the jitter only shortens it. */

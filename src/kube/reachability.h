@@ -87,6 +87,11 @@ enum reachability_state reachability_heard(struct reachability *reachability, ui
  */
 void reachability_failed(struct reachability *reachability, uint64_t waited_ms, uint64_t now);
 /*
+ * A watch was refused (401, 403), which proves nothing. If it was let go ahead (REACHABILITY_TRY), the
+ * probe follows at once: a server that refuses may be back.
+ */
+void reachability_refused(struct reachability *reachability, uint64_t now);
+/*
  * The probe has ended. retry_after_ms: what its answer asked for, or 0. Returns the state before, as
  * reachability_answered(). If somebody else was answered meanwhile, that state is
  * REACHABILITY_ANSWERS, and reachability_silent_since() tells of this probe only.

@@ -373,6 +373,38 @@ static void what_retry_after_asks_for_is_kept_to(void **state)
 	}
 }
 
+/* Else a resource that may not be read would cost up to 5 s more each time that it is the one. */
+static void a_try_that_is_refused_is_followed_by_the_probe_at_once(void **state)
+{
+	(void)state;
+	begin_outage(REACHABILITY_PROBE_UNREADY);
+	while (now < BEGIN + 60000) {
+		wait_until_due();
+		probe_or_try(REACHABILITY_PROBE_UNREADY, 0);
+	}
+	while (reachability_next(&r, now) != REACHABILITY_TRY) {
+		if (r.is_probing)
+			reachability_probed(&r, REACHABILITY_PROBE_UNREADY, 0, now);
+		wait_until_due();
+	}
+	now += 20;
+	reachability_refused(&r, now);
+	assert_int_equal(r.state, REACHABILITY_AWAY);
+	assert_true(reachability_due_at(&r) == now);
+	assert_int_equal(reachability_next(&r, now), REACHABILITY_PROBE);
+	/* What else is refused hastens nothing: not while it is probed, */
+	reachability_refused(&r, now);
+	expect_rest();
+	reachability_probed(&r, REACHABILITY_PROBE_UNREADY, 7000, now);
+	/* not what the server asked to wait for, */
+	reachability_refused(&r, now);
+	assert_in_range(wait_until_due(), 7000, 7000);
+	/* and not while it answers. */
+	reachability_answered(&r, now);
+	reachability_refused(&r, now);
+	expect_rest();
+}
+
 static void where_something_listens_it_is_probed_and_tried_by_turns(void **state)
 {
 	(void)state;
@@ -713,6 +745,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup(what_changed_in_one_outage_does_not_count_in_the_next, set_up),
 	cmocka_unit_test_setup(a_server_that_fails_by_turns_is_asked_ever_more_seldom_too, set_up),
 	cmocka_unit_test_setup(what_retry_after_asks_for_is_kept_to, set_up),
+	cmocka_unit_test_setup(a_try_that_is_refused_is_followed_by_the_probe_at_once, set_up),
 	cmocka_unit_test_setup(where_something_listens_it_is_probed_and_tried_by_turns, set_up),
 	cmocka_unit_test_setup(where_nothing_listens_nothing_is_tried, set_up),
 	cmocka_unit_test_setup(a_new_doubt_is_probed_within_a_second_whatever_an_outage_was_told_to_wait, set_up),
