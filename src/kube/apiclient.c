@@ -122,6 +122,11 @@ static void take_answer(struct apiclient *client)
 	go_all_ahead(client, reachability_answered(&client->reachability, loop_now_ms(client->loop)));
 }
 
+static bool is_refusal(int status)
+{
+	return status == 401 || status == 403;
+}
+
 /*
  * How a request ended, as far as it tells of the server. failure may be NULL. waited_ms tells how
  * long nothing had come when it failed. A server that refuses because of its load (429) is up, but
@@ -132,15 +137,24 @@ static void judge_server(struct apiclient *client, int status, const struct erro
 			 uint64_t waited_ms)
 {
 	bool is_failure = status == 0 ? failure && failure->kind == ERROR_RETRY : status >= 500;
-	bool is_refusal = status == 401 || status == 403;
 	if (is_failure) {
 		reachability_failed(&client->reachability, status == 0 ? waited_ms : 0,
 				    loop_now_ms(client->loop));
 		schedule_probe(client);
 		tell_state(client);
-	} else if (status != 0 && status != 429 && !(is_refusal && client->is_away)) {
+	} else if (status != 0 && status != 429 && !(is_refusal(status) && client->is_away)) {
 		take_answer(client);
 	}
+}
+
+/* The probe has failed though others were answered meanwhile. */
+static void resume_lost(struct apiclient *client)
+{
+	uint64_t silent_since = reachability_silent_since(&client->reachability);
+	if (silent_since == 0)
+		return;
+	drop_lost(client, silent_since);
+	hasten_all(client, REFLECTOR_NO_DOUBT);
 }
 
 static enum reachability_probe judge_probe(const struct fetch_result *result)
@@ -174,6 +188,8 @@ static void probe_ended(void *owner, const struct fetch_result *result)
 		go_all_ahead(client, before);
 		return;
 	}
+	if (before == REACHABILITY_ANSWERS)
+		resume_lost(client);
 	if (result->failed)
 		error_set(&client->trouble, ERROR_RETRY, 0, "GET /readyz: %s", result->error.text);
 	else
@@ -280,6 +296,10 @@ static void watch_answered(void *owner, int status, bool is_recovery)
 	if (status == 401)
 		apiclient_endpoint_refused(&client->endpoint);
 	judge_server(client, status, NULL, 0);
+	if (is_refusal(status)) {
+		reachability_refused(&client->reachability, loop_now_ms(client->loop));
+		schedule_probe(client);
+	}
 	if (is_recovery) /* what it failed for may be what others still wait for */
 		hasten_all(client, REFLECTOR_RECOVERED);
 }

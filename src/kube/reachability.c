@@ -11,6 +11,9 @@
  * first minute, and one in 5 s after it. So a long outage has more probes that are refused than they
  * would make requests, and no more that reach a server.
  *
+ * By turns with the probe a request is let go ahead. If that one is refused (401, 403) it proves nothing,
+ * and the probe follows at once: of a resource that may never be read nothing else can be learnt.
+ *
  * While requests fail and probes succeed (one resource of the server is broken, or one connection was
  * cut), the failures lead to one probe a second at most.
  */
@@ -84,6 +87,12 @@ void reachability_failed(struct reachability *r, uint64_t waited_ms, uint64_t no
 	r->next_at = clamp(r->next_at, now, now + PROBE_MS);
 }
 
+void reachability_refused(struct reachability *r, uint64_t now)
+{
+	if (r->state == REACHABILITY_AWAY && !r->is_probing && !r->is_try_next)
+		r->next_at = now;
+}
+
 /* Never longer than stated: the jitter only shortens it. */
 static uint64_t choose_pause(struct reachability *r, enum reachability_probe outcome, uint64_t now)
 {
@@ -108,7 +117,9 @@ enum reachability_state reachability_probed(struct reachability *r, enum reachab
 	assert(r->is_probing);
 	enum reachability_state before = r->state;
 	r->is_probing = false;
-	if (outcome == REACHABILITY_PROBE_FAILED && before != REACHABILITY_ANSWERS)
+	if (before == REACHABILITY_ANSWERS) /* that doubt is over, and was acted upon */
+		r->silent_since = 0;
+	if (outcome == REACHABILITY_PROBE_FAILED)
 		note_silence(r, now - r->probed_at, now);
 	if (outcome == REACHABILITY_PROBE_ANSWERED) {
 		r->next_at = now + PROBE_MS;

@@ -87,15 +87,22 @@ enum reachability_state reachability_heard(struct reachability *reachability, ui
  */
 void reachability_failed(struct reachability *reachability, uint64_t waited_ms, uint64_t now);
 /*
+ * A watch was refused (401, 403), which proves nothing. If it was let go ahead (REACHABILITY_TRY), the
+ * probe follows at once: a server that refuses may be back.
+ */
+void reachability_refused(struct reachability *reachability, uint64_t now);
+/*
  * The probe has ended. retry_after_ms: what its answer asked for, or 0. Returns the state before, as
- * reachability_answered().
+ * reachability_answered(). If somebody else was answered meanwhile, that state is
+ * REACHABILITY_ANSWERS, and reachability_silent_since() tells of this probe only.
  */
 enum reachability_state reachability_probed(struct reachability *reachability,
 					    enum reachability_probe outcome,
 					    uint32_t retry_after_ms, uint64_t now);
 /*
- * Since when something was waited for in vain, in the doubt or the outage that ended last; 0: it was
- * not. A connection that brought nothing since then may lag, though the server answers on others.
+ * Since when something was waited for in vain, in the doubt or the outage that ended last, or by a
+ * probe that failed after it; 0: it was not. A connection that brought nothing since then may lag,
+ * though the server answers on others.
  */
 uint64_t reachability_silent_since(const struct reachability *reachability);
 /* When to call reachability_next(); UINT64_MAX: not before one of the above. */

@@ -187,6 +187,7 @@ enum reflector_step reflector_next(struct reflector *r, uint64_t now,
 static void set_followed(struct reflector *r)
 {
 	reflector_failure_end_refusal(&r->failure);
+	reflector_wait_end_refusal(&r->wait);
 	reflector_output_set_denied(&r->output, false);
 	reflector_output_set_followed(&r->output, true);
 }

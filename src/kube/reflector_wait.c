@@ -48,6 +48,12 @@ void reflector_wait_back_off(struct reflector_wait *wait, struct prng *prng,
 	wait->is_for_return = why->kind == ERROR_DENIED || why->kind == ERROR_EXPIRED;
 }
 
+void reflector_wait_end_refusal(struct reflector_wait *wait)
+{
+	if (wait->last_failure == ERROR_DENIED)
+		backoff_reset(&wait->backoff);
+}
+
 void reflector_wait_for_memory(struct reflector_wait *wait, uint64_t now)
 {
 	wait->until = now + BACKOFF_BASE_MS;

@@ -8,8 +8,8 @@
  * A back-off is forgotten by success, never by time alone. That happens
  * - when a watch has been open for long, as the reflector says (reflector_wait_forget());
  * - when the server was away and answers anybody again (reflector_wait_hasten());
- * - when a refusal (401, 403) is over. If the position has expired, the back-off stays: a storm of
- *   410 keeps it.
+ * - when a refusal (401, 403) is over: the resource is followed again, or something else has failed.
+ *   If it is followed by an expired position at once, the back-off stays: a storm of 410 keeps it.
  *
  * Threads: owner.
  * Limits:  a back-off is at most 30 s; what the server asks for is heeded whatever it is.
@@ -38,6 +38,8 @@ void reflector_wait_until(struct reflector_wait *wait, uint64_t at);
 /* A request has failed: waits for a back-off, and not less than the server asked for. */
 void reflector_wait_back_off(struct reflector_wait *wait, struct prng *prng,
 			     const struct error *why, uint64_t now);
+/* The resource is followed. Who may list and may not watch is still refused. */
+void reflector_wait_end_refusal(struct reflector_wait *wait);
 /* There is no memory to make a request: waits for as long as after a first failure. */
 void reflector_wait_for_memory(struct reflector_wait *wait, uint64_t now);
 /* Waits until `at` at most, whatever it waits for. */

@@ -498,7 +498,7 @@ uint64_t apiserver_pods_age(uint64_t at)
 
 /*
  * A watch that is open and lags is known to be old only if something else has failed: TCP alone tells
- * after CUT_MS.
+ * after CUT_MS. What was sent before the network was parted failed for another reason.
  */
 static bool does_pods_watch_lag(void)
 {
@@ -509,9 +509,9 @@ static bool does_pods_watch_lag(void)
 	return false;
 }
 
-void apiserver_failed(void)
+void apiserver_failed(uint64_t sent_at)
 {
-	if (is_parting_noticed || !does_pods_watch_lag())
+	if (is_parting_noticed || sent_at < parted_from || !does_pods_watch_lag())
 		return;
 	is_parting_noticed = true;
 	look_since(false, parted_from);

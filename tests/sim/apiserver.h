@@ -66,8 +66,8 @@ bool apiserver_is_watched(enum apiserver_kind kind);
  * time since it last did, or listed them.
  */
 uint64_t apiserver_pods_age(uint64_t at);
-/* A request of the controller's has failed, not by an answer. */
-void apiserver_failed(void);
+/* A request of the controller's, which was sent then, has failed, not by an answer. */
+void apiserver_failed(uint64_t sent_at);
 /* Each open connection breaks off, and watches begin anew from what is there then (or not). */
 void apiserver_kill(bool forgets);
 /* Started, but not ready: until then some requests are refused with 403, others with 500. */

@@ -154,7 +154,7 @@ static void time_out(void *owner, uint64_t number)
 
 	(void)number;
 	if (fetch->open && is_of_api(fetch) && !strstr(fetch->url, EVENTS))
-		apiserver_failed();
+		apiserver_failed(fetch->sent_at);
 	net_fail(fetch, "Timeout was reached");
 }
 

@@ -373,6 +373,38 @@ static void what_retry_after_asks_for_is_kept_to(void **state)
 	}
 }
 
+/* Else a resource that may not be read would cost up to 5 s more each time that it is the one. */
+static void a_try_that_is_refused_is_followed_by_the_probe_at_once(void **state)
+{
+	(void)state;
+	begin_outage(REACHABILITY_PROBE_UNREADY);
+	while (now < BEGIN + 60000) {
+		wait_until_due();
+		probe_or_try(REACHABILITY_PROBE_UNREADY, 0);
+	}
+	while (reachability_next(&r, now) != REACHABILITY_TRY) {
+		if (r.is_probing)
+			reachability_probed(&r, REACHABILITY_PROBE_UNREADY, 0, now);
+		wait_until_due();
+	}
+	now += 20;
+	reachability_refused(&r, now);
+	assert_int_equal(r.state, REACHABILITY_AWAY);
+	assert_true(reachability_due_at(&r) == now);
+	assert_int_equal(reachability_next(&r, now), REACHABILITY_PROBE);
+	/* What else is refused hastens nothing: not while it is probed, */
+	reachability_refused(&r, now);
+	expect_rest();
+	reachability_probed(&r, REACHABILITY_PROBE_UNREADY, 7000, now);
+	/* not what the server asked to wait for, */
+	reachability_refused(&r, now);
+	assert_in_range(wait_until_due(), 7000, 7000);
+	/* and not while it answers. */
+	reachability_answered(&r, now);
+	reachability_refused(&r, now);
+	expect_rest();
+}
+
 static void where_something_listens_it_is_probed_and_tried_by_turns(void **state)
 {
 	(void)state;
@@ -490,16 +522,35 @@ static void of_several_that_waited_in_vain_the_one_that_began_last_counts(void *
 	assert_true(reachability_silent_since(&r) == now - 5000);
 }
 
-/* The server answers somebody else: the probe was unlucky. */
-static void a_probe_that_nobody_needs_any_more_has_not_waited_in_vain(void **state)
+/* The server answers somebody else, on a connection that is newer than those of the watches. */
+static void a_probe_waits_in_vain_though_somebody_else_is_answered(void **state)
 {
 	(void)state;
-	fail_request();
-	assert_int_equal(reachability_next(&r, now), REACHABILITY_PROBE);
-	reachability_answered(&r, now);
-	now += 5000;
-	reachability_probed(&r, REACHABILITY_PROBE_FAILED, 0, now);
-	assert_true(reachability_silent_since(&r) == 0);
+	static const struct {
+		uint64_t probe_ms;
+		enum reachability_probe outcome;
+		bool is_silent;
+	} rows[] = {
+		{1999, REACHABILITY_PROBE_FAILED, false},
+		{2000, REACHABILITY_PROBE_FAILED, true},
+		{5000, REACHABILITY_PROBE_FAILED, true},
+		{5000, REACHABILITY_PROBE_UNREADY, false},
+		{5000, REACHABILITY_PROBE_REFUSED, false},
+		{5000, REACHABILITY_PROBE_ANSWERED, false},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		set_up(NULL);
+		uint64_t probed_at = now;
+		reachability_failed(&r, 3000, now); /* acted upon with the answer */
+		assert_int_equal(reachability_next(&r, now), REACHABILITY_PROBE);
+		assert_int_equal(reachability_answered(&r, now), REACHABILITY_DOUBTED);
+		assert_true(reachability_silent_since(&r) == now - 3000);
+		now += rows[i].probe_ms;
+		assert_int_equal(reachability_probed(&r, rows[i].outcome, 0, now),
+				 REACHABILITY_ANSWERS);
+		assert_true(reachability_silent_since(&r) == (rows[i].is_silent ? probed_at : 0));
+		expect_rest();
+	}
 }
 
 /* A server that was well from the start, or for REACHABILITY_STEADY_MS, does not flap. */
@@ -694,12 +745,13 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup(what_changed_in_one_outage_does_not_count_in_the_next, set_up),
 	cmocka_unit_test_setup(a_server_that_fails_by_turns_is_asked_ever_more_seldom_too, set_up),
 	cmocka_unit_test_setup(what_retry_after_asks_for_is_kept_to, set_up),
+	cmocka_unit_test_setup(a_try_that_is_refused_is_followed_by_the_probe_at_once, set_up),
 	cmocka_unit_test_setup(where_something_listens_it_is_probed_and_tried_by_turns, set_up),
 	cmocka_unit_test_setup(where_nothing_listens_nothing_is_tried, set_up),
 	cmocka_unit_test_setup(a_new_doubt_is_probed_within_a_second_whatever_an_outage_was_told_to_wait, set_up),
 	cmocka_unit_test_setup(it_says_since_when_something_was_waited_for_in_vain, set_up),
 	cmocka_unit_test_setup(of_several_that_waited_in_vain_the_one_that_began_last_counts, set_up),
-	cmocka_unit_test_setup(a_probe_that_nobody_needs_any_more_has_not_waited_in_vain, set_up),
+	cmocka_unit_test_setup(a_probe_waits_in_vain_though_somebody_else_is_answered, set_up),
 	cmocka_unit_test_setup(after_a_steady_server_was_away_nothing_is_to_be_settled, set_up),
 	cmocka_unit_test_setup(a_server_that_flaps_is_settled_a_second_after_it_failed_for_the_last_time, set_up),
 	cmocka_unit_test_setup(a_server_is_settled_also_while_a_probe_is_under_way, set_up),

@@ -704,6 +704,41 @@ static void what_is_refused_for_long_is_said_once_and_until_it_is_listed_and_wat
 	end_world(&world);
 }
 
+/* It may list again, and asks for the watch. */
+static void list_anew(struct world *world, const char *path)
+{
+	expect_request(world, path);
+	head(world, 200, 0);
+	add_list(world, "30", NULL, 1);
+	finish(world);
+	expect_request(world, WATCH_FROM("30"));
+}
+
+/* And no sooner: else who may list and may not watch would list each second. */
+static void the_back_off_of_a_refusal_is_forgotten_when_the_watch_is_open(void **state)
+{
+	(void)state;
+	struct world world;
+	begin_watching(&world);
+	refuse_for_long(&world, 403);
+	list_anew(&world, LIST_NEWEST);
+	break_watch(&world, 410, "Expired");
+	expect_wait(&world, 800, 1600);
+	list_anew(&world, LIST_FROM("30"));
+	break_watch(&world, 410, "Expired"); /* a storm */
+	expect_wait(&world, 1600, 3200);
+	end_world(&world);
+
+	begin_watching(&world);
+	refuse_for_long(&world, 403);
+	for (int i = 0; i < 2; i++) {
+		list_anew(&world, LIST_NEWEST);
+		refuse(&world, 403, 0);
+		expect_wait(&world, 6400, 30000);
+	}
+	end_world(&world);
+}
+
 static void what_is_refused_for_a_moment_or_otherwise_is_not_said_to_be_denied(void **state)
 {
 	(void)state;
@@ -2431,6 +2466,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(an_error_event_of_another_kind_lists_again_after_a_pause),
 	cmocka_unit_test(what_is_forbidden_is_named_with_its_remedy),
 	cmocka_unit_test(what_is_refused_for_long_is_said_once_and_until_it_is_listed_and_watched),
+	cmocka_unit_test(the_back_off_of_a_refusal_is_forgotten_when_the_watch_is_open),
 	cmocka_unit_test(what_is_refused_for_a_moment_or_otherwise_is_not_said_to_be_denied),
 	cmocka_unit_test(what_is_denied_is_so_no_more_once_it_is_streamed_or_known_not_to_be),
 	cmocka_unit_test(a_certificate_that_is_not_believed_is_trouble_with_advice),

@@ -55,6 +55,27 @@ static void the_end_of_a_refusal_forgets_the_back_off_but_not_in_a_storm(void **
 	assert_in_range(waits(ERROR_RETRY, 0), 800, 1600);
 }
 
+static void what_is_followed_again_after_a_refusal_begins_anew(void **state)
+{
+	(void)state;
+	static const struct {
+		enum error_kind kind; /* of the last failure */
+		bool is_forgotten;
+	} rows[] = {
+		{ERROR_DENIED, true}, {ERROR_RETRY, false}, {ERROR_EXPIRED, false}, {ERROR_THROTTLED, false}};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		set_up(state);
+		waits(ERROR_RETRY, 0);
+		waits(ERROR_RETRY, 0);
+		waits(rows[i].kind, 0);
+		uint64_t until = wait.until;
+		reflector_wait_end_refusal(&wait);
+		assert_int_equal(wait.until, until);
+		uint64_t least = rows[i].is_forgotten ? 800 : 6400;
+		assert_in_range(waits(ERROR_EXPIRED, 0), least, 2 * least);
+	}
+}
+
 static void haste_shortens_what_waits_for_the_server(void **state)
 {
 	(void)state;
@@ -132,6 +153,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup(failures_wait_longer_each_time_until_they_are_forgotten, set_up),
 	cmocka_unit_test_setup(a_server_that_says_when_is_heeded_ten_times, set_up),
 	cmocka_unit_test_setup(the_end_of_a_refusal_forgets_the_back_off_but_not_in_a_storm, set_up),
+	cmocka_unit_test_setup(what_is_followed_again_after_a_refusal_begins_anew, set_up),
 	cmocka_unit_test_setup(haste_shortens_what_waits_for_the_server, set_up),
 	cmocka_unit_test_setup(each_reason_but_the_server_s_return_works_once, set_up),
 	cmocka_unit_test_setup(haste_never_lengthens_and_leaves_a_request_alone, set_up),
