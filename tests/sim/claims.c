@@ -190,6 +190,8 @@ static void move_containers(const struct world_claim *claim, struct world_pod *p
 		memcpy(container->old_slots, container->slots, sizeof(container->slots));
 		container->n_old_slots = container->n_slots;
 		container->renumbered_at = clockwork_now();
+		for (int i = 0; i < container->n_slots; i++)
+			container->was_on |= UINT64_C(1) << container->slots[i].gpu;
 		set_slots(claim, container);
 	}
 }

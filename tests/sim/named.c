@@ -266,10 +266,12 @@ static void judge_witness(const struct attribution_tenant *tenant, int gpu, uint
 static bool was_tenant(const struct attribution_past_tenant *past, int gpu, uint64_t sent_at)
 {
 	const struct world_pod *pod = find_pod(past->pod_uid);
+	int container = pod ? find_container(pod, past->container) : -1;
 
-	if (!pod || find_container(pod, past->container) < 0)
+	if (container < 0)
 		return false;
 	return pod->is_hami_spoilt || sharers_is_said_on(pod, gpu) ||
+	       (pod->containers[container].was_on >> gpu & 1) ||
 	       held_between(pod, gpu, -1, 0, sent_at);
 }
 
