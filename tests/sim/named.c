@@ -448,7 +448,7 @@ static void judge_unblamed(const struct attribution_health_event *event,
 	const struct world_pod *pod = find_pod(tenant->pod_uid);
 
 	if (!pod || tenant->pod_name.len == 0 || tenant->placeholder.len > 0 ||
-	    tenant->start_time > error->told_at ||
+	    pod->is_hami_spoilt || tenant->start_time > error->told_at ||
 	    names(event, tenant->pod_uid))
 		return;
 	/* Started, or over, by what the API server tells: its claim may be older, its books newer. */
