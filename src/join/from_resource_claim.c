@@ -218,10 +218,19 @@ bool from_resource_claim_moved(const struct facts *facts, size_t device,
 	       (places.is_elsewhere || is_told);
 }
 
+/* Since it was published: the name that the claim gave may mean another device now. */
+static bool is_renumbered(const struct device *device)
+{
+	const int64_t now = device->reported ? device->reported->minor : -1;
+	const int64_t before = device->published ? device->published->status->device.minor : -1;
+
+	return now >= 0 && before >= 0 && now != before;
+}
+
 /*
  * What a claim gave stays while the witness is silent, unless slices place all of the container's
- * grants elsewhere. It also stays while no slice describes the device: the driver may have withdrawn
- * it.
+ * grants elsewhere, or the device has another number. It also stays while no slice describes the
+ * device: the driver may have withdrawn it.
  */
 bool from_resource_claim_stays(const struct facts *facts, const struct device *device,
 			       const struct previous_tenant *tenant, bool is_restated)
@@ -231,23 +240,17 @@ bool from_resource_claim_stays(const struct facts *facts, const struct device *d
 	if (!(tenant->witnesses & WITNESS_RESOURCE_CLAIM))
 		return false;
 	places = find_places(facts, device, tenant->published);
+	if (places.is_placed && !is_silent(facts))
+		return !is_restated;
 	return (places.is_here || (is_silent(facts) && !places.is_elsewhere)) &&
-	       !(is_restated && places.is_placed && !is_silent(facts));
+	       !is_renumbered(device);
 }
 
-/*
- * Since it was published NVML has numbered the device anew. The pod's claim is not here, and the name
- * that it gave may mean another device now.
- */
-static bool may_mean_another(const struct facts *facts, const struct device *device,
-			     const struct pod *pod)
+bool from_resource_claim_is_in_doubt(const struct facts *facts, size_t device,
+				     const struct previous_tenant *tenant)
 {
-	const struct join_input *input = facts->input;
-	const int64_t before = device->published->status->device.minor;
-
-	return device->reported && device->reported->minor >= 0 && before >= 0 &&
-	       device->reported->minor != before &&
-	       node_pods_include(input->lacking, input->n_lacking, pod);
+	return view_equal(tenant->published->resource, RESOURCE) && is_silent(facts) &&
+	       !from_resource_claim_moved(facts, device, tenant);
 }
 
 static void restate_all(struct facts_draft *draft, const struct device *device)
@@ -259,8 +262,7 @@ static void restate_all(struct facts_draft *draft, const struct device *device)
 		const struct pod *pod = node_pods_find_uid(&facts->node_pods,
 							   tenant->published->pod_uid);
 		if (pod && !pod_is_over(pod) &&
-		    from_resource_claim_stays(facts, device, tenant, true) &&
-		    !may_mean_another(facts, device, pod))
+		    from_resource_claim_stays(facts, device, tenant, true))
 			restate(draft, device, pod, tenant->published);
 	}
 }

@@ -8,7 +8,9 @@
  * A ResourceSlice has the UUID of the device that a claim names. A boot may number the devices anew,
  * and no slice says of which boot it is. So slices count only while they agree with what NVML says in
  * the present boot. Else the witness is silent: its tenants stay as published, and it makes no new
- * ones. It is silent about a single pod while not all is known of that pod's claims.
+ * ones. But where NVML has numbered a device anew since it was published, what claims call it may be
+ * another by now: its tenants stay without the witness. It is silent about a single pod while not all
+ * is known of that pod's claims.
  *
  * Threads: any; pure.
  */
@@ -40,6 +42,12 @@ bool from_resource_claim_stays(const struct facts *facts, const struct device *d
  */
 bool from_resource_claim_moved(const struct facts *facts, size_t device,
 			       const struct previous_tenant *tenant);
+/*
+ * True when a claim gave the published tenant the device, and the witness is silent: it does not say
+ * that the tenant has that no more.
+ */
+bool from_resource_claim_is_in_doubt(const struct facts *facts, size_t device,
+				     const struct previous_tenant *tenant);
 /*
  * True when the witness is silent about the pod (NULL: an unknown one): it may have devices by claims
  * that are no facts.

@@ -239,16 +239,17 @@ static bool counts(const struct finder *finder, const struct suspect *suspect, b
 
 /*
  * True when the kubelet's sources would name it. The List names pods by name, which tells nothing of a
- * pod whose name is not known; and it leaves out ordinary init containers. Where there is no
- * checkpoint, no plugin has given anything.
+ * pod whose name is not known, or that has not started (join/from_pod_resources.c); and it leaves out
+ * ordinary init containers. Where there is no checkpoint, no plugin has given anything.
  */
 static bool would_be_named(const struct facts *facts, const struct suspect *suspect)
 {
 	bool is_init = suspect->container && suspect->container->kind == POD_CONTAINER_INIT;
+	bool has_started = suspect->pod && pod_gpu(suspect->pod)->started_at > 0;
 
 	return source_is_good(facts->source.checkpoint) ||
 	       facts->input->report->sources.checkpoint.state == REPORT_SOURCE_ABSENT ||
-	       (suspect->pod && !is_init && facts->source.pod_resources == SOURCE_COMPLETE);
+	       (has_started && !is_init && facts->source.pod_resources == SOURCE_COMPLETE);
 }
 
 /* The pod, or somebody who could not be told, has an ID that may be this device's. */

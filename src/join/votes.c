@@ -237,6 +237,8 @@ static void hear_silence(const struct votes_holder *of, struct votes *votes)
 	const bool is_by_claim = !(published & ~lost) || (published & WITNESS_RESOURCE_CLAIM);
 	const bool lacks_claim = is_by_claim && node_pods_include(input->lacking, input->n_lacking,
 								  of->pod);
+	const bool is_in_doubt =
+		from_resource_claim_is_in_doubt(of->facts, of->device, of->previous);
 
 	votes->left = of->previous->witnesses & ~lost;
 	votes->is_carried = was_disputed(of->previous);
@@ -247,7 +249,7 @@ static void hear_silence(const struct votes_holder *of, struct votes *votes)
 		votes->no |= published;
 	if (!(published & ~lost) && from_resource_claim_moved(of->facts, of->device, of->previous))
 		votes->no |= WITNESS_RESOURCE_CLAIM;
-	if (lacks_claim) /* and the kubelet's sources do not cover claims */
+	if (lacks_claim || is_in_doubt) /* and the kubelet's sources do not cover claims */
 		votes->no = 0;
 	if (!(published & WITNESS_RESOURCE_CLAIM))
 		votes->no |= heard & WITNESS_HAMI;

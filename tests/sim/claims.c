@@ -69,7 +69,19 @@ static void put_slice(int node, int slice, bool exists)
 	apiserver_put_slice(node, slice);
 }
 
-/* number: which publication it is, and which of its slices. */
+static bool has_devices(const struct world_pool *pool)
+{
+	int n = 0;
+
+	for (int i = 0; i < pool->slice_count; i++)
+		n += pool->slices[i].n_devices;
+	return n > 0;
+}
+
+/*
+ * number: which publication it is, and which of its slices. Slices without any device look like those
+ * of a driver that starts, for as long as they are so.
+ */
 static void publish_slice(void *owner, uint64_t number)
 {
 	struct world_pool *pool = owner;
@@ -82,7 +94,7 @@ static void publish_slice(void *owner, uint64_t number)
 		return;
 	}
 	put_slice(node, slice, slice < pool->slice_count);
-	if (slice + 1 == WORLD_MAX_SLICES)
+	if (slice + 1 == WORLD_MAX_SLICES && has_devices(pool))
 		cause_end(CAUSE_SLICES, node, -1);
 }
 
@@ -178,6 +190,8 @@ static void move_containers(const struct world_claim *claim, struct world_pod *p
 		memcpy(container->old_slots, container->slots, sizeof(container->slots));
 		container->n_old_slots = container->n_slots;
 		container->renumbered_at = clockwork_now();
+		for (int i = 0; i < container->n_slots; i++)
+			container->was_on |= UINT64_C(1) << container->slots[i].gpu;
 		set_slots(claim, container);
 	}
 }

@@ -23,9 +23,16 @@
 #define STALE_WEARS_OFF_MS (PROGRAMS_STALE_MS + 30000u)
 #define SETTLING_WEARS_OFF_MS (PROGRAMS_SETTLING_MS + 25000u)
 
+#define UNKNOWN_TENANT                                                                             \
+	(BIT(CAUSE_API_LATE) | BIT(CAUSE_POD_NEW) | BIT(CAUSE_BOOKS_FAILED) |                      \
+	 BIT(CAUSE_OFFER_CHANGED) | BIT(CAUSE_BOOKS_STALE) | BIT(CAUSE_FORGED) |                   \
+	 BIT(CAUSE_CONTROLLER_NEW) | BIT(CAUSE_AGENTLESS) | BIT(CAUSE_SLICES) |                    \
+	 BIT(CAUSE_DISPLACED) | BIT(CAUSE_STAND_IN))
+
 enum symptom {
 	MODE_UNKNOWN,
 	TENANT_UNKNOWN, /* Pending, Unresolved, Unconfirmed; Attributed=False */
+	ID_UNPLACED,    /* the last of these for the reason UnknownDeviceID */
 	HELD_TWICE,     /* and nobody holds an ID that another one has */
 	STILL_HELD_TWICE, /* it was before: a node that is off takes nothing back */
 	NAME_ONLY,
@@ -58,13 +65,10 @@ static const struct {
 				  /* While pods are old it is as it was published. */
 				  BIT(CAUSE_API_LATE) | BIT(CAUSE_DENIED),
 			  SETTLING_WEARS_OFF_MS},
-	[TENANT_UNKNOWN] = {"somebody unknown holds a slot",
-			    BIT(CAUSE_API_LATE) | BIT(CAUSE_POD_NEW) | BIT(CAUSE_BOOKS_FAILED) |
-				    BIT(CAUSE_OFFER_CHANGED) | BIT(CAUSE_BOOKS_STALE) |
-				    BIT(CAUSE_FORGED) | BIT(CAUSE_CONTROLLER_NEW) |
-				    BIT(CAUSE_AGENTLESS) | BIT(CAUSE_SLICES) |
-				    BIT(CAUSE_DISPLACED) | BIT(CAUSE_STAND_IN),
-			    SETTLING_WEARS_OFF_MS},
+	[TENANT_UNKNOWN] = {"somebody unknown holds a slot", UNKNOWN_TENANT, SETTLING_WEARS_OFF_MS},
+	/* NVML's list is as old as the hang, and lacks MIG devices that were made since. */
+	[ID_UNPLACED] = {"an ID is no known device's", UNKNOWN_TENANT | BIT(CAUSE_DRIVER_HANGS),
+			 SETTLING_WEARS_OFF_MS},
 	[HELD_TWICE] = {"an ID is said to be held twice", BIT(CAUSE_API_LATE) | BIT(CAUSE_FORGED),
 			WEARS_OFF_MS},
 	[STILL_HELD_TWICE] = {"an ID is still said to be held twice",
@@ -224,7 +228,9 @@ static void judge_conditions(const struct judge *judge)
 		if (!overlaps_are_there(judge->gpu, clockwork_now() - RELEASE_WEARS_OFF_MS))
 			suspect(judge, was_held_twice(judge) ? STILL_HELD_TWICE : HELD_TWICE);
 	} else if (attributed == CONDITION_FALSE) {
-		suspect(judge, TENANT_UNKNOWN);
+		suspect(judge, has_reason(judge, "Attributed", REASON_UNKNOWN_DEVICE_ID)
+				       ? ID_UNPLACED
+				       : TENANT_UNKNOWN);
 	} else if (attributed != CONDITION_TRUE) {
 		suspect(judge, has_reason(judge, "Attributed", REASON_SETTLING) ? SETTLING
 			       : has_reason(judge, "Attributed", REASON_UNCONFIRMED) ? TENANT_UNKNOWN

@@ -266,10 +266,12 @@ static void judge_witness(const struct attribution_tenant *tenant, int gpu, uint
 static bool was_tenant(const struct attribution_past_tenant *past, int gpu, uint64_t sent_at)
 {
 	const struct world_pod *pod = find_pod(past->pod_uid);
+	int container = pod ? find_container(pod, past->container) : -1;
 
-	if (!pod || find_container(pod, past->container) < 0)
+	if (container < 0)
 		return false;
 	return pod->is_hami_spoilt || sharers_is_said_on(pod, gpu) ||
+	       (pod->containers[container].was_on >> gpu & 1) ||
 	       held_between(pod, gpu, -1, 0, sent_at);
 }
 
@@ -446,7 +448,7 @@ static void judge_unblamed(const struct attribution_health_event *event,
 	const struct world_pod *pod = find_pod(tenant->pod_uid);
 
 	if (!pod || tenant->pod_name.len == 0 || tenant->placeholder.len > 0 ||
-	    tenant->start_time > error->told_at ||
+	    pod->is_hami_spoilt || tenant->start_time > error->told_at ||
 	    names(event, tenant->pod_uid))
 		return;
 	/* Started, or over, by what the API server tells: its claim may be older, its books newer. */

@@ -133,6 +133,7 @@ struct world_container {
 	struct world_slot old_slots[WORLD_MAX_IDS];
 	int n_old_slots;
 	uint64_t renumbered_at; /* 0: never */
+	uint64_t was_on;        /* a bit each device that it held before any renumbering */
 	int chosen[WORLD_MAX_IDS]; /* by HAMi: the devices that it is really given */
 	bool mps;
 	unsigned starts; /* how often it has begun to run */

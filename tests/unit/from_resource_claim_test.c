@@ -197,7 +197,13 @@ static void a_new_tenant_comes_by_a_claim_only_while_nothing_contradicts_slices(
 	}
 }
 
-static void a_tenant_by_a_claim_stays_as_published_in_every_state(void **state)
+static bool numbers_anew(size_t i)
+{
+	return states[i].become == swap_numbers || states[i].become == give_number_to_another;
+}
+
+/* Where NVML numbers the device anew, what the claim names may be another. */
+static void a_tenant_by_a_claim_stays_in_every_state(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
@@ -205,9 +211,10 @@ static void a_tenant_by_a_claim_stays_as_published_in_every_state(void **state)
 		start();
 		states[i].become();
 		const struct attribution_status *status = settle(0);
-		assert_int_equal(expect_tenant(status, "uid-a", RUNNING, CONFIRMED)->slots, 1);
-		expect_texts(expect_tenant(status, "uid-a", RUNNING, CONFIRMED)->witnesses,
-			     "ResourceClaim");
+		const struct attribution_tenant *tenant = expect_tenant(
+			status, "uid-a", RUNNING, numbers_anew(i) ? UNCONFIRMED : CONFIRMED);
+		assert_int_equal(tenant->slots, 1);
+		expect_texts(tenant->witnesses, numbers_anew(i) ? "" : "ResourceClaim");
 		assert_int_equal(status->sharing.mode, ATTRIBUTION_MODE_EXCLUSIVE);
 		expect_text(status->slots.summary, "1/1");
 		expect_unplaced(status, "");
@@ -269,7 +276,7 @@ static void without_pods_that_use_claims_nothing_is_unknown(void **state)
 	build_world_pod(&world, (struct build_pod){.name = "a"});
 	publish(0);
 	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
-		if (states[i].become == swap_numbers || states[i].become == give_number_to_another)
+		if (numbers_anew(i))
 			states[i].become();
 	}
 	world.input.grants_unknown = true;
@@ -292,7 +299,9 @@ static void a_boot_that_renumbers_moves_tenants_when_slices_tell_it_too(void **s
 	/* That the pool is written anew leaves it in doubt. */
 	world.input.grants_unknown = true;
 	lose_slices();
-	expect_condition(settle(0), "Attributed", CONDITION_UNKNOWN, "ClaimsUnknown");
+	status = settle(0);
+	expect_tenant(status, "uid-a", RUNNING, UNCONFIRMED);
+	expect_condition(status, "Attributed", CONDITION_UNKNOWN, "Unconfirmed");
 	world.input.grants_unknown = false;
 	slice(0, 1);
 	slice(1, 0);
@@ -304,6 +313,29 @@ static void a_boot_that_renumbers_moves_tenants_when_slices_tell_it_too(void **s
 	expect_condition(status, "Attributed", CONDITION_TRUE, "AllResolved");
 	assert_int_equal(status->device.minor, 1);
 	expect_tenants(build_world_status(&world, 1), "uid-a/main");
+}
+
+/* With pods stale, too, and once the slices are gone that told where it is. */
+static void a_boot_that_renumbers_leaves_no_tenant_confirmed_by_what_was_published(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		set_up(NULL);
+		start();
+		swap_numbers();
+		lose_slices();
+		world.input.pods_age = i == 0 ? JOIN_PODS_CURRENT : JOIN_PODS_STALE;
+		expect_texts(expect_tenant(settle(0), "uid-a", RUNNING, UNCONFIRMED)->witnesses, "");
+		world.input.pods_age = JOIN_PODS_CURRENT;
+		slice(0, 1);
+		slice(1, 0);
+		world.granted[0].grant.uuid = build_world_uuid(&world, 1);
+		build_world_regrant(&world);
+		expect_tenants(publish(0), "");
+		expect_recent(build_world_status(&world, 0), "uid-a");
+		expect_tenants(build_world_status(&world, 1), "uid-a/main");
+		tear_down(NULL);
+	}
 }
 
 static void slices_that_name_another_device_end_a_tenant_before_nvml_bears_them_out(void **state)
@@ -651,7 +683,7 @@ static void a_claim_for_a_podgroup_hides_who_has_the_device(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_new_tenant_comes_by_a_claim_only_while_nothing_contradicts_slices),
-	cmocka_unit_test(a_tenant_by_a_claim_stays_as_published_in_every_state),
+	cmocka_unit_test(a_tenant_by_a_claim_stays_in_every_state),
 	cmocka_unit_test(a_tenant_by_a_claim_ends_with_its_pod_in_every_state),
 	cmocka_unit_test_setup_teardown(
 		while_claims_cannot_be_read_nobody_is_known_for_sure,
@@ -665,6 +697,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		a_boot_that_renumbers_moves_tenants_when_slices_tell_it_too,
 		set_up, tear_down),
+	cmocka_unit_test(a_boot_that_renumbers_leaves_no_tenant_confirmed_by_what_was_published),
 	cmocka_unit_test_setup_teardown(
 		slices_that_name_another_device_end_a_tenant_before_nvml_bears_them_out,
 		set_up, tear_down),

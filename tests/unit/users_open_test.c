@@ -83,6 +83,13 @@ static void let_the_list_be_short_and_no_checkpoint_be_read(bool is_open)
 	world.report.kubelet_restarted_at = is_open ? world.report.observed_at - 1 : 0;
 }
 
+/* The List may mean an earlier pod by its name, which held what the checkpoint said last. */
+static void let_no_checkpoint_be_read_before_it_has_started(bool is_open)
+{
+	build_world_fail_book(&world);
+	build_world_pod(&world, (struct build_pod){.name = "b", .is_unseen = is_open});
+}
+
 static void let_it_hold(bool is_open, struct view id)
 {
 	if (is_open) {
@@ -121,6 +128,7 @@ TEST(who_may_hold_the_device_is_no_user_of_it)
 		let_no_book_be_read,
 		let_claims_be_unknown,
 		let_the_list_be_short_and_no_checkpoint_be_read,
+		let_no_checkpoint_be_read_before_it_has_started,
 		let_its_claim_be_unheard,
 		let_its_second_claim_not_be_allocated,
 		let_its_claim_and_anothers_not_be_allocated,
