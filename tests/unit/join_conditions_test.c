@@ -93,11 +93,11 @@ static const struct scenario_promise promises[] = {
 		"gpu 0 exclusive; gpu 1 exclusive; run a on gpu0 status=gpu1; later;"
 		SAID("False", "SourceDisagreement") "restart; expect writes 0; delete a;"
 		SAID("Unknown", "AwaitingReport")),
-	PROMISE(slices_that_contradict_nvml_keep_tenants_by_claims_as_published,
+	PROMISE(slices_that_contradict_nvml_leave_tenants_by_claims_unconfirmed,
 		"gpu 0; gpu 1; slice 0 named gpu-0; slice 1 named gpu-1; pod a claim=c; grant a gpu0 name=gpu-0;"
 		"expect a Confirmed by=ResourceClaim; expect Attributed True AllResolved;"
 		"nvml renumbers 7; report; pod b claim=d; grant b gpu1 name=gpu-1 device=pool/gpu-1; expect tenants a;"
-		"expect a Unconfirmed; expect gpu1 none; later;"
+		"expect a Unconfirmed; expect gpu1 none; later; expect a Unconfirmed;"
 		SAID("Unknown", "ClaimsUnknown") "expect gpu1 Attributed Unknown ClaimsUnknown;"
 		/* Its number counts again once nobody is there by its name. */
 		"delete a; publish; expect none; expect recent a; nvml renumbers 0;"
