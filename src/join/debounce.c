@@ -67,7 +67,7 @@ int debounce_open(const struct join_input *input, size_t n_subjects, struct aren
 		  struct debounce **ret_debounce, struct error *err)
 {
 	struct debounce *debounce = arena_alloc(arena, 1, sizeof(*debounce));
-	size_t n_max = input->n_doubts + n_subjects;
+	size_t n_max = input->n_debounced + n_subjects;
 
 	if (n_max > DEBOUNCE_MAX)
 		n_max = DEBOUNCE_MAX;
@@ -87,8 +87,8 @@ int debounce_open(const struct join_input *input, size_t n_subjects, struct aren
 		return error_no_memory(err);
 	if (lookup_make(&debounce->keys, n_max, arena, err) < 0)
 		return -1;
-	for (size_t i = 0; i < input->n_doubts; i++)
-		(void)add(debounce, input->doubts[i]);
+	for (size_t i = 0; i < input->n_debounced; i++)
+		(void)add(debounce, input->debounced[i]);
 	*ret_debounce = debounce;
 	return 0;
 }

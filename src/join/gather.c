@@ -128,15 +128,15 @@ static int64_t ended_for(const struct gatherer *g)
 static int gather_doubts(struct gatherer *g)
 {
 	const struct place *place = g->place;
-	struct recall_debounced *doubts = arena_alloc(g->arena, place->n_doubts, sizeof(*doubts));
-	if (!doubts)
+	struct recall_debounced *debounced = arena_alloc(g->arena, place->n_debounced, sizeof(*debounced));
+	if (!debounced)
 		return error_no_memory(g->err);
-	for (size_t i = 0; i < place->n_doubts; i++) {
-		doubts[i] = place->doubts[i];
-		doubts[i].age_ms += age_of(g, place->doubts_at);
+	for (size_t i = 0; i < place->n_debounced; i++) {
+		debounced[i] = place->debounced[i];
+		debounced[i].age_ms += age_of(g, place->debounced_at);
 	}
-	g->input.doubts = doubts;
-	g->input.n_doubts = place->n_doubts;
+	g->input.debounced = debounced;
+	g->input.n_debounced = place->n_debounced;
 	return 0;
 }
 

@@ -369,8 +369,8 @@ static void set_debounced(struct joiner *joiner)
 	const bool is_frozen = joiner->node.facts.is_frozen;
 	struct recall *recall = &joiner->result->recall;
 
-	recall->doubts = is_frozen ? joiner->input->doubts : debounced.seen;
-	recall->n_doubts = is_frozen ? joiner->input->n_doubts : debounced.n_seen;
+	recall->debounced = is_frozen ? joiner->input->debounced : debounced.seen;
+	recall->n_debounced = is_frozen ? joiner->input->n_debounced : debounced.n_seen;
 	recall->is_hearing_awaited = debounced.is_hearing_awaited || joiner->node.facts.awaits_list;
 	joiner->result->refused.debounced = debounced.n_left_out;
 	look_again_in(joiner, debounced.again_in_ms);

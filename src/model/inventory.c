@@ -534,7 +534,7 @@ int inventory_keep_recall(struct inventory *inventory, struct view node_name,
 		return 0;
 	assert(recall->ended || recall->n_ended == 0);
 	place->awaits_hearing = recall->is_hearing_awaited;
-	if (place_set_doubts(place, recall->doubts, recall->n_doubts, now_ms, err) < 0)
+	if (place_set_debounced(place, recall->debounced, recall->n_debounced, now_ms, err) < 0)
 		return -1;
 	place->settled_restart = recall->settled_restart;
 	place->offered_since = recall->offered_since;

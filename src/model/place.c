@@ -81,7 +81,7 @@ void place_release(struct place_book *book, struct place *place)
 	assert(place->n_ended == 0 && place->n_slices == 0 && place->n_told == 0);
 	place_note_claims(book, place, false);
 	table_remove(&book->by_name, &place->link);
-	free(place->doubts);
+	free(place->debounced);
 	free(place);
 }
 
@@ -293,19 +293,19 @@ void place_forget_ended(struct place *place, uint64_t now_ms)
 		forget_first(place);
 }
 
-int place_set_doubts(struct place *place, const struct recall_debounced *doubts, size_t n_doubts,
+int place_set_debounced(struct place *place, const struct recall_debounced *debounced, size_t n_debounced,
 		     uint64_t now_ms, struct error *err)
 {
 	struct recall_debounced *kept = NULL;
 
-	assert(doubts || n_doubts == 0);
-	if (n_doubts > 0 && !(kept = malloc(n_doubts * sizeof(*kept))))
+	assert(debounced || n_debounced == 0);
+	if (n_debounced > 0 && !(kept = malloc(n_debounced * sizeof(*kept))))
 		return error_no_memory(err);
-	if (n_doubts > 0)
-		memcpy(kept, doubts, n_doubts * sizeof(*kept));
-	free(place->doubts);
-	place->doubts = kept;
-	place->n_doubts = n_doubts;
-	place->doubts_at = now_ms;
+	if (n_debounced > 0)
+		memcpy(kept, debounced, n_debounced * sizeof(*kept));
+	free(place->debounced);
+	place->debounced = kept;
+	place->n_debounced = n_debounced;
+	place->debounced_at = now_ms;
 	return 0;
 }

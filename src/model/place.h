@@ -72,9 +72,9 @@ struct place {
 	bool is_boot_news; /* its Node named a boot after the report's boot first reported */
 	struct list ended;     /* struct place_ended, the longest unnamed first */
 	size_t n_ended;
-	struct recall_debounced *doubts; /* what the last join saw that did not count yet, */
-	size_t n_doubts;
-	uint64_t doubts_at; /* and when, ms: their ages are of then */
+	struct recall_debounced *debounced; /* what the last join saw that did not count yet, */
+	size_t n_debounced;
+	uint64_t debounced_at; /* and when, ms: their ages are of then */
 	bool awaits_hearing; /* that join waits for a heartbeat */
 	int64_t settled_restart; /* see model/recall.h; as the last join said */
 	int64_t offered_since;   /* the same */
@@ -165,6 +165,6 @@ bool place_has_ended(const struct place *place, struct view uid);
 /* Forgets those that were not noted for PLACE_ENDED_KEEP_MS. */
 void place_forget_ended(struct place *place, uint64_t now_ms);
 
-/* Takes over the doubts of a join instead of those that are there. Fails with ERROR_NO_MEMORY. */
-MUST_USE int place_set_doubts(struct place *place, const struct recall_debounced *doubts,
-			      size_t n_doubts, uint64_t now_ms, struct error *err);
+/* Replaces what waits to count by what the last join saw. Fails with ERROR_NO_MEMORY. */
+MUST_USE int place_set_debounced(struct place *place, const struct recall_debounced *debounced,
+				 size_t n_debounced, uint64_t now_ms, struct error *err);

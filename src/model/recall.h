@@ -21,8 +21,8 @@ struct recall_debounced {
 
 /* All borrowed. */
 struct recall {
-	const struct recall_debounced *doubts;
-	size_t n_doubts;
+	const struct recall_debounced *debounced;
+	size_t n_debounced;
 	const struct view *ended; /* UIDs of pods that have ended, as long as reports name them */
 	size_t n_ended;
 	int64_t settled_restart;  /* the kubelet's restart since which a List was complete; 0: none */

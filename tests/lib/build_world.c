@@ -522,7 +522,7 @@ void build_world_restart(struct build_world *world)
 	world->input.report = NULL;
 	world->input.report_age_ms = 0;
 	world->input.report_held_ms = 0;
-	world->input.n_doubts = 0;
+	world->input.n_debounced = 0;
 	world->input.settled_restart = 0;
 	world->input.offered_since = 0;
 }
@@ -573,11 +573,11 @@ const struct join_result *build_world_join(struct build_world *world)
 	struct error err = {0};
 	if (join_node(&world->input, &world->arena, &world->result, &err) < 0)
 		fail_msg("join: %s", err.text);
-	assert_true(world->result.recall.n_doubts <= DEBOUNCE_MAX);
-	for (size_t i = 0; i < world->result.recall.n_doubts; i++)
-		world->doubts[i] = world->result.recall.doubts[i];
-	world->input.doubts = world->doubts;
-	world->input.n_doubts = world->result.recall.n_doubts;
+	assert_true(world->result.recall.n_debounced <= DEBOUNCE_MAX);
+	for (size_t i = 0; i < world->result.recall.n_debounced; i++)
+		world->debounced[i] = world->result.recall.debounced[i];
+	world->input.debounced = world->debounced;
+	world->input.n_debounced = world->result.recall.n_debounced;
 	world->input.settled_restart = world->result.recall.settled_restart;
 	world->input.offered_since = world->result.recall.offered_since;
 	return &world->result;
@@ -592,8 +592,8 @@ void build_world_wait(struct build_world *world, int64_t ms)
 		world->input.report_held_ms += ms;
 	if (!world->input.node)
 		world->input.node_gone_for_ms += ms;
-	for (size_t i = 0; i < world->input.n_doubts; i++)
-		world->doubts[i].age_ms += ms;
+	for (size_t i = 0; i < world->input.n_debounced; i++)
+		world->debounced[i].age_ms += ms;
 	for (size_t i = 0; i < world->input.n_previous; i++) {
 		if (world->previous[i].claimed_age_ms >= 0)
 			world->previous[i].claimed_age_ms += ms;

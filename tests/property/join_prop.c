@@ -718,16 +718,16 @@ static void check_rest(void)
 	assert_true(before.n_previous <= ARRAY_SIZE(previous));
 	memcpy(previous, world->previous, before.n_previous * sizeof(previous[0]));
 	assert_int_equal(build_world_count_writes(world), 0);
-	struct recall_debounced doubts[DEBOUNCE_MAX];
-	size_t n_doubts = world->input.n_doubts;
-	memcpy(doubts, world->doubts, n_doubts * sizeof(doubts[0]));
+	struct recall_debounced debounced[DEBOUNCE_MAX];
+	size_t n_debounced = world->input.n_debounced;
+	memcpy(debounced, world->debounced, n_debounced * sizeof(debounced[0]));
 	int64_t again = world->result.again_in_ms;
 	assert_true(again != 0);
 	build_world_wait(world, again > 0 ? again - 1 : 86400000);
 	assert_int_equal(build_world_count_writes(world), 0);
 	world->input = before;
-	world->input.n_doubts = n_doubts;
-	memcpy(world->doubts, doubts, n_doubts * sizeof(doubts[0]));
+	world->input.n_debounced = n_debounced;
+	memcpy(world->debounced, debounced, n_debounced * sizeof(debounced[0]));
 	memcpy(world->previous, previous, before.n_previous * sizeof(previous[0]));
 }
 

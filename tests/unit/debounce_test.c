@@ -36,16 +36,16 @@ static void begin(void)
 /* The next join is given what this one has seen, so much later. */
 static void end(int64_t later_ms)
 {
-	struct recall_debounced *doubts;
+	struct recall_debounced *debounced;
 	result = debounce_close(book);
-	doubts = arena_alloc(&arena, result.n_seen, sizeof(*doubts));
-	assert_non_null(doubts);
+	debounced = arena_alloc(&arena, result.n_seen, sizeof(*debounced));
+	assert_non_null(debounced);
 	for (size_t i = 0; i < result.n_seen; i++) {
-		doubts[i] = result.seen[i];
-		doubts[i].age_ms += later_ms;
+		debounced[i] = result.seen[i];
+		debounced[i].age_ms += later_ms;
 	}
-	input.doubts = doubts;
-	input.n_doubts = result.n_seen;
+	input.debounced = debounced;
+	input.n_debounced = result.n_seen;
 }
 
 static struct debounce_subject fact_of(struct view subject)
@@ -75,8 +75,8 @@ static void a_fact_counts_when_it_has_been_seen_for_so_long(void **state)
 	} rows[] = {{0, false, 1000}, {0, false, 1000}, {999, false, 1}, {1, true, -1},
 		    {5000, true, -1}};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		for (size_t k = 0; k < input.n_doubts; k++)
-			((struct recall_debounced *)(uintptr_t)input.doubts)[k].age_ms +=
+		for (size_t k = 0; k < input.n_debounced; k++)
+			((struct recall_debounced *)(uintptr_t)input.debounced)[k].age_ms +=
 				rows[i].later_ms;
 		begin();
 		assert_int_equal(counts("a"), rows[i].counts);
@@ -158,7 +158,7 @@ static void a_silent_node_starts_nothing_new_and_is_not_looked_at_again(void **s
 	for (unsigned has_report = 0; has_report < 2; has_report++) {
 		input.report = has_report ? &report : NULL;
 		input.report_age_ms = limits.report_stale_ms;
-		input.n_doubts = 0;
+		input.n_debounced = 0;
 		begin();
 		counts("a");
 		end(2000);
@@ -194,8 +194,8 @@ static void what_is_to_be_heard_waits_for_a_heartbeat_and_not_for_the_time(void 
 	struct recall_debounced known = result.seen[0];
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		known.age_ms = rows[i].age_ms;
-		input.doubts = &known;
-		input.n_doubts = 1;
+		input.debounced = &known;
+		input.n_debounced = 1;
 		input.report_age_ms = rows[i].report_age_ms;
 		begin();
 		assert_int_equal(debounce_counts(book, &fact), rows[i].counts);
@@ -306,8 +306,8 @@ static void doubts_that_belong_into_one_slot_find_another(void **state)
 	(void)state;
 	static const struct recall_debounced known[] = {{.key = 10, .age_ms = 1}, {.key = 20, .age_ms = 2}};
 	struct error err;
-	input.doubts = known;
-	input.n_doubts = ARRAY_SIZE(known);
+	input.debounced = known;
+	input.n_debounced = ARRAY_SIZE(known);
 	assert_int_equal(debounce_open(&input, 0, &arena, &book, &err), 0);
 	assert_false(counts("there is no room for a third"));
 }

@@ -719,10 +719,10 @@ static void a_long_ended(void)
 
 static void many_doubts(void)
 {
-	static const struct recall_debounced doubts[MANY];
+	static const struct recall_debounced debounced[MANY];
 	struct error err;
 
-	assert_int_equal(place_set_doubts(place_of("a"), doubts, MANY, NOW, &err), 0);
+	assert_int_equal(place_set_debounced(place_of("a"), debounced, MANY, NOW, &err), 0);
 }
 
 static void many_entries(void)
@@ -781,14 +781,14 @@ static void assert_same(const struct join_input *x, const struct join_input *y)
 {
 	assert_int_equal(x->n_pods, y->n_pods);
 	assert_int_equal(x->n_ended, y->n_ended);
-	assert_int_equal(x->n_doubts, y->n_doubts);
+	assert_int_equal(x->n_debounced, y->n_debounced);
 	assert_int_equal(x->n_elsewhere, y->n_elsewhere);
 	assert_int_equal(x->n_previous, y->n_previous);
 	assert_int_equal(x->n_contested, y->n_contested);
 	assert_int_equal(x->n_lacking, y->n_lacking);
 	assert_int_equal(x->n_awaiting, y->n_awaiting);
 	assert_int_equal(x->grants_unknown, y->grants_unknown);
-	assert_true(x->pods && x->ended && x->doubts && x->elsewhere && x->is_foreign &&
+	assert_true(x->pods && x->ended && x->debounced && x->elsewhere && x->is_foreign &&
 		    x->previous && x->contested && x->lacking && x->awaiting && x->grants &&
 		    x->slice_devices);
 	for (size_t i = 0; i < x->n_ended; i++)

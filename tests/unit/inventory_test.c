@@ -642,28 +642,28 @@ static void a_doubt_is_as_old_as_its_first_join_and_forgotten_when_the_last_is_w
 {
 	struct world *world = *state;
 	struct report report = report_of("gpu-a", true, NULL);
-	const struct recall_debounced doubts[] = {{7, 0}, {8, 500}};
+	const struct recall_debounced debounced[] = {{7, 0}, {8, 500}};
 	struct join_input input;
 
 	put_report(world, &report, 1000);
-	assert_int_equal(gather(world, "gpu-a", 1000).n_doubts, 0);
-	keep_recall(world, "gpu-a", &(struct recall){.doubts = doubts, .n_doubts = 2}, 1000);
+	assert_int_equal(gather(world, "gpu-a", 1000).n_debounced, 0);
+	keep_recall(world, "gpu-a", &(struct recall){.debounced = debounced, .n_debounced = 2}, 1000);
 	put_report(world, &report, 2000);
 	input = gather(world, "gpu-a", 4000);
-	assert_int_equal(input.n_doubts, 2);
-	assert_int_equal(input.doubts[0].key, 7);
-	assert_int_equal(input.doubts[0].age_ms, 3000);
-	assert_int_equal(input.doubts[1].age_ms, 3500);
+	assert_int_equal(input.n_debounced, 2);
+	assert_int_equal(input.debounced[0].key, 7);
+	assert_int_equal(input.debounced[0].age_ms, 3000);
+	assert_int_equal(input.debounced[1].age_ms, 3500);
 	keep_recall(world, "gpu-a",
-		    &(struct recall){.doubts = input.doubts + 1, .n_doubts = 1}, 4000);
+		    &(struct recall){.debounced = input.debounced + 1, .n_debounced = 1}, 4000);
 	input = gather(world, "gpu-a", 5000);
-	assert_int_equal(input.n_doubts, 1);
-	assert_int_equal(input.doubts[0].key, 8);
-	assert_int_equal(input.doubts[0].age_ms, 4500);
-	assert_int_equal(gather(world, "gpu-b", 5000).n_doubts, 0);
-	keep_recall(world, "gpu-b", &(struct recall){.doubts = doubts, .n_doubts = 2}, 5000);
+	assert_int_equal(input.n_debounced, 1);
+	assert_int_equal(input.debounced[0].key, 8);
+	assert_int_equal(input.debounced[0].age_ms, 4500);
+	assert_int_equal(gather(world, "gpu-b", 5000).n_debounced, 0);
+	keep_recall(world, "gpu-b", &(struct recall){.debounced = debounced, .n_debounced = 2}, 5000);
 	keep_recall(world, "gpu-a", &(struct recall){0}, 6000);
-	assert_int_equal(gather(world, "gpu-a", 6000).n_doubts, 0);
+	assert_int_equal(gather(world, "gpu-a", 6000).n_debounced, 0);
 }
 
 static void the_restart_since_which_a_list_was_complete_outlives_reports(void **state)
@@ -2016,7 +2016,7 @@ static void without_memory_nothing_is_gathered(void **state)
 	struct view named = VIEW("u9"), other = VIEW("n");
 	const struct recall_debounced doubt = {1, 2};
 	const struct recall ending = {.ended = &other, .n_ended = 1};
-	const struct recall doubting = {.doubts = &doubt, .n_doubts = 1};
+	const struct recall doubting = {.debounced = &doubt, .n_debounced = 1};
 	struct error err;
 	bool failed = true;
 
@@ -2047,7 +2047,7 @@ static void without_memory_nothing_is_gathered(void **state)
 	assert_int_equal(
 		inventory_keep_recall(world->inventory, VIEW("gpu-a"), &doubting, 1000, &err), -1);
 	assert_true(failing_malloc_off());
-	assert_int_equal(gather(world, "gpu-a", 1000).n_doubts, 0);
+	assert_int_equal(gather(world, "gpu-a", 1000).n_debounced, 0);
 }
 
 static void an_object_is_found_by_its_name(void **state)

@@ -105,14 +105,14 @@ static void each_fact_waits_of_as_many_as_there_can_be(void **state)
 		build_world_pod(&world, (struct build_pod){.name = names[i], .told = {id}});
 		build_world_list(&world, names[i], "main", id);
 	}
-	assert_int_equal(build_world_publish(&world)->recall.n_doubts, 6);
+	assert_int_equal(build_world_publish(&world)->recall.n_debounced, 6);
 	expect_condition(build_world_status(&world, 0), "Attributed", CONDITION_TRUE,
 			 "AllResolved");
 	/* And processes of nobody's on the second device. */
 	build_world_device(&world, 1);
 	for (unsigned i = 0; i < 20; i++)
 		build_world_process(&world, 1, 100 + i, "");
-	assert_int_equal(build_world_publish(&world)->recall.n_doubts, 26);
+	assert_int_equal(build_world_publish(&world)->recall.n_debounced, 26);
 }
 
 /* Two by two containers have one ID, and of each pod the List has but the first. */
@@ -129,7 +129,7 @@ static void each_fact_waits_however_few_pods_hold_many_slots(void **state)
 					 build_world_replica(&world, 0, i));
 		build_world_list(&world, names[p], "c0", build_world_replica(&world, 0, 0));
 	}
-	assert_int_equal(build_world_publish(&world)->recall.n_doubts,
+	assert_int_equal(build_world_publish(&world)->recall.n_debounced,
 			 N_CONTAINERS + 2 * (N_CONTAINERS - 1));
 	expect_condition(build_world_status(&world, 0), "Attributed", CONDITION_TRUE,
 			 "AllResolved");

@@ -357,29 +357,29 @@ static void without_memory_no_place_is_made_and_nothing_is_remembered(void **sta
 static void the_doubts_of_a_join_take_the_place_of_those_before(void **state)
 {
 	(void)state;
-	static const struct recall_debounced doubts[] = {{.key = 7, .age_ms = 5}, {.key = 8}};
+	static const struct recall_debounced debounced[] = {{.key = 7, .age_ms = 5}, {.key = 8}};
 	struct error err = {0};
 	struct place *place = ensure("gpu-a");
 
-	assert_int_equal(place_set_doubts(place, doubts, 2, 100, &err), 0);
-	assert_int_equal(place->n_doubts, 2);
-	assert_int_equal(place->doubts[0].key, 7);
-	assert_int_equal(place->doubts[0].age_ms, 5);
-	assert_int_equal(place->doubts[1].key, 8);
-	assert_int_equal(place->doubts[1].age_ms, 0);
-	assert_int_equal(place->doubts_at, 100);
+	assert_int_equal(place_set_debounced(place, debounced, 2, 100, &err), 0);
+	assert_int_equal(place->n_debounced, 2);
+	assert_int_equal(place->debounced[0].key, 7);
+	assert_int_equal(place->debounced[0].age_ms, 5);
+	assert_int_equal(place->debounced[1].key, 8);
+	assert_int_equal(place->debounced[1].age_ms, 0);
+	assert_int_equal(place->debounced_at, 100);
 	failing_malloc_at(1);
-	assert_int_equal(place_set_doubts(place, doubts, 1, 100, &err), -1);
+	assert_int_equal(place_set_debounced(place, debounced, 1, 100, &err), -1);
 	assert_true(failing_malloc_off());
 	assert_int_equal(err.kind, ERROR_NO_MEMORY);
-	assert_int_equal(place->n_doubts, 2);
+	assert_int_equal(place->n_debounced, 2);
 	/* To have none takes no memory. */
 	failing_malloc_at(1);
-	assert_int_equal(place_set_doubts(place, NULL, 0, 100, &err), 0);
+	assert_int_equal(place_set_debounced(place, NULL, 0, 100, &err), 0);
 	assert_false(failing_malloc_off());
-	assert_int_equal(place->n_doubts, 0);
-	assert_int_equal(place_set_doubts(place, &doubts[1], 1, 200, &err), 0);
-	assert_int_equal(place->doubts[0].key, 8);
+	assert_int_equal(place->n_debounced, 0);
+	assert_int_equal(place_set_debounced(place, &debounced[1], 1, 200, &err), 0);
+	assert_int_equal(place->debounced[0].key, 8);
 	place_release(&book, place);
 }
 

@@ -37,7 +37,7 @@ struct world {
 	int64_t again_in_ms;
 	struct recall_debounced doubt; /* none with the key 0 */
 	bool is_hearing_awaited;
-	size_t n_doubts_given;
+	size_t n_debounced_given;
 	struct view ended;   /* UID that a join finds ended; empty: none */
 	size_t n_ended_given;
 	int64_t settled_restart;
@@ -116,7 +116,7 @@ int join_node(const struct join_input *input, struct arena *arena, struct join_r
 	fake_stopwatch_cpu_us += world->join_us;
 	assert_int_equal(input->limits->pending_ms, 7);
 	assert_int_equal(input->now_wall_ms, fake_wall_ms);
-	world->n_doubts_given = input->n_doubts;
+	world->n_debounced_given = input->n_debounced;
 	world->n_ended_given = input->n_ended;
 	world->settled_given = input->settled_restart;
 	result.recall.ended = &world->ended;
@@ -124,8 +124,8 @@ int join_node(const struct join_input *input, struct arena *arena, struct join_r
 	result.recall.settled_restart = world->settled_restart;
 	if (world->other && world->n_joined == 0)
 		loop_timer_set(world->other, 0);
-	result.recall.doubts = &world->doubt;
-	result.recall.n_doubts = world->doubt.key != 0;
+	result.recall.debounced = &world->doubt;
+	result.recall.n_debounced = world->doubt.key != 0;
 	result.recall.is_hearing_awaited = world->is_hearing_awaited;
 	world->n_joined++;
 	snprintf(world->joined + len, sizeof(world->joined) - len, "%.*s ",
@@ -601,14 +601,14 @@ static void what_a_join_saw_is_known_to_the_next_and_a_heartbeat_leads_to_one(vo
 	world->is_hearing_awaited = true;
 	touch(world, 0);
 	advance(world, 0);
-	assert_int_equal(world->n_doubts_given, 0);
+	assert_int_equal(world->n_debounced_given, 0);
 	assert_joined(world, "n00 ");
 	world->is_hearing_awaited = false;
 	for (int i = 0; i < 2; i++) {
 		assert_true(inventory_refresh_report(world->inventory, view_from(world->nodes[0]), 0,
 						     120000, loop_now_ms(NULL)));
 		advance(world, 0);
-		assert_int_equal(world->n_doubts_given, 1);
+		assert_int_equal(world->n_debounced_given, 1);
 		assert_joined(world, i == 0 ? "n00 " : "");
 	}
 }
@@ -980,11 +980,11 @@ static void who_follows_joins_and_writes_nothing(void **state)
 	report(world, 0, 2);
 	advance(world, 60000);
 	assert_joined(world, "n00 ");
-	assert_int_equal(world->n_doubts_given, 0);
+	assert_int_equal(world->n_debounced_given, 0);
 	touch(world, 0);
 	advance(world, 60000);
 	assert_joined(world, "n00 ");
-	assert_int_equal(world->n_doubts_given, 1); /* as warm as the leader's */
+	assert_int_equal(world->n_debounced_given, 1); /* as warm as the leader's */
 	assert_int_equal(n_fake_requests, 0);
 	assert_int_equal(world->n_events, 0);
 	assert_int_equal(reconciler_counters(world->reconciler).depth, 0);

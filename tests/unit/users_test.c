@@ -914,7 +914,7 @@ TEST(who_takes_the_sight_of_processes_away_wants_no_users)
 	world.report.sources.processes.state = REPORT_SOURCE_OK;
 	hide_processes(1, "");
 	assert_int_equal(publish_later()->unknown_processes, 0);
-	assert_int_equal(world.result.recall.n_doubts, 0);
+	assert_int_equal(world.result.recall.n_debounced, 0);
 	hide_processes(0, "some processes cannot be looked at");
 	build_world_process(&world, 0, 9, "uid-z");
 	build_world_process(&world, 0, 7, "")->container_id = VIEW("id-main");
@@ -938,7 +938,7 @@ TEST(the_unknown_processes_of_each_device_wait_for_themselves)
 	build_world_see_no_processes(&world);
 	hide_processes(0, "some processes cannot be looked at");
 	publish();
-	assert_int_equal(world.result.recall.n_doubts, 0);
+	assert_int_equal(world.result.recall.n_debounced, 0);
 	hide_processes(1, "some processes cannot be looked at");
 	publish_later();
 	build_world_process(&world, 1, 1, "")->command = (struct view){0};
