@@ -14,6 +14,7 @@
 #include "assess/drift_config.h"
 #include "assess/drift_device.h"
 #include "assess/drift_labels.h"
+#include "assess/drift_layout.h"
 #include "assess/drift_mig.h"
 #include "assess/drift_mps.h"
 #include "assess/drift_operand.h"
@@ -74,7 +75,8 @@ struct judge {
 	struct drift_settling_state settling;
 	unsigned hidden;   /* DRIFT_BIT() */
 	unsigned told;     /* DRIFT_BIT() of what was found, or is kept */
-	unsigned untold;   /* DRIFT_BIT(): the rule cannot tell now, */
+	unsigned unread;   /* DRIFT_BIT(): what is intended cannot be read, */
+	unsigned untold;   /* or the rule cannot tell now, */
 	unsigned skipped;  /* or not at all; */
 	unsigned kept;     /* what it told last is listed */
 	bool has_waiting;  /* a new difference waits for the settling to end */
@@ -302,8 +304,10 @@ static void judge_type(struct judge *judge, enum drift_type type)
 		judge->untold |= 1u << type;
 	if (finding.answer == DRIFT_CANNOT_TELL)
 		keep(judge, row);
-	if (finding.answer == DRIFT_UNREADABLE)
+	if (finding.answer == DRIFT_UNREADABLE) {
+		judge->unread |= 1u << type;
 		set_aside(judge, row);
+	}
 	if (finding.answer == DRIFT_NOT_COMPARED)
 		judge->skipped |= 1u << type;
 	if (finding.answer != DRIFT_FOUND)
@@ -382,6 +386,18 @@ static struct view policy_is_unreadable(const struct intent *intent)
 	return intent->policy ? intent->policy->unreadable : VIEW("");
 }
 
+static bool tell_unknown(struct drift_verdict *verdict, enum reason reason, struct view why,
+			 struct sbuf *message)
+{
+	if (why.len == 0)
+		return false;
+	sbuf_append(message, why);
+	verdict->state.state = ATTRIBUTION_INTENT_UNKNOWN;
+	verdict->status = CONDITION_UNKNOWN;
+	verdict->reason = reasons[reason];
+	return true;
+}
+
 static bool tell_unreadable(struct judge *judge, struct drift_verdict *verdict,
 			    struct sbuf *message)
 {
@@ -394,13 +410,18 @@ static bool tell_unreadable(struct judge *judge, struct drift_verdict *verdict,
 	}
 	if (why.len == 0)
 		why = drift_mig_say_unreadable(judge->node, &judge->text);
-	if (why.len == 0)
-		return false;
-	sbuf_append(message, why);
-	verdict->state.state = ATTRIBUTION_INTENT_UNKNOWN;
-	verdict->status = CONDITION_UNKNOWN;
-	verdict->reason = reasons[reason];
-	return true;
+	return tell_unknown(verdict, reason, why, message);
+}
+
+/* While the MIG manager works, that is told. */
+static bool tell_other_layout(struct judge *judge, struct drift_verdict *verdict,
+			      struct sbuf *message)
+{
+	const struct view why = judge->unread & DRIFT_BIT(MIG_LAYOUT)
+					? drift_layout_say_other(judge->node, &judge->text)
+					: (struct view){0};
+
+	return tell_unknown(verdict, REASON_CONFIG_UNREADABLE, why, message);
 }
 
 /* Where nothing is intended, what happens on the node matters only to a difference. */
@@ -496,7 +517,8 @@ static int conclude(struct judge *judge, struct drift_verdict *ret_verdict, stru
 	if (judge->n_drifts > 0)
 		tell_drifts(judge, &verdict, &message);
 	else if (!tell_unreadable(judge, &verdict, &message) &&
-		 !tell_settling(judge, &verdict, &message))
+		 !tell_settling(judge, &verdict, &message) &&
+		 !tell_other_layout(judge, &verdict, &message))
 		tell_good(judge, &verdict, &message);
 	add_work(judge, &message);
 	assert(verdict.status != CONDITION_UNSET && verdict.reason.len > 0);

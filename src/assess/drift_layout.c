@@ -161,9 +161,8 @@ bool drift_layout_is_built_in(const struct drift_node *node)
 	       view_equal(node->node->mig_config, all_disabled);
 }
 
-struct drift_finding drift_layout_compare(const struct drift_node *node,
-					  const struct report_device *reported,
-					  struct drift_text *text)
+static struct drift_finding compare(const struct drift_node *node,
+				    const struct report_device *reported, struct drift_text *text)
 {
 	const struct intent *intent = node->intent;
 	const struct mig_config built_in = {
@@ -201,4 +200,34 @@ struct drift_finding drift_layout_compare(const struct drift_node *node,
 		.message = VIEW("See the node's nvidia-mig-manager pod, and label "
 				"nvidia.com/mig.config.state of the node."),
 	};
+}
+
+/* It is not the MIG manager that says what the layout is; all-disabled is the same whoever says it. */
+static bool is_written(const struct drift_node *node)
+{
+	const struct policy *policy = node->intent->policy;
+
+	return policy->mig_config.len > 0 || policy_goes_by_own_layouts(policy) ||
+	       view_equal(node->node->mig_config, all_disabled);
+}
+
+/* The layouts that are made for hardware which the operator knows are those of its ConfigMap. */
+struct drift_finding drift_layout_compare(const struct drift_node *node,
+					  const struct report_device *reported,
+					  struct drift_text *text)
+{
+	const struct drift_finding finding = compare(node, reported, text);
+
+	return finding.answer == DRIFT_FOUND && !is_written(node) ? DRIFT_ANSWER(DRIFT_UNREADABLE)
+								  : finding;
+}
+
+struct view drift_layout_say_other(const struct drift_node *node, struct drift_text *text)
+{
+	const struct policy *policy = node->intent->policy;
+
+	return drift_text(text, "ClusterPolicy % names no ConfigMap of MIG layouts: the MIG manager may "
+			  "have made layout % itself, and not as %/% has it",
+			  policy->name, node->node->mig_config, policy->namespace,
+			  policy_mig_config(policy));
 }

@@ -3,8 +3,11 @@
 
 #include <assert.h>
 
-/* Where migManager.config names none, the operator has the MIG manager read this one. */
+/* Where migManager.config names none, the operator mounts this one into the MIG manager. */
 static const struct view default_mig_config = VIEW_INIT("default-mig-parted-config");
+
+/* Version 0.14 of the MIG manager, which came with operator v26.3. */
+#define MAKES_LAYOUTS_SINCE 14
 
 bool policy_is_on(const struct policy *policy, enum policy_operand operand)
 {
@@ -19,6 +22,18 @@ bool policy_is_on(const struct policy *policy, enum policy_operand operand)
 	const uint8_t written = policy->switches[operand];
 
 	return written == POLICY_UNSET ? is_on_unset[operand] : written == POLICY_ON;
+}
+
+bool policy_goes_by_own_layouts(const struct policy *policy)
+{
+	const struct view tag = policy->mig_manager_version;
+	struct view major, minor, rest;
+	uint64_t number;
+
+	view_cut(tag, VIEW("."), &major, &rest);
+	view_cut(rest, VIEW("."), &minor, &rest);
+	return (view_equal(major, VIEW("v0")) || view_equal(major, VIEW("0"))) &&
+	       view_parse_u64(minor, &number) && number < MAKES_LAYOUTS_SINCE;
 }
 
 struct view policy_mig_config(const struct policy *policy)

@@ -63,6 +63,7 @@ struct policy {
 	struct view mig_strategy;          /* mig.strategy; empty: the plugin's own */
 	struct view mig_config;            /* migManager.config.name: a ConfigMap */
 	struct view mig_config_default;    /* migManager.config.default: a key of it */
+	struct view mig_manager_version;   /* migManager.version: an image's tag */
 	struct view default_workload;      /* sandboxWorkloads.defaultWorkload; empty: container */
 	struct view unreadable; /* why spec or status cannot be read; empty: they can. The members */
 				/* that lie in them are then empty, but for the namespace */
@@ -86,6 +87,12 @@ bool policy_is_on(const struct policy *policy, enum policy_operand operand);
  * the operator makes itself. Empty: the MIG manager is off, or the policy cannot be read.
  */
 struct view policy_mig_config(const struct policy *policy);
+/*
+ * Where the policy names no ConfigMap of layouts, the MIG manager reads the one that the operator makes. It
+ * does so before v0.14. Later ones make layouts themselves, of what their devices can do, and read that one
+ * only where they cannot. False also where the policy has no version that can be read.
+ */
+bool policy_goes_by_own_layouts(const struct policy *policy);
 
 /* The ConfigMaps that a policy may name. */
 enum intent_config {

@@ -85,6 +85,7 @@ static const struct jmap_row plugin_rows[] = {
 static const struct jmap_row mig_manager_rows[] = {
 	SWITCH("enabled", POLICY_MIG_MANAGER),
 	PART("config", mig_config_rows),
+	TEXT("version", mig_manager_version, LIMIT_TEXT_NAME),
 	{0},
 };
 
@@ -173,6 +174,7 @@ static void take_spec(const struct document *from, struct policy *policy)
 	policy->mig_strategy = spec->mig_strategy;
 	policy->mig_config = spec->mig_config;
 	policy->mig_config_default = spec->mig_config_default;
+	policy->mig_manager_version = spec->mig_manager_version;
 	policy->default_workload = spec->default_workload;
 	policy->plugin_env = spec->plugin_env;
 	for (size_t i = 0; i < POLICY_N_OPERANDS; i++)

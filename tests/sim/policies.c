@@ -24,6 +24,7 @@
 #define PLENTY 64 /* more than any node's devices make, however they are shared */
 #define CONFIG_NAME "plugin-config"
 #define MIG_CONFIG_NAME "default-mig-parted-config"
+#define MIG_MANAGER_VERSION "v0.13.1" /* it goes by that ConfigMap, where none is named */
 #define FIRST_CREATED_S 1767000000 /* before the history; the second comes later, if it comes */
 
 #define N_SHARINGS 8
@@ -307,6 +308,7 @@ static void write_spec(struct sbuf *out)
 	write_enabled("dcgmExporter", POLICIES_EXPORTER, out);
 	sbuf_printf(out, "}");
 	write_enabled("migManager", POLICIES_MIG_MANAGER, out);
+	sbuf_printf(out, ",\"version\":\"" MIG_MANAGER_VERSION "\"");
 	if (values[POLICIES_MIG_CONFIG])
 		sbuf_printf(out, ",\"config\":{\"name\":\"%s\"}",
 			    values[POLICIES_MIG_CONFIG] == POLICIES_OWN ? MIG_CONFIG_NAME : "elsewhere");
@@ -331,6 +333,8 @@ static void write_policy(int policy, uint64_t version, struct sbuf *out)
 	sbuf_printf(out, "\"},\"spec\":{");
 	if (policy == 0)
 		write_spec(out);
+	else
+		sbuf_printf(out, "\"migManager\":{\"version\":\"" MIG_MANAGER_VERSION "\"}");
 	sbuf_printf(out, "},\"status\":{\"namespace\":\"" NAMESPACE "\"%s}}",
 		    policy == 0 ? states[values[POLICIES_STATE]] : "");
 }

@@ -38,7 +38,7 @@ enum policies_operand {
 /* In the cluster. */
 enum policies_knob {
 	POLICIES_FIRST,      /* the ClusterPolicy "policy" is there */
-	POLICIES_SECOND,     /* another one, in which nothing is written */
+	POLICIES_SECOND,     /* another one, in which nothing is written but the MIG manager's version */
 	POLICIES_CLUSTER,    /* a GPUCluster */
 	POLICIES_UNREADABLE, /* the first has what its definition does not allow */
 	POLICIES_STATE,      /* the first's: 0 none, 1 ready, 2 notReady */

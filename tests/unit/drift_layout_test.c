@@ -194,6 +194,49 @@ static void name_none_and_half(struct drift_case *c)
 {
 	want_half(c);
 	c->policy.mig_config = (struct view){0};
+	c->policy.mig_manager_version = VIEW("v0.13.1");
+}
+
+static void let_it_make_half(struct drift_case *c)
+{
+	name_none_and_half(c);
+	c->policy.mig_manager_version = VIEW("v0.14.0");
+}
+
+static void let_any_make_half(struct drift_case *c)
+{
+	name_none_and_half(c);
+	c->policy.mig_manager_version = (struct view){0};
+}
+
+static void let_it_make_another(struct drift_case *c)
+{
+	let_it_make_half(c);
+	want(c, "all-1g.23gb");
+}
+
+static void let_it_make_half_and_cut(struct drift_case *c)
+{
+	let_it_make_half(c);
+	cut(c);
+}
+
+static void let_it_disable_and_cut(struct drift_case *c)
+{
+	let_it_make_half(c);
+	want_disabled_and_cut(c);
+}
+
+static void lack_layout_in_own_map(struct drift_case *c)
+{
+	name_none_and_half(c);
+	want(c, "all-1g.23gb");
+}
+
+static void let_it_make_what_is_named(struct drift_case *c)
+{
+	let_it_make_half(c);
+	c->policy.mig_config = VIEW("mig-config");
 }
 
 static void name_none_and_cut(struct drift_case *c)
@@ -310,6 +353,23 @@ TEST(where_no_map_is_named_the_operators_own_counts)
 	drift_case_expect(rows, ARRAY_SIZE(rows));
 }
 
+TEST(where_the_mig_manager_makes_layouts_a_device_without_one_of_the_map_is_no_drift)
+{
+	const struct drift_case_row rows[] = {
+		{drift_mig_layout, let_it_make_half, DRIFT_UNREADABLE},
+		{drift_mig_layout, let_any_make_half, DRIFT_UNREADABLE},
+		{drift_mig_layout, let_it_make_another, DRIFT_UNREADABLE},
+		{drift_mig_layout, let_it_make_half_and_cut, DRIFT_NO},
+		{drift_mig_layout, let_it_disable_and_cut, DRIFT_FOUND,
+		 .intended = "MIG mode off (layout all-disabled"},
+		{drift_mig_layout, lack_layout_in_own_map, DRIFT_FOUND,
+		 .observed = "the ConfigMap has no such layout"},
+		{drift_mig_layout, let_it_make_what_is_named, DRIFT_FOUND,
+		 .intended = "2 of 1g.10gb (layout half of ConfigMap gpu-operator/mig-config"},
+	};
+	drift_case_expect(rows, ARRAY_SIZE(rows));
+}
+
 TEST(nothing_is_said_of_a_device_that_the_layout_may_not_mean)
 {
 	const struct drift_case_row rows[] = {
@@ -330,6 +390,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(mig_devices_are_those_of_the_layout),
 	cmocka_unit_test(a_layout_that_is_not_there_is_a_difference),
 	cmocka_unit_test(where_no_map_is_named_the_operators_own_counts),
+	cmocka_unit_test(
+		where_the_mig_manager_makes_layouts_a_device_without_one_of_the_map_is_no_drift),
 	cmocka_unit_test(nothing_is_said_of_a_device_that_the_layout_may_not_mean),
 };
 TEST_MAIN(tests)

@@ -507,6 +507,22 @@ TEST(a_config_map_that_cannot_be_read_makes_the_state_unknown)
 		    "gpu-operator/default-mig-parted-config does not exist");
 }
 
+TEST(where_the_mig_manager_may_have_made_the_layout_the_state_is_unknown)
+{
+	start_over(want_layout);
+	c.policy.mig_config = (struct view){0};
+	drift_case_judge(&c);
+	expect_state(ATTRIBUTION_INTENT_UNKNOWN, CONDITION_UNKNOWN, "ConfigUnreadable");
+	expect_text(c.verdict.message,
+		    "ClusterPolicy cluster-policy names no ConfigMap of MIG layouts: the MIG manager "
+		    "may have made layout half itself, and not as "
+		    "gpu-operator/default-mig-parted-config has it");
+
+	c.labels.mig_config_state = VIEW("pending");
+	drift_case_judge(&c);
+	expect_state(ATTRIBUTION_INTENT_SETTLING, CONDITION_UNKNOWN, "MIGReconfiguration");
+}
+
 /* Each type */
 
 TEST(a_difference_is_a_drift_after_the_hold_off_of_its_type)
@@ -1404,6 +1420,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(a_policy_that_cannot_be_read_makes_the_state_unknown),
 	cmocka_unit_test_set_up(what_is_wrong_anyway_counts_before_what_cannot_be_read),
 	cmocka_unit_test_set_up(a_config_map_that_cannot_be_read_makes_the_state_unknown),
+	cmocka_unit_test_set_up(
+		where_the_mig_manager_may_have_made_the_layout_the_state_is_unknown),
 	cmocka_unit_test_set_up(a_difference_is_a_drift_after_the_hold_off_of_its_type),
 	cmocka_unit_test_set_up(the_hold_off_begins_anew_when_what_is_intended_is_edited),
 	cmocka_unit_test_set_up(a_drift_of_which_no_hash_was_published_keeps_its_time),

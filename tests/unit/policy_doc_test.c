@@ -44,7 +44,7 @@ static void every_field_that_is_kept_is_read(void **state)
 		     "\"env\":[{\"name\":\"MPS_ROOT\",\"value\":\"/mps\"},{\"name\":\"NODE\","
 		     "\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"spec.nodeName\"}}}]},"
 		     "\"mig\":{\"strategy\":\"mixed\"},\"migManager\":{\"config\":{\"name\":\"parted\","
-		     "\"default\":\"all-disabled\"}},\"sandboxWorkloads\":{\"defaultWorkload\":"
+		     "\"default\":\"all-disabled\"},\"version\":\"v0.13.1\"},\"sandboxWorkloads\":{\"defaultWorkload\":"
 		     "\"vm-vgpu\"},\"daemonsets\":{\"tolerations\":[{\"key\":\"x\"}]}},"
 		     "\"status\":{\"state\":\"ready\",\"namespace\":\"gpu-operator\",\"conditions\":[{"
 		     "\"type\":\"Ready\",\"status\":\"True\",\"reason\":\"Reconciled\",\"message\":"
@@ -63,6 +63,7 @@ static void every_field_that_is_kept_is_read(void **state)
 	assert_text(policy.mig_strategy, "mixed");
 	assert_text(policy.mig_config, "parted");
 	assert_text(policy.mig_config_default, "all-disabled");
+	assert_text(policy.mig_manager_version, "v0.13.1");
 	assert_text(policy.default_workload, "vm-vgpu");
 	assert_text(policy.unreadable, "");
 	assert_int_equal(policy.plugin_env.count, 2);

@@ -129,7 +129,7 @@ static void each_fact_of_a_policy_is_news(void **state)
 		{.driver_version = VIEW("x")}, {.plugin_config = VIEW("x")},
 		{.plugin_config_default = VIEW("x")}, {.mig_strategy = VIEW("x")},
 		{.mig_config = VIEW("x")}, {.mig_config_default = VIEW("x")},
-		{.default_workload = VIEW("x")}, {.unreadable = VIEW("x")},
+		{.mig_manager_version = VIEW("x")}, {.default_workload = VIEW("x")}, {.unreadable = VIEW("x")},
 		{.plugin_env = array_of(&variable, 1)}, {.conditions = array_of(&condition, 1)},
 		{.conditions = array_of(&other_condition, 1)}, {.created_at = 5},
 		{.switches = {[POLICY_DRIVER] = POLICY_OFF}},

@@ -39,8 +39,38 @@ TEST(what_is_written_counts)
 	}
 }
 
+TEST(mig_managers_before_v0_14_go_by_the_operators_own_layouts)
+{
+	static const struct {
+		struct view version;
+		bool does;
+	} rows[] = {
+		{VIEW_INIT("v0.13.1"), true},
+		{VIEW_INIT("0.9.0"), true},
+		{VIEW_INIT("v0.12.3-ubuntu20.04"), true},
+		{VIEW_INIT("v0.13"), true},
+		{VIEW_INIT("v0.14.0"), false},
+		{VIEW_INIT("v1.0.0"), false},
+		{VIEW_INIT("v0"), false},
+		{VIEW_INIT("v0."), false},
+		{VIEW_INIT("v0.-1.0"), false},
+		{VIEW_INIT("vv0.13.1"), false},
+		{VIEW_INIT("sha256:0.13.1"), false},
+		{VIEW_INIT("latest"), false},
+		{VIEW_INIT(""), false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct policy policy = {.mig_manager_version = rows[i].version};
+
+		if (policy_goes_by_own_layouts(&policy) != rows[i].does)
+			fail_msg("version \"%.*s\"", VIEW_ARG(rows[i].version));
+	}
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(what_is_not_written_is_as_the_operators_code_takes_it),
 	cmocka_unit_test(what_is_written_counts),
+	cmocka_unit_test(mig_managers_before_v0_14_go_by_the_operators_own_layouts),
 };
 TEST_MAIN(tests)
