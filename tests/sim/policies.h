@@ -162,8 +162,11 @@ int policies_counts(void);
 const char *policies_name(int policy);
 /* The ConfigMap may not be read up to then. */
 void policies_deny(uint64_t until);
-/* It may not, and has not for so long that what was read before counts no more. */
 bool policies_are_denied(void);
+/* So lately that what was read before still counts. */
+bool policies_were_just_denied(void);
+/* While on, it counts as if it could be read. */
+void policies_take_as_read(bool is_on);
 
 /* For the API server's lists: messages and items. False: an operator is not there. */
 bool policies_list(struct sbuf *message);
