@@ -29,6 +29,15 @@ check_table() {
 	return 1
 }
 
+case ${1-} in
+-h | --help) sed -n '4,/^[^#]/{/^#/!d;s/^# \{0,1\}//;p}' "tests/sim/defects.sh"; exit ;;
+--update | --dry-run) ;;
+-*)
+	say "unknown option: $1 (see --help)"
+	exit 2
+	;;
+esac
+
 if [[ ${1-} == --dry-run ]]; then
 	status=0
 	for patch in tests/sim/defects/*.patch; do
