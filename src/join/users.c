@@ -238,8 +238,8 @@ static bool counts(const struct finder *finder, const struct suspect *suspect, b
 }
 
 /*
- * True when the kubelet's sources would name it. The List names pods by name, which tells nothing of a
- * pod whose name is not known, or that has not started (join/from_pod_resources.c); and it leaves out
+ * True when the kubelet's sources would name it. The List names pods by name. That tells nothing of a
+ * pod whose name is not known, or that has not started (join/from_pod_resources.c). It leaves out
  * ordinary init containers. Where there is no checkpoint, no plugin has given anything.
  */
 static bool would_be_named(const struct facts *facts, const struct suspect *suspect)

@@ -37,7 +37,7 @@
  * - It had held the device, and the controller was not told before the event that it is over.
  * - The clocks of controller and node differ, so the order cannot be known.
  * A pod that was published with the device before the event, and held it then, is named if the
- * agent was told of the event soon, and nobody spoilt its annotation of HAMi's.
+ * agent was told of the event soon. But it is not judged if somebody spoilt its annotation of HAMi's.
  *
  * If NVML told which MIG device raised the error, the pods that the status lists with MIG devices
  * are judged by theirs. That MIG device is named, if it was there when NVML was read.
