@@ -12,24 +12,6 @@
 #include "controller/event_finder.h"
 #include "join/wording.h"
 
-static const struct {
-	struct view reason;
-	struct view action;
-} types[] = {
-#define TYPE(name, reason, type, action, ...) {VIEW_INIT(reason), VIEW_INIT(action)},
-	EVENT_TABLE(TYPE)
-};
-
-struct view event_changes_reason(enum event_type type)
-{
-	return types[type].reason;
-}
-
-struct view event_changes_action(enum event_type type)
-{
-	return types[type].action;
-}
-
 /* Health */
 
 static struct view worst_reason(const struct attribution_status *status)
@@ -132,13 +114,13 @@ static void compare_slots(struct event_finder *finder)
 					 version_of(finder)));
 }
 
-struct event_changes_node event_changes_of_node(const struct join_device *devices, size_t n)
+struct event_change_node event_changes_of_node(const struct join_device *devices, size_t n)
 {
 	return event_drifts_of_node(devices, n);
 }
 
 int event_changes_of_device(const struct join_device *device,
-			    const struct event_changes_node *node, struct arena *arena,
+			    const struct event_change_node *node, struct arena *arena,
 			    struct event_change **ret_changes, size_t *ret_n, struct error *err)
 {
 	struct event_finder finder = {.device = device, .node = node, .arena = arena};

@@ -15,49 +15,18 @@
  */
 
 #include "base/arena.h"
-#include "controller/event_types.def"
+#include "controller/event_change.h"
 #include "join/join.h"
-#include "schema/kube_event_doc.h"
-
-#define EVENT_NAME(name, ...) EVENT_##name,
-enum event_type { EVENT_TABLE(EVENT_NAME) N_EVENT_TYPES };
-
-enum event_use {
-	EVENT_TELL,
-	/* The device was ill, and whether it is well is not known now. */
-	EVENT_AWAIT_RECOVERY,
-	/* It is well, and that was not known before: told if it was ill when last known. */
-	EVENT_END_RECOVERY,
-};
-
-struct event_change {
-	enum event_type type;
-	enum event_use use;  /* what is no EVENT_TELL is for controller/event_recovery.h */
-	bool is_warning;
-	int gravity;    /* of two changes of its type the graver one has more */
-	struct kube_event_object regarding;
-	struct kube_event_object related;
-	struct view note;
-	uint64_t id;    /* of this very occurrence: the same after a restart, and from any device */
-	uint64_t topic; /* repeats have the same */
-	uint32_t count; /* of what happened, at least 1 */
-};
-
-/* In a plan: the drifts of the node that come with it, and those that go, as bits (DRIFT_BIT). */
-struct event_changes_node {
-	unsigned found;
-	unsigned resolved;
-};
 
 /* What changes for the node when all of a plan is written; devices: all that the join gave. */
-struct event_changes_node event_changes_of_node(const struct join_device *devices, size_t n);
+struct event_change_node event_changes_of_node(const struct join_device *devices, size_t n);
 /*
  * What is told when the device's status is written, in *ret_changes; all of it lies in the arena.
  * Nothing for an object that is to be created or deleted. Fails with ERROR_NO_MEMORY, or ERROR_LIMIT
  * when the arena is full.
  */
 MUST_USE int event_changes_of_device(const struct join_device *device,
-				     const struct event_changes_node *node, struct arena *arena,
+				     const struct event_change_node *node, struct arena *arena,
 				     struct event_change **ret_changes, size_t *ret_n,
 				     struct error *err);
 /*
@@ -84,7 +53,3 @@ MUST_USE int event_changes_of_idleness(const struct attribution *object,
 				       struct error *err);
 /* The number of such a holding by its tenancy, which is the same for as long as it lasts. */
 uint64_t event_changes_hash_holding(uint64_t hash, const struct event_changes_holding *holding);
-/* The reason of an Event, and its action; static. */
-struct view event_changes_reason(enum event_type type);
-/* The action; static. */
-struct view event_changes_action(enum event_type type);

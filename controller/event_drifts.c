@@ -63,7 +63,7 @@ static unsigned resolved_by(const struct attribution_status *before,
 }
 
 /* What one device hides of the node's drifts is looked at on none. */
-struct event_changes_node event_drifts_of_node(const struct join_device *devices, size_t n)
+struct event_change_node event_drifts_of_node(const struct join_device *devices, size_t n)
 {
 	unsigned before = 0, after = 0, possible = 0, resolved = 0;
 
@@ -81,7 +81,7 @@ struct event_changes_node event_drifts_of_node(const struct join_device *devices
 		before |= bits_of(&previous->status);
 		resolved |= resolved_by(&previous->status, &devices[i].status);
 	}
-	return (struct event_changes_node){
+	return (struct event_change_node){
 		.found = after & ~before & bits_of_node(),
 		.resolved = resolved & ~possible & bits_of_node(),
 	};

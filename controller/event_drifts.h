@@ -12,6 +12,6 @@
 #include "controller/event_finder.h"
 
 /* As event_changes_of_node(). */
-struct event_changes_node event_drifts_of_node(const struct join_device *devices, size_t n);
+struct event_change_node event_drifts_of_node(const struct join_device *devices, size_t n);
 /* Adds what is new, and what is gone. */
 void event_drifts_compare(struct event_finder *finder);

@@ -27,7 +27,7 @@ struct kube_event_object event_finder_object(const struct event_finder *finder)
 static uint64_t hash_change(enum event_type type, const struct kube_event_object *regarding,
 			    uint64_t what)
 {
-	uint64_t hash = event_note_hash_text(EVENT_NOTE_BASIS, event_changes_reason(type));
+	uint64_t hash = event_note_hash_text(EVENT_NOTE_BASIS, event_change_reason(type));
 
 	hash = event_note_hash_text(hash, regarding->name);
 	hash = event_note_hash_text(hash, regarding->uid);

@@ -8,13 +8,15 @@
  * Threads: owner.
  */
 
-#include "controller/event_changes.h"
+#include "base/arena.h"
+#include "controller/event_change.h"
 #include "controller/event_note.h"
+#include "join/join.h"
 
 /* Failure is sticky: `err` says it at the end. */
 struct event_finder {
 	const struct join_device *device;
-	const struct event_changes_node *node;
+	const struct event_change_node *node;
 	const struct attribution_status *before, *after;
 	struct arena *arena;
 	struct event_change *changes;

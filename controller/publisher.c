@@ -445,7 +445,7 @@ static int collect(struct publisher_plan *plan, const struct join_device *device
 		   struct write_budget_round *round, struct list *writes, struct error *err)
 {
 	const struct publisher_config *config = &plan->publisher->config;
-	const struct event_changes_node changes = event_changes_of_node(devices, n_devices);
+	const struct event_change_node changes = event_changes_of_node(devices, n_devices);
 	const struct publisher_write_node node = {
 		.name = sbuf_view(&plan->node_name),
 		.inventory = config->inventory,

@@ -227,7 +227,7 @@ static enum publisher_write_step encode(const struct join_device *device, struct
 
 /* Without memory for it nothing is told; that is no reason not to write. */
 static void note_changes(struct publisher_write *write, const struct join_device *device,
-			 const struct event_changes_node *of_node)
+			 const struct event_change_node *of_node)
 {
 	struct error error = {0};
 

@@ -46,7 +46,7 @@ struct publisher_write {
 struct publisher_write_node {
 	struct view name;
 	const struct inventory *inventory;
-	const struct event_changes_node *changes; /* NULL: nobody is told of changes */
+	const struct event_change_node *changes; /* NULL: nobody is told of changes */
 };
 
 /*

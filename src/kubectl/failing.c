@@ -147,11 +147,3 @@ int failing_find(const struct attribution *const *devices, size_t n_devices, str
 	*ret = found;
 	return 0;
 }
-
-struct view failing_reason(const struct attribution_status *status)
-{
-	const struct condition *healthy = attribution_find_condition(status, VIEW("Healthy"));
-	if (status->health.reasons.count > 0)
-		return *ARRAY_AT(status->health.reasons, struct view, 0);
-	return healthy && healthy->status == CONDITION_FALSE ? healthy->reason : (struct view){0};
-}

@@ -38,5 +38,3 @@ struct failing {
  */
 MUST_USE int failing_find(const struct attribution *const *devices, size_t n_devices,
 			  struct arena *arena, struct failing *ret, struct error *err);
-/* The worst reason, or nothing where none is known. Borrowed from the status. */
-struct view failing_reason(const struct attribution_status *status);

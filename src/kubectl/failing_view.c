@@ -65,7 +65,7 @@ static void write_reason(const void *row, struct sbuf *cell)
 	if (is_wide(row) && reasons.count > 0)
 		words_list(cell, reasons);
 	else
-		sbuf_append(cell, words_known(failing_reason(status_of(row))));
+		sbuf_append(cell, words_known(remedy_reason(status_of(row))));
 	if (!is_wide(row) && reasons.count > 1)
 		sbuf_printf(cell, " +%" PRIu32, reasons.count - 1);
 	if (line->row->is_last_known)

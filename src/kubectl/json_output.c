@@ -2,6 +2,7 @@
 
 #include "kubectl/json_output.h"
 
+#include "kubectl/leader.h"
 #include "kubectl/output.h"
 #include "kubectl/shared_with.h"
 #include "kubectl/report_state.h"
@@ -10,14 +11,6 @@
 #include "wire/jindent.h"
 #include "wire/jout.h"
 #include "wire/rfc3339.h"
-
-void json_output_begin(struct jout *out, const struct output *output, const char *kind)
-{
-	jout_object(out);
-	jout_member_text(out, "apiVersion", VIEW(JSON_OUTPUT_API_VERSION));
-	jout_member_text(out, "kind", view_from(kind));
-	leader_write(&output->leader, out);
-}
 
 void json_output_end(struct output *output, const struct sbuf *json)
 {
@@ -53,6 +46,28 @@ void json_output_instant(struct jout *out, const char *key, int64_t instant)
 	char text[RFC3339_SIZE];
 	rfc3339_seconds(instant, text);
 	json_output_text(out, key, instant ? view_from(text) : (struct view){0});
+}
+
+void json_output_leader(struct jout *out, const struct leader *leader)
+{
+	jout_key(out, "leader");
+	jout_object(out);
+	if (leader->state == LEADER_UNKNOWN) {
+		jout_key(out, "leads");
+		jout_null(out);
+	} else {
+		jout_member_bool(out, "leads", leader->state == LEADER_PRESENT);
+	}
+	json_output_instant(out, "endedAt", leader->ended_at);
+	jout_object_end(out);
+}
+
+void json_output_begin(struct jout *out, const struct output *output, const char *kind)
+{
+	jout_object(out);
+	jout_member_text(out, "apiVersion", VIEW(JSON_OUTPUT_API_VERSION));
+	jout_member_text(out, "kind", view_from(kind));
+	json_output_leader(out, &output->leader);
 }
 
 void json_output_word(struct jout *out, const char *key, struct view word)

@@ -11,11 +11,14 @@
 #include "model/attribution.h"
 
 struct jout;
+struct leader;
 struct sbuf;
 struct output;
 
 #define JSON_OUTPUT_API_VERSION "kubectl.gpuattribution.dev/v1alpha1"
 
+/* The member "leader". */
+void json_output_leader(struct jout *out, const struct leader *leader);
 /* Begins {"apiVersion":...,"kind":kind; the caller ends the object. */
 void json_output_begin(struct jout *out, const struct output *output, const char *kind);
 /* Makes the whole document the output's body, as JSON or YAML. Failure is the output's. */

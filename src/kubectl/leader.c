@@ -4,7 +4,6 @@
 #include <stddef.h>
 
 #include "base/limits.h"
-#include "kubectl/json_output.h"
 #include "kubectl/output.h"
 #include "kubectl/words.h"
 #include "wire/jmap_decode.h"
@@ -83,18 +82,4 @@ void leader_note(const struct leader *leader, const char *namespace, struct outp
 	sbuf_printf(line, ": what is shown may be old; see kubectl -n %s get lease " LEADER_LEASE,
 		    namespace);
 	output_note_end(output);
-}
-
-void leader_write(const struct leader *leader, struct jout *out)
-{
-	jout_key(out, "leader");
-	jout_object(out);
-	if (leader->state == LEADER_UNKNOWN) {
-		jout_key(out, "leads");
-		jout_null(out);
-	} else {
-		jout_member_bool(out, "leads", leader->state == LEADER_PRESENT);
-	}
-	json_output_instant(out, "endedAt", leader->ended_at);
-	jout_object_end(out);
 }

@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "base/view.h"
-#include "wire/jout.h"
 
 #define LEADER_LEASE "gpu-attribution-controller"
 
@@ -46,5 +45,3 @@ struct leader leader_judge(const struct leader_lease *lease, int64_t now);
 bool leader_is_doubtful(const struct leader_lease *lease, int64_t now);
 /* Adds the note that nobody leads; none if somebody does, or if that is not known. */
 void leader_note(const struct leader *leader, const char *namespace, struct output *output);
-/* Writes it as the member "leader". */
-void leader_write(const struct leader *leader, struct jout *out);

@@ -5,7 +5,6 @@
 #include "assess/health_finding.h"
 #include "base/compiler.h"
 #include "base/sbuf.h"
-#include "kubectl/failing.h"
 
 /*
  * By recovery action; what has no row, or a word that is not known here, is said to be unknown.
@@ -30,6 +29,14 @@ static bool is_left_open(int action)
 	       action == ATTRIBUTION_RECOVERY_UNKNOWN;
 }
 
+struct view remedy_reason(const struct attribution_status *status)
+{
+	const struct condition *healthy = attribution_find_condition(status, VIEW("Healthy"));
+	if (status->health.reasons.count > 0)
+		return *ARRAY_AT(status->health.reasons, struct view, 0);
+	return healthy && healthy->status == CONDITION_FALSE ? healthy->reason : (struct view){0};
+}
+
 /*
  * The driver may ask for more than the error does, or for something else. Only where both ask for the
  * same does the event say it best. A class that is not known here asks for nothing.
@@ -52,7 +59,7 @@ void remedy_write(const struct attribution *device, const struct attribution_hea
 		  struct sbuf *buf)
 {
 	const struct attribution_health_state *health = &device->status.health;
-	const struct view advice = health_finding_advice(failing_reason(&device->status));
+	const struct view advice = health_finding_advice(remedy_reason(&device->status));
 	const bool is_unknown = health->state == ATTRIBUTION_HEALTH_UNKNOWN;
 	size_t action = (size_t)health->recovery_action;
 	if (event && event->action.len > 0 && remedy_is_asked_by(event, health->recovery_action))

@@ -11,6 +11,8 @@
 
 struct sbuf;
 
+/* The worst reason of its health, or nothing where none is known. Borrowed from the status. */
+struct view remedy_reason(const struct attribution_status *status);
 /* True when the class of the event asks for that action (of enum attribution_recovery). */
 bool remedy_is_asked_by(const struct attribution_health_event *event, int action);
 /*

@@ -180,7 +180,7 @@ static enum event_type type_of(struct view reason)
 	int type = 0;
 
 	while (type < N_EVENT_TYPES &&
-	       !view_equal(event_changes_reason((enum event_type)type), reason))
+	       !view_equal(event_change_reason((enum event_type)type), reason))
 		type++;
 	return (enum event_type)type;
 }

@@ -94,7 +94,7 @@ static void prepare(struct world *world)
 
 static void find(struct world *world)
 {
-	const struct event_changes_node node = event_changes_of_node(&world->device, 1);
+	const struct event_change_node node = event_changes_of_node(&world->device, 1);
 	struct error err = {0};
 
 	if (event_changes_of_device(&world->device, &node, &world->arena, &world->changes,
@@ -356,7 +356,7 @@ static void the_same_error_of_a_pods_other_gpu_is_something_else(void **state)
 {
 	static const struct attribution_event_tenant tenant = {
 		VIEW_INIT("p1"), VIEW_INIT("team"), VIEW_INIT("a"), VIEW_INIT("main")};
-	const struct event_changes_node node = {0};
+	const struct event_change_node node = {0};
 	struct world *world = *state;
 	struct event_change change;
 	struct error err;
@@ -583,7 +583,7 @@ static void a_word_of_a_later_release_is_not_told(void **state)
 }
 
 /* Two devices of a node. */
-static struct event_changes_node node_of(struct world *world, const struct said *before,
+static struct event_change_node node_of(struct world *world, const struct said *before,
 					 const struct said *after)
 {
 	static struct said said[4];
@@ -621,7 +621,7 @@ static void a_drift_of_the_node_is_new_if_no_device_had_it_and_over_if_none_has(
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct event_changes_node node = node_of(*state, rows[i].before, rows[i].after);
+		struct event_change_node node = node_of(*state, rows[i].before, rows[i].after);
 
 		assert_int_equal(node.found, rows[i].found);
 		assert_int_equal(node.resolved, rows[i].resolved);
@@ -671,7 +671,7 @@ static void a_drift_of_the_node_has_the_same_id_from_each_device(void **state)
 	id = world->changes[0].id;
 	world->device.name = VIEW("gpu-another");
 	world->previous.uid = VIEW("u2");
-	struct event_changes_node node = event_changes_of_node(&world->device, 1);
+	struct event_change_node node = event_changes_of_node(&world->device, 1);
 	struct error err;
 	assert_int_equal(event_changes_of_device(&world->device, &node, &world->arena,
 						 &world->changes, &world->n, &err), 0);
@@ -768,7 +768,7 @@ static void idleness_of_a_partition_is_told_with_its_name_and_its_holders(void *
 static void nothing_is_told_of_what_is_kept_created_or_deleted(void **state)
 {
 	struct world *world = *state;
-	const struct event_changes_node node = {0};
+	const struct event_change_node node = {0};
 	struct error err;
 
 	world->after.health = ATTRIBUTION_HEALTH_UNHEALTHY;
@@ -834,7 +834,7 @@ static void a_slot_that_is_held_twice_again_has_another_id(void **state)
 static void without_memory_it_says_so(void **state)
 {
 	struct world *world = *state;
-	struct event_changes_node node = {0};
+	struct event_change_node node = {0};
 	struct error err;
 	bool failed = true;
 
@@ -858,8 +858,8 @@ static void each_reason_and_action_fits_the_api_servers_limit(void **state)
 {
 	(void)state;
 	for (int type = 0; type < N_EVENT_TYPES; type++) {
-		assert_in_range(event_changes_reason((enum event_type)type).len, 1, LIMIT_EVENT_WORD);
-		assert_in_range(event_changes_action((enum event_type)type).len, 1, LIMIT_EVENT_WORD);
+		assert_in_range(event_change_reason((enum event_type)type).len, 1, LIMIT_EVENT_WORD);
+		assert_in_range(event_change_action((enum event_type)type).len, 1, LIMIT_EVENT_WORD);
 	}
 }
 

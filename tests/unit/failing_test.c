@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "kubectl/failing.h"
+#include "kubectl/remedy.h"
 #include "lib/failing_malloc.h"
 
 #define HEALTHY ATTRIBUTION_HEALTH_HEALTHY
@@ -204,13 +205,13 @@ static void the_reason_is_the_worst_one_or_else_that_of_the_condition(void **sta
 	struct made made;
 	make(&made, DEGRADED, CURRENT, "XID48", 1000);
 	made.condition.reason = VIEW("Other");
-	assert_true(view_equal(failing_reason(&made.device.status), VIEW("XID48")));
+	assert_true(view_equal(remedy_reason(&made.device.status), VIEW("XID48")));
 	made.device.status.health.reasons.count = 0;
-	assert_true(view_equal(failing_reason(&made.device.status), VIEW("Other")));
+	assert_true(view_equal(remedy_reason(&made.device.status), VIEW("Other")));
 	made.condition.status = CONDITION_UNKNOWN; /* it tells of the silence */
-	assert_int_equal(failing_reason(&made.device.status).len, 0);
+	assert_int_equal(remedy_reason(&made.device.status).len, 0);
 	made.device.status.conditions.count = 0;
-	assert_int_equal(failing_reason(&made.device.status).len, 0);
+	assert_int_equal(remedy_reason(&made.device.status).len, 0);
 }
 
 static void missing_memory_is_said(void **state)

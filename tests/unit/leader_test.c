@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "kubectl/json_output.h"
 #include "kubectl/leader.h"
 #include "kubectl/output.h"
+#include "wire/jout.h"
 
 #define RENEWED INT64_C(1767323045678) /* 2026-01-02T03:04:05.678Z */
 
@@ -119,7 +121,7 @@ static void a_document_says_what_is_known(void **state)
 		sbuf_init(&json, LIMIT_KIB);
 		jout_init(&out, &json);
 		jout_object(&out);
-		leader_write(&rows[i].leader, &out);
+		json_output_leader(&out, &rows[i].leader);
 		jout_object_end(&out);
 		assert_string_equal(sbuf_text(&json), rows[i].json);
 	}
