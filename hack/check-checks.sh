@@ -232,4 +232,21 @@ expect fail "the reference has another remedy" words crds/README.md \
 expect fail "the reference lacks a word" words crds/README.md '/^| `SamplesMissing`/d'
 expect fail "the table is out of date" words tests/e2e/README.md '/^| `PowerBrake`/d'
 
+# documents FILE EXPRESSION: check-docs.py on a copy of what it reads, one file of it edited by sed.
+documents() {
+	rm -rf "${copy:?}"/*
+	cp -r "$hack"/../{*.md,controller,crds,hack,manifests,src,tests} "$copy"
+	sed -i "$2" "$copy/$1"
+	"$hack/check-docs.py" "$copy"
+}
+
+expect pass "each document agrees with the code" documents tests/faults.md ''
+expect fail "a unit test that a fault names is renamed" documents tests/unit/log_test.c \
+	's/a_sink_that_takes_no_more_is_not_waited_for/another_name/'
+expect fail "a promise that a fault names is renamed" documents tests/e2e/leadership.py \
+	's/def a_leader_that_was_stopped_writes_nothing_when_it_goes_on/def another_name/'
+expect fail "a fault has no row" documents tests/faults.md '/^| 43 |/d'
+expect fail "a row of a fault names no test" documents tests/faults.md 's/^| 43 |.*/| 43 | x | y | – |/'
+expect fail "a row of a fault names what is no test" documents tests/faults.md 's/`report_doc_fuzz`/`report_doc`/'
+
 exit "$failed"

@@ -8,6 +8,8 @@ usage: hack/check-docs.py [--write] [FOLDER]     the checkout (default: where th
 - each `file.py: a promise` and `unit/file_test.c: name` in tests/e2e/README.md is a test there, each
   `sim: word` an action of the simulator, each `defect: name` a planted one, no cell is empty, each
   reference has its promise or reason, and the matrices are those of `sim --matrix`;
+- tests/faults.md has a row for each of its FAULTS, and each `stem_test.name`, `file.py: a promise`,
+  `sim: word`, `defect: name` and `stem_fuzz` in it is there;
 - each path in code style in README.md, src/README.md and CONTRIBUTING.md exists;
 - each option that the manifests pass is in the program's table of settings, each variable in one of
   them;
@@ -33,8 +35,10 @@ PLAIN = ("README.md", "crds/README.md", "crds/gpuattributions.yaml", "manifests/
          "SECURITY.md", "CONTRIBUTING.md", "controller/README.md", "tests/README.md",
          "tests/e2e/README.md", "hack/cluster/README.md", "src/kubectl/README.md",
          "manifests/monitoring/README.md", "manifests/samples/README.md", "src/README.md",
-         "src/io/README.md", "src/join/README.md", "tests/fake/README.md", "tests/golden/README.md")
+         "src/io/README.md", "src/join/README.md", "tests/fake/README.md", "tests/golden/README.md",
+         "tests/faults.md")
 SENTENCE = 30
+FAULTS = 72
 LINES = {"README.md": 130, "src/README.md": 150}
 TREES = ("controller", "crds", "src", "manifests", "tests", "hack")
 PREFIXES = ("", "src/")
@@ -79,6 +83,35 @@ def check_simulator(name):
     for defect in re.findall(r"`defect: ([^`]*)`", text):
         if not (ROOT / f"tests/sim/defects/{defect}.patch").exists():
             faults.append(f"{name}: there is no defect {defect}")
+
+
+def tests_of(program):
+    """The names of a test program's tests, as tests/CMakeLists.txt finds them."""
+    file = ROOT / "tests" / ("unit" if program.endswith("_test") else "property") / f"{program}.c"
+    text = file.read_text() if file.exists() else ""
+    return set(re.findall(r"(?:cmocka_unit_test|PROMISE)\w*\(\s*(\w+)", text))
+
+
+def check_faults(name):
+    """Each fault has a row with tests that exist, or with `-- none`."""
+    text = (ROOT / name).read_text()
+    rows = re.findall(r"^\| (\d+) \|[^|]*\|([^|]*)\|", text, re.M)
+    if [int(number) for number, _ in rows] != list(range(1, FAULTS + 1)):
+        faults.append(f"{name}: the rows are not those of the faults 1 to {FAULTS}")
+    for number, tests in rows:
+        named = re.findall(r"`([^`]*)`", tests)
+        if not named or ("-- none" in named and len(named) > 1):
+            faults.append(f"{name}: row {number} names no test, nor does it say `-- none`")
+        for program, test in re.findall(r"`(\w+_(?:test|prop))\.(\w+)`", tests):
+            if test not in tests_of(program):
+                faults.append(f"{name}: {program} has no test {test}")
+        for target in re.findall(r"`(\w+_fuzz)`", tests):
+            if not (ROOT / f"tests/fuzz/{target}.c").exists():
+                faults.append(f"{name}: there is no target {target}")
+        for other in named:
+            if not re.fullmatch(r"\w+_(test|prop)\.\w+|[\w-]+\.py: [\w ]+|(sim|defect): [\w-]+|"
+                                r"\w+_fuzz|-- none", other):
+                faults.append(f"{name}: row {number}: {other} names no test")
 
 
 def check_cells(name):
@@ -330,6 +363,8 @@ for document in DOCUMENTS:
     check_paths(document)
 for check in (check_tests, check_simulator, check_cells, check_references, check_matrices):
     check("tests/e2e/README.md")
+for check in (check_faults, check_tests, check_simulator, check_cells):
+    check("tests/faults.md")
 for document in PLAIN:
     check_sentences(document)
 for document, lines in LINES.items():
