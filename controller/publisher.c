@@ -302,13 +302,13 @@ static void fail(struct publisher_write *write, const struct error *error)
 		end_write(write, write->step == PUBLISHER_WRITE_DELETE ? NULL : error);
 		return;
 	}
-	if (error->kind == ERROR_REJECTED) {
+	if (error->kind == ERROR_REJECTED)
 		publisher->counters.rejected++;
+	else
+		publisher->counters.failed++;
+	if (error->kind == ERROR_REJECTED || error->kind == ERROR_DENIED)
 		refusals_note_refused(&publisher->refusals, error,
 				      loop_now_ms(publisher->config.loop));
-	} else {
-		publisher->counters.failed++;
-	}
 	LOG_WARN("GPUAttribution write failed", LOG_TEXT("object", sbuf_view(&write->name)),
 		 LOG_TEXT("node", sbuf_view(&write->plan->node_name)), LOG_ERROR_FIELD(error));
 	end_write(write, error);

@@ -11,6 +11,7 @@ void refusals_note_refused(struct refusals *refusals, const struct error *error,
 {
 	snprintf(refusals->refused, sizeof(refusals->refused), "%s", error->text);
 	refusals->refused_at = now_ms;
+	refusals->is_denied = error->kind == ERROR_DENIED;
 }
 
 static bool is_recent(uint64_t seen_at, uint64_t now_ms)
@@ -23,6 +24,9 @@ bool refusals_note_kept(struct refusals *refusals, const struct attribution_stat
 {
 	CLEANUP(sbuf_deinit) struct sbuf field;
 
+	if (refusals->is_denied)
+		refusals->refused_at = 0;
+	refusals->is_denied = false;
 	sbuf_init(&field, REFUSALS_TEXT);
 	if (!attribution_doc_find_difference(sent, kept, &field))
 		return false;

@@ -638,6 +638,34 @@ static void one_refused_object_does_not_hide_that_another_must_be_tried_again(vo
 	assert_string_not_equal(publisher_trouble(world->publisher), "");
 }
 
+/* A right that is taken away and given back. */
+static void that_a_status_may_not_be_written_is_said_until_one_is_taken(void **state)
+{
+	struct world *world = *state;
+	struct join_device write[2] = {device(JOIN_WRITE, &previous), device(JOIN_WRITE, &previous)};
+	struct error refused;
+
+	error_set(&refused, ERROR_DENIED, 0, "PUT " NAME "/status: HTTP 403 forbidden");
+	apply(world, write, 2);
+	fake_apiclient_refuse(0, 403, &refused, "");
+	fake_apiclient_fail(1, ERROR_RETRY); /* which tells nothing of the right */
+	wait_done(world);
+	assert_string_equal(publisher_trouble(world->publisher), refused.text);
+	apply(world, write, 1);
+	fake_apiclient_answer(2, OBJECT("8"));
+	wait_done(world);
+	assert_null(strstr(publisher_trouble(world->publisher), "403"));
+	/* That one status is refused for what it says is still so when another is taken. */
+	error_set(&refused, ERROR_REJECTED, 0, "PUT " NAME "/status: HTTP 422 invalid");
+	apply(world, write, 1);
+	fake_apiclient_refuse(3, 422, &refused, "");
+	wait_done(world);
+	apply(world, write, 1);
+	fake_apiclient_answer(4, OBJECT("9"));
+	wait_done(world);
+	assert_string_equal(publisher_trouble(world->publisher), refused.text);
+}
+
 static void expect_refused(struct world *world)
 {
 	struct publisher_counters counters;
@@ -924,6 +952,8 @@ static const struct CMUnitTest tests[] = {
 		no_more_requests_are_under_way_than_allowed, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		one_refused_object_does_not_hide_that_another_must_be_tried_again, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		that_a_status_may_not_be_written_is_said_until_one_is_taken, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		nothing_is_sent_while_writing_is_not_allowed, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
