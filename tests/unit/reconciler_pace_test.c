@@ -34,6 +34,7 @@ struct world {
 	unsigned n_writes[N_NODES][N_DEVICES];
 	unsigned n_deleted;
 	bool is_edited;                      /* the first device of the first node, after each write */
+	bool is_undone;                      /* its object is deleted after each write of it */
 	bool is_gone;                        /* all objects are to be deleted */
 	bool is_failing;                     /* each write */
 	unsigned n_failed;
@@ -157,7 +158,7 @@ static void carry_out(unsigned i)
 	world.on_server[n][d] = strcmp(request->method, "PUT") == 0 ? world.wanted[n][d] : -1;
 	render(n, d, body, sizeof(body));
 	fake_apiclient_answer(i, body);
-	if (is_deletion)
+	if (is_deletion || (world.is_undone && n == 0 && d == 0))
 		forget(n, d);
 	else if (world.is_edited && n == 0 && d == 0 && strcmp(request->method, "PUT") == 0)
 		edit(n, d);
@@ -341,6 +342,25 @@ TEST(an_editor_in_a_loop_is_answered_once_a_second_and_other_objects_at_once)
 	assert_true(counters().writes.held[WRITE_BUDGET_OBJECT] > 0);
 	assert_int_equal(counters().writes.held[WRITE_BUDGET_NODE], 0);
 	assert_int_equal(counters().errors, 0);
+}
+
+/* It comes back at once, and who goes on deleting it meets one write a second. */
+TEST(who_deletes_an_object_in_a_loop_is_answered_once_a_second)
+{
+	settle(0, 2);
+	world.is_undone = true;
+	forget(0, 0);
+	pass(1);
+	assert_true(world.n_writes[0][0] > 0);
+	pass(9999);
+	assert_in_range(world.n_writes[0][0], OBJECT_BURST + 9, OBJECT_BURST + 10);
+	pass(50000);
+	assert_in_range(world.n_writes[0][0], OBJECT_BURST + 59, OBJECT_BURST + 60);
+	assert_int_equal(world.n_writes[0][1], 0);
+	world.is_undone = false;
+	pass(2000);
+	assert_int_equal(world.on_server[0][0], world.wanted[0][0]);
+	assert_int_equal(counters().depth, 0);
 }
 
 TEST(the_last_state_is_written_when_an_editor_stops)
@@ -527,6 +547,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(a_node_with_64_devices_gets_all_objects_and_statuses_at_once),
 	cmocka_unit_test_set_up(
 		an_editor_in_a_loop_is_answered_once_a_second_and_other_objects_at_once),
+	cmocka_unit_test_set_up(who_deletes_an_object_in_a_loop_is_answered_once_a_second),
 	cmocka_unit_test_set_up(the_last_state_is_written_when_an_editor_stops),
 	cmocka_unit_test_set_up(a_node_whose_64_devices_change_all_the_time_has_ten_writes_a_second),
 	cmocka_unit_test_set_up(
