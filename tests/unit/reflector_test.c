@@ -509,6 +509,52 @@ static void an_expired_watch_lists_from_its_version_and_then_the_newest(void **s
 	}
 }
 
+/*
+ * etcd was restored from an older snapshot: a watch from a version that the server has not reached
+ * is accepted, and told nothing, neither events nor bookmarks.
+ */
+static void a_server_that_was_set_back_is_listed_anew_after_two_silent_watches(void **state)
+{
+	(void)state;
+	static const struct kube_bytes_status too_large = {
+		504, "Timeout", "t", "ResourceVersionTooLarge", "Too large resource version", 1};
+	struct world world;
+	begin_watching(&world);
+	head(&world, 200, 0);
+	add_event(&world, "MODIFIED", "a", "30");
+	add_event(&world, "MODIFIED", "b", "31");
+	add_bookmark(&world, "32", false);
+	assert_int_equal(feed(&world), 0);
+	cut_off(&world, "the server is restarted");
+	sbuf_clear(&world.journal);
+	uint64_t began_at = world.now;
+	for (int i = 0; i < 2; i++) {
+		expect_request(&world, WATCH_FROM("32"));
+		head(&world, 200, 0);
+		expect_patience(&world, 75000);
+		world.now += 75000;
+		cut_off(&world, "gave up");
+	}
+	expect_request(&world, LIST_FROM("32"));
+	head(&world, 504, 1000);
+	kube_bytes_status(&world.body, RESOURCE_PROTOBUF, &too_large);
+	finish(&world);
+	expect_request(&world, LIST_NEWEST);
+	head(&world, 200, 0);
+	add_list(&world, "25", NULL, 1);
+	finish(&world);
+	/* What the server has counts, though it is older; what it lacks goes with the list's end. */
+	expect_told(&world, "[La@11 ]");
+	expect_request(&world, WATCH_FROM("25"));
+	assert_in_range(world.now - began_at, 150000, 200000);
+	/* And newer events have versions that were there before. */
+	head(&world, 200, 0);
+	add_event(&world, "MODIFIED", "b", "26");
+	finish(&world);
+	expect_told(&world, "Ub@26 ");
+	end_world(&world);
+}
+
 static void expiring_without_progress_backs_off(void **state)
 {
 	(void)state;
@@ -2459,6 +2505,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_watch_for_which_there_is_no_connection_keeps_its_place),
 	cmocka_unit_test(a_watch_that_ends_at_once_without_an_event_is_a_failure),
 	cmocka_unit_test(an_expired_watch_lists_from_its_version_and_then_the_newest),
+	cmocka_unit_test(a_server_that_was_set_back_is_listed_anew_after_two_silent_watches),
 	cmocka_unit_test(expiring_without_progress_backs_off),
 	cmocka_unit_test(a_watch_that_ends_at_once_is_no_progress_for_one_that_expires_next),
 	cmocka_unit_test(a_version_that_is_too_large_lists_the_newest_in_all_three_forms),
