@@ -806,7 +806,9 @@ static struct server *serve_at(struct tls_world *world, const char *address)
 	return server;
 }
 
-static void begin_tls_world(struct tls_world *world, const char *dns_name, const char *address)
+/* The certificate was made that long ago, for an hour. */
+static void begin_old_tls_world(struct tls_world *world, const char *dns_name, const char *address,
+				int64_t age_s)
 {
 	const char *const names[] = {dns_name, NULL}, *const addresses[] = {address, NULL};
 	struct sbuf cert, key;
@@ -820,7 +822,7 @@ static void begin_tls_world(struct tls_world *world, const char *dns_name, const
 		.common_name = "server",
 		.dns_names = names,
 		.addresses = addresses,
-		.now = clock_wall_ms() / 1000,
+		.now = clock_wall_ms() / 1000 - age_s,
 		.lifetime_s = 3600,
 		.issuer_cert_pem = sbuf_view(&world->ca_cert),
 		.issuer_key_pem = sbuf_view(&world->ca_key),
@@ -834,6 +836,11 @@ static void begin_tls_world(struct tls_world *world, const char *dns_name, const
 	sbuf_printf(&world->url, "https://127.0.0.1:%u/", (unsigned)server_port(world->server));
 	sbuf_deinit(&cert);
 	sbuf_deinit(&key);
+}
+
+static void begin_tls_world(struct tls_world *world, const char *dns_name, const char *address)
+{
+	begin_old_tls_world(world, dns_name, address, 0);
 }
 
 static void end_tls_world(struct tls_world *world)
@@ -876,6 +883,23 @@ static void only_the_given_authority_is_believed(void **state)
 	expect_outcome(&world, (struct fetch_request){.insecure = true}, ERROR_NONE);
 	expect_outcome(&world, (struct fetch_request){.ca_pem = VIEW("garbage")}, ERROR_REJECTED);
 	end_tls_world(&world);
+}
+
+/* Of an authority that is still good. */
+static void a_certificate_that_has_ended_or_not_begun_is_not_believed(void **state)
+{
+	(void)state;
+	static const struct {
+		int64_t age_s;
+		enum error_kind outcome;
+	} rows[] = {{3000, ERROR_NONE}, {3601, ERROR_DENIED}, {-3000, ERROR_DENIED}};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct tls_world world;
+		begin_old_tls_world(&world, NULL, "127.0.0.1", rows[i].age_s);
+		expect_outcome(&world, (struct fetch_request){.ca_pem = sbuf_view(&world.ca_cert)},
+			       rows[i].outcome);
+		end_tls_world(&world);
+	}
 }
 
 static void the_name_in_the_certificate_must_be_the_one_asked_for(void **state)
@@ -1026,6 +1050,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(grpc_over_a_unix_socket_delivers_its_trailers),
 	cmocka_unit_test(a_missing_unix_socket_is_worth_another_try),
 	cmocka_unit_test(only_the_given_authority_is_believed),
+	cmocka_unit_test(a_certificate_that_has_ended_or_not_begun_is_not_believed),
 	cmocka_unit_test(the_name_in_the_certificate_must_be_the_one_asked_for),
 	cmocka_unit_test(at_an_address_the_name_of_the_url_or_the_given_one_is_verified),
 	cmocka_unit_test(each_address_has_a_connection_of_its_own),
