@@ -311,6 +311,50 @@ static void a_token_is_not_reviewed_if_its_claims_say_enough(void **state)
 	admission_free(f.admission);
 }
 
+/*
+ * Whatever a token says of how it was signed, and by which key: only a review makes it good, and the
+ * API server knows its keys. Its claims are those of an agent.
+ */
+static void no_header_of_a_token_stands_for_a_review(void **state)
+{
+	(void)state;
+	static const char *const headers[] = {
+		"e30", /* {} */
+		"eyJhbGciOiJub25lIn0", /* {"alg":"none"} */
+		"eyJhbGciOiJIUzI1NiJ9", /* {"alg":"HS256"} */
+		"eyJhbGciOiJSUzI1NiIsImtpZCI6Ii4uLy4uL2Rldi9udWxsIn0", /* kid: ../../dev/null */
+		"eyJhbGciOiJSUzI1NiIsImprdSI6Imh0dHA6Ly9hLyJ9", /* jku: http://a/ */
+		"eyJhbGciOiJSUzI1NiIsImp3ayI6e319", /* jwk: {} */
+		"AAAA", /* no JSON */
+	};
+	static const struct identity refused = {.outcome = IDENTITY_UNAUTHENTICATED, .reason = "no"};
+	struct fixture f;
+	start_guarded(&f);
+	for (unsigned i = 0; i < ARRAY_SIZE(headers); i++) {
+		char made[512], token[600];
+		const struct identity *identity = NULL;
+		const struct jwt_claims claims = AGENT;
+		(void)jwt_make(&claims, "s", made, sizeof(made));
+		snprintf(token, sizeof(token), "%s%s", headers[i], strchr(made, '.'));
+		const struct admission_question question = {
+			.token = view_from(token), .network = VIEW("a"), .request = &a,
+			.now_ms = 10000 * (uint64_t)i};
+		assert_int_equal(admission_ask(f.admission, &question, &identity), ADMISSION_WAIT);
+		assert_int_equal(f.n_begun, i + 1);
+		admission_answer(f.admission, f.last_ticket, &refused, question.now_ms, 0);
+		assert_int_equal(admission_ask(f.admission, &question, &identity), ADMISSION_KNOWN);
+		assert_int_equal(identity->outcome, IDENTITY_UNAUTHENTICATED);
+		/* Without a signature it is no token. */
+		*(strrchr(token, '.') + 1) = '\0';
+		const struct admission_question unsigned_one = {
+			.token = view_from(token), .network = VIEW("a"), .request = &a,
+			.now_ms = question.now_ms};
+		assert_int_equal(admission_ask(f.admission, &unsigned_one, &identity), ADMISSION_KNOWN);
+		assert_int_equal(identity->outcome, IDENTITY_UNAUTHENTICATED);
+	}
+	admission_free(f.admission);
+}
+
 static void a_token_has_expired_if_two_clocks_say_so(void **state)
 {
 	(void)state;
@@ -427,6 +471,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_verdict_is_forgotten_shortly_before_its_token_ends),
 	cmocka_unit_test(being_told_may_ask_again),
 	cmocka_unit_test(a_token_is_not_reviewed_if_its_claims_say_enough),
+	cmocka_unit_test(no_header_of_a_token_stands_for_a_review),
 	cmocka_unit_test(a_token_has_expired_if_two_clocks_say_so),
 	cmocka_unit_test(a_thousand_bad_tokens_a_second_keep_no_honest_one_waiting),
 	cmocka_unit_test(strangers_that_hold_their_reviews_leave_room_for_those_who_are_known),
