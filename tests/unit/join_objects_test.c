@@ -243,6 +243,35 @@ static void a_device_that_a_more_recent_report_names_is_created_by_that_node(voi
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
+/* Index and PCI address are those of the one before; the books name that one still. */
+static void a_card_in_the_place_of_another_has_an_object_and_tenants_of_its_own(void **state)
+{
+	(void)state;
+	static const struct view other = VIEW_INIT("GPU-0000000a-0000-4000-8000-0123456789ab");
+	publish_a();
+	world.devices[0].uuid = other;
+	build_world_join(&world);
+	assert_int_equal(world.result.n_devices, 2);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct join_device *joined = &world.result.devices[i];
+		bool is_new = view_equal(joined->uuid, other);
+		assert_int_equal(joined->action, JOIN_WRITE);
+		assert_int_equal(joined->previous == NULL, is_new);
+		expect_tenants(&joined->status, is_new ? "" : "uid-a/main");
+		expect_condition(&joined->status, "Healthy", is_new ? CONDITION_TRUE : CONDITION_UNKNOWN,
+				 is_new ? "NothingFound" : "DeviceMissing");
+	}
+	/* The next pod is on the new one alone; the one before had its own to its end. */
+	build_world_remove_pod(&world, "uid-a");
+	build_world_list_nothing(&world);
+	build_world_book_nothing(&world);
+	build_world_run(&world, (struct build_pod){.name = "b"}, other);
+	build_world_join(&world);
+	for (size_t i = 0; i < world.result.n_devices; i++)
+		expect_tenants(&world.result.devices[i].status,
+			       view_equal(world.result.devices[i].uuid, other) ? "uid-b/main" : "");
+}
+
 static void a_node_that_is_there_is_not_buried_however_short_the_limit(void **state)
 {
 	(void)state;
@@ -474,6 +503,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		a_device_that_a_more_recent_report_names_is_created_by_that_node, set_up,
 		tear_down),
+	cmocka_unit_test_set_up(a_card_in_the_place_of_another_has_an_object_and_tenants_of_its_own),
 	cmocka_unit_test_setup_teardown(a_node_that_is_there_is_not_buried_however_short_the_limit,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
