@@ -65,6 +65,12 @@ static const struct scenario_promise promises[] = {
 	PROMISE(a_clock_that_is_set_back_starts_the_wait_anew,
 		B_IS_UNKNOWN "publish; clock -3600s; expect b Pending Unconfirmed since=-3600000;"
 		"wait 60s; expect b Unresolved"),
+#define YEARS_OFF(years)                                                                          \
+	"again;" A_RUNS "clock " years "; expect tenants a; expect a Running Confirmed;"          \
+	"publish; wait 10s; report; expect writes 0; pod b; book b gpu0; list b gpu0; delete a;"  \
+	"expect tenants b; expect recent a; expect Ready True Current;"
+	PROMISE(a_clock_that_is_years_off_changes_times_only,
+		YEARS_OFF("87600h") YEARS_OFF("-87600h") YEARS_OFF("105120h")),
 	PROMISE(an_unknown_uid_that_no_good_list_knows_of_is_a_left_over,
 		"gpu 0 exclusive; book b gpu0; expect none; expect slots 0/1;"
 		"lose list; expect b Pending Unconfirmed"),

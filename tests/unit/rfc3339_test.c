@@ -106,6 +106,30 @@ static void both_forms_are_written_as_kubernetes_writes_them(void **state)
 	assert_string_equal(text, "1969-12-31T23:59:59.999Z");
 }
 
+/* The second at which 32 bits with a sign end, that with which they end without, and both around. */
+static void the_ends_of_32_bits_are_seconds_like_others(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		int64_t ms;
+	} rows[] = {
+		{"1901-12-13T20:45:51Z", -2147483649000},
+		{"2038-01-19T03:14:07Z", 2147483647000},
+		{"2038-01-19T03:14:08Z", 2147483648000},
+		{"2106-02-07T06:28:15Z", 4294967295000},
+		{"2106-02-07T06:28:16Z", 4294967296000},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char text[RFC3339_SIZE];
+		int64_t ms = 7;
+		assert_true(rfc3339_parse(view_from(rows[i].text), &ms));
+		assert_true(ms == rows[i].ms);
+		rfc3339_seconds(rows[i].ms, text);
+		assert_string_equal(text, rows[i].text);
+	}
+}
+
 static void years_outside_four_digits_are_clamped(void **state)
 {
 	(void)state;
@@ -146,6 +170,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(other_texts_are_refused_and_leave_the_output),
 	cmocka_unit_test(every_truncation_is_refused),
 	cmocka_unit_test(both_forms_are_written_as_kubernetes_writes_them),
+	cmocka_unit_test(the_ends_of_32_bits_are_seconds_like_others),
 	cmocka_unit_test(years_outside_four_digits_are_clamped),
 	cmocka_unit_test(the_calendar_is_the_c_librarys),
 };
