@@ -3,6 +3,9 @@
 #include "lib/own_folder.h"
 #include "lib/test_main.h"
 
+#include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -51,6 +54,32 @@ static void a_file_that_cannot_be_replaced_stays_as_it_was(void **state)
 	assert_int_equal(err.kind, ERROR_NOT_FOUND);
 }
 
+/* A limit on the size of files fails a write as a full disk does. */
+static void a_disk_that_takes_no_more_leaves_the_old_file_and_no_draft(void **state)
+{
+	(void)state;
+	struct error err;
+	struct rlimit before, full;
+	char draft[80];
+	snprintf(draft, sizeof(draft), "%s.new", path);
+	assert_int_equal(filewrite_replace(path, VIEW("kept"), &err), 0);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	full = before;
+	signal(SIGXFSZ, SIG_IGN);
+	for (rlim_t size = 0; size < 5; size++) {
+		full.rlim_cur = size;
+		assert_int_equal(setrlimit(RLIMIT_FSIZE, &full), 0);
+		int result = filewrite_replace(path, VIEW("other"), &err);
+		assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+		assert_int_equal(result, -1);
+		assert_int_equal(err.os_errno, EFBIG);
+		assert_holds("kept");
+		assert_int_equal(access(draft, F_OK), -1);
+	}
+	assert_int_equal(filewrite_replace(path, VIEW("other"), &err), 0);
+	assert_holds("other");
+}
+
 static void a_file_can_be_removed_twice(void **state)
 {
 	(void)state;
@@ -66,6 +95,7 @@ static void a_file_can_be_removed_twice(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_written_file_takes_the_place_of_the_old_one_and_leaves_nothing_else),
 	cmocka_unit_test(a_file_that_cannot_be_replaced_stays_as_it_was),
+	cmocka_unit_test(a_disk_that_takes_no_more_leaves_the_old_file_and_no_draft),
 	cmocka_unit_test(a_file_can_be_removed_twice),
 };
 TEST_MAIN_WITH(tests, own_folder_enter, own_folder_leave)
