@@ -53,17 +53,27 @@ struct http_client *http_client_connect(uint16_t port)
 	return client;
 }
 
-static struct http_client *connect_tls(uint16_t port, int tls_version, const char *groups)
+/* What a client asks for; 0 or NULL: what the library does by itself. */
+struct wishes {
+	int version;
+	const char *groups, *ciphers, *name;
+};
+
+static struct http_client *connect_tls(uint16_t port, const struct wishes *wishes)
 {
 	struct http_client *client = http_client_connect(port);
 	client->context = SSL_CTX_new(TLS_client_method());
 	SSL_CTX_set_options(client->context, SSL_OP_IGNORE_UNEXPECTED_EOF);
 	SSL_CTX_set_security_level(client->context, 0);
-	if (tls_version)
-		SSL_CTX_set_max_proto_version(client->context, tls_version);
-	if (groups && SSL_CTX_set1_groups_list(client->context, groups) != 1)
+	if (wishes->version)
+		SSL_CTX_set_max_proto_version(client->context, wishes->version);
+	if (wishes->groups && SSL_CTX_set1_groups_list(client->context, wishes->groups) != 1)
+		abort();
+	if (wishes->ciphers && SSL_CTX_set_ciphersuites(client->context, wishes->ciphers) != 1)
 		abort();
 	client->ssl = SSL_new(client->context);
+	if (wishes->name && SSL_set_tlsext_host_name(client->ssl, wishes->name) != 1)
+		abort();
 	SSL_set_fd(client->ssl, client->fd);
 	if (SSL_connect(client->ssl) == 1)
 		return client;
@@ -73,12 +83,22 @@ static struct http_client *connect_tls(uint16_t port, int tls_version, const cha
 
 struct http_client *http_client_connect_tls(uint16_t port, int tls_version)
 {
-	return connect_tls(port, tls_version, NULL);
+	return connect_tls(port, &(struct wishes){.version = tls_version});
 }
 
 struct http_client *http_client_connect_groups(uint16_t port, const char *groups)
 {
-	return connect_tls(port, 0, groups);
+	return connect_tls(port, &(struct wishes){.groups = groups});
+}
+
+struct http_client *http_client_connect_ciphers(uint16_t port, const char *ciphers)
+{
+	return connect_tls(port, &(struct wishes){.ciphers = ciphers});
+}
+
+struct http_client *http_client_connect_named(uint16_t port, const char *name)
+{
+	return connect_tls(port, &(struct wishes){.name = name});
 }
 
 void http_client_free(struct http_client *client)

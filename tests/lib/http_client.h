@@ -29,6 +29,10 @@ struct http_client *http_client_connect(uint16_t port);
 struct http_client *http_client_connect_tls(uint16_t port, int tls_version);
 /* With these groups for the key exchange, as "X25519:P-256". NULL when the handshake fails. */
 struct http_client *http_client_connect_groups(uint16_t port, const char *groups);
+/* The same with these ciphers of TLS 1.3, as "TLS_AES_128_GCM_SHA256". */
+struct http_client *http_client_connect_ciphers(uint16_t port, const char *ciphers);
+/* The same, asking for a server of that name. */
+struct http_client *http_client_connect_named(uint16_t port, const char *name);
 /* Closes the connection. Accepts NULL. */
 void http_client_free(struct http_client *client);
 /* The socket; stays the client's. */

@@ -1037,6 +1037,49 @@ static void keys_are_exchanged_by_x25519_and_p_256_only(void **state)
 	stop(&f);
 }
 
+static void ciphers_with_short_tags_or_none_are_not_spoken(void **state)
+{
+	(void)state;
+	static const char *const weak[] = {"TLS_AES_128_CCM_8_SHA256", "TLS_AES_128_CCM_SHA256"};
+	static const char *const good[] = {"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384",
+					   "TLS_CHACHA20_POLY1305_SHA256"};
+	struct fixture f = {0};
+	struct http_answer answer;
+	start_tls(&f, &long_config);
+	for (size_t i = 0; i < ARRAY_SIZE(weak); i++)
+		assert_null(http_client_connect_ciphers(f.port, weak[i]));
+	await(&f.handshake_failed, ARRAY_SIZE(weak));
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		struct http_client *client = http_client_connect_ciphers(f.port, good[i]);
+		assert_non_null(client);
+		http_client_ask(client, "GET /", "", VIEW(""), &answer);
+		assert_int_equal(answer.status, 200);
+		http_client_free(client);
+	}
+	stop(&f);
+}
+
+/* It has one certificate, which the client judges by the name that it wants. */
+static void a_client_may_ask_for_a_server_of_any_name(void **state)
+{
+	(void)state;
+	char longest[256];
+	const char *const names[] = {"x", "..", "\xff\x01\n", "a b", "*", longest};
+	struct fixture f = {0};
+	struct http_answer answer;
+	memset(longest, 'n', 255);
+	longest[255] = '\0';
+	start_tls(&f, &long_config);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct http_client *client = http_client_connect_named(f.port, names[i]);
+		assert_non_null(client);
+		http_client_ask(client, "GET /", "", VIEW(""), &answer);
+		assert_int_equal(answer.status, 200);
+		http_client_free(client);
+	}
+	stop(&f);
+}
+
 static void pipelined_requests_in_one_tls_record_are_all_answered(void **state)
 {
 	(void)state;
@@ -1217,6 +1260,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_port_in_use_is_an_error_that_may_pass),
 	cmocka_unit_test(tls_1_3_is_spoken_and_nothing_older),
 	cmocka_unit_test(keys_are_exchanged_by_x25519_and_p_256_only),
+	cmocka_unit_test(ciphers_with_short_tags_or_none_are_not_spoken),
+	cmocka_unit_test(a_client_may_ask_for_a_server_of_any_name),
 	cmocka_unit_test(pipelined_requests_in_one_tls_record_are_all_answered),
 	cmocka_unit_test(a_tls_record_that_was_read_ahead_is_not_forgotten),
 	cmocka_unit_test(a_large_answer_over_tls_arrives_whole),
