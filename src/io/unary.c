@@ -15,6 +15,7 @@
 #include "io/unary.h"
 
 #include <stdio.h>
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -64,7 +65,10 @@ static int explain_failure(const struct unary *call, const struct error *why, st
 		return error_set(err, ERROR_RETRY, 0, "no answer within %u ms",
 				 (unsigned)call->timeout_ms);
 	if (view_starts_with(view_from(why->text), VIEW("Failed to connect")))
-		return error_set(err, ERROR_RETRY, 0, "no process listens on the socket");
+		return error_set(err, ERROR_RETRY, 0, "%s",
+				 why->os_errno == EACCES || why->os_errno == EPERM
+					 ? "the socket may not be opened"
+					 : "no process listens on the socket");
 	*err = *why;
 	return -1;
 }

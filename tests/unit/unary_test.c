@@ -3,6 +3,7 @@
 #include "lib/test_main.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "io/unary.h"
@@ -232,6 +233,27 @@ static void a_missing_socket_fails_at_once(void **state)
 	teardown(&caller);
 }
 
+static void a_socket_that_may_not_be_opened_is_said(void **state)
+{
+	(void)state;
+	const struct script_server_config config = {.unix_path = SOCKET_PATH, .http2 = true};
+	const uid_t user = geteuid();
+	struct caller caller;
+	setup(&caller);
+	struct script_server *server = script_server_new(caller.loop, &config);
+	assert_int_equal(chmod(SOCKET_PATH, 0), 0);
+	if (user == 0)
+		assert_int_equal(seteuid(65534), 0); /* root may open any */
+	call(&caller, 5000);
+	if (user == 0)
+		assert_int_equal(seteuid(user), 0);
+	assert_true(caller.failed);
+	assert_int_equal(caller.error.kind, ERROR_RETRY);
+	assert_string_equal(caller.error.text, "the socket may not be opened");
+	script_server_free(server);
+	teardown(&caller);
+}
+
 static void the_request_is_what_a_grpc_server_demands(void **state)
 {
 	(void)state;
@@ -273,6 +295,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(what_is_not_http2_fails),
 	cmocka_unit_test(a_server_that_hangs_is_given_up),
 	cmocka_unit_test(a_missing_socket_fails_at_once),
+	cmocka_unit_test(a_socket_that_may_not_be_opened_is_said),
 	cmocka_unit_test(the_request_is_what_a_grpc_server_demands),
 	cmocka_unit_test(a_cancelled_call_does_not_call_back),
 };
