@@ -4,6 +4,8 @@
 #include "lib/find_attribution.h"
 #include "lib/test_main.h"
 
+#include <malloc.h>
+
 #include "join/gather.h"
 
 #define UUID_A "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
@@ -464,6 +466,48 @@ static void a_new_uid_under_the_same_name_ends_the_old_one(void **state)
 	assert_int_equal(input.n_pods, 1);
 	assert_int_equal(input.n_ended, 1);
 	assert_true(view_equal(input.ended[0], VIEW("u1")));
+}
+
+/* A pod comes every ten seconds and goes when the next one comes; its name comes back. */
+static void live_a_day(struct world *world, unsigned day)
+{
+	static const char *const nodes[] = {"gpu-a", "gpu-b", "gpu-c"};
+	const unsigned n_pods = 24 * 3600 / 10;
+
+	for (unsigned i = day * n_pods; i < (day + 1) * n_pods; i++) {
+		const uint64_t now = 1000 + (uint64_t)i * 10000;
+		const char *node = nodes[i % ARRAY_SIZE(nodes)];
+		char name[16], key[24], uid[24];
+
+		snprintf(name, sizeof(name), "p%u", i % 100);
+		snprintf(key, sizeof(key), "ml/%s", name);
+		snprintf(uid, sizeof(uid), "uid-%u", i);
+		put_pod_at(world, name, uid, node, true, 2 * (uint64_t)i + 1, now);
+		assert_true(gather(world, node, now).n_ended <= 13);
+		keep_recall(world, node, &(struct recall){0}, now);
+		inventory_remove(world->inventory, INVENTORY_PODS, view_from(key),
+				 2 * (uint64_t)i + 2, now + 9000);
+		world->touched[0] = '\0';
+	}
+}
+
+/* Where a sanitizer has the memory, the numbers are all the same. */
+static void a_week_of_pods_that_come_and_go_leaves_no_memory_behind(void **state)
+{
+	struct world *world = *state;
+	struct report reports[] = {report_of("gpu-a", true, NULL), report_of("gpu-b", true, NULL),
+				   report_of("gpu-c", true, NULL)};
+
+	sync_all(world, 1000);
+	for (unsigned i = 0; i < ARRAY_SIZE(reports); i++)
+		put_report(world, &reports[i], 1000);
+	live_a_day(world, 0);
+	const size_t before = mallinfo2().uordblks;
+	for (unsigned day = 1; day < 7; day++)
+		live_a_day(world, day);
+	const size_t after = mallinfo2().uordblks;
+	assert_true(after <= before + 4096);
+	assert_int_equal(inventory_count(world->inventory, INVENTORY_PODS), 0);
 }
 
 static void an_ended_uid_is_forgotten_when_no_join_names_it_for_two_minutes(void **state)
@@ -2125,6 +2169,7 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_new_uid_under_the_same_name_ends_the_old_one, set_up,
 					tear_down),
+	cmocka_unit_test_set_up(a_week_of_pods_that_come_and_go_leaves_no_memory_behind),
 	cmocka_unit_test_setup_teardown(
 		an_ended_uid_is_forgotten_when_no_join_names_it_for_two_minutes, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_report_is_released_when_a_newer_one_replaces_it, set_up,
