@@ -3,6 +3,7 @@
 #include "lib/test_main.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/limits.h"
 #include "base/sbuf.h"
@@ -621,6 +622,49 @@ static void device_ids_of_all_lists_together_end_at_their_limit(void **state)
 	}
 }
 
+/* CPU of this thread in ms. */
+static int64_t spent_ms(void)
+{
+	struct timespec spent;
+	assert_int_equal(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent), 0);
+	return (int64_t)spent.tv_sec * 1000 + spent.tv_nsec / 1000000;
+}
+
+/*
+ * A hundred thousand members and more, which is some ms of work. The bound is far above
+ * what a sanitizer makes of that, and far below what grows with the square: minutes.
+ */
+static void a_mebibyte_of_tiny_parts_is_no_more_work_than_any_other(void **state)
+{
+	static const struct {
+		const char *start, *format, *end;
+		bool is_report;
+	} rows[] = {
+		{"{" HEAD, ",\"%05x\":0", "}", true},
+		{"{" HEAD, ",\"a%.0u\":0", "}", true},
+		{"{" HEAD ",\"x\":{\"a\":0", ",\"%05x\":0", "}}", true},
+		{"{" HEAD ",\"x\":[0", ",[%.0u]", "]}", true},
+		{"{" HEAD ",\"x\":\"", "\\u00%.0ue4", "\"}", true},
+		{"{" HEAD ",\"devices\":[{\"uuid\":\"" G0 "\"", ",\"%05x\":0", "}]}", true},
+		{"{" HEAD, ",\"node\":\"%u\"", "}", false},
+	};
+	struct fixture *fixture = *state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct report report;
+		struct error err;
+		sbuf_clear(&fixture->buf);
+		arena_reset(&fixture->arena);
+		sbuf_append(&fixture->buf, view_from(rows[i].start));
+		for (unsigned k = 0; fixture->buf.len < LIMIT_REPORT_BYTES - 64; k++)
+			sbuf_printf(&fixture->buf, rows[i].format, k);
+		sbuf_append(&fixture->buf, view_from(rows[i].end));
+		const int64_t before = spent_ms();
+		int result = report_doc_decode(sbuf_view(&fixture->buf), &fixture->arena, &report, &err);
+		assert_true(spent_ms() - before < 10000);
+		assert_int_equal(result, rows[i].is_report ? 0 : -1);
+	}
+}
+
 static void more_than_a_mebibyte_is_refused_unread(void **state)
 {
 	struct fixture *fixture = *state;
@@ -791,6 +835,8 @@ static const struct CMUnitTest tests[] = {
 		teardown),
 	cmocka_unit_test_setup_teardown(each_list_ends_at_its_limit, setup, teardown),
 	cmocka_unit_test_setup_teardown(device_ids_of_all_lists_together_end_at_their_limit, setup, teardown),
+	cmocka_unit_test_setup_teardown(a_mebibyte_of_tiny_parts_is_no_more_work_than_any_other, setup,
+					teardown),
 	cmocka_unit_test_setup_teardown(more_than_a_mebibyte_is_refused_unread, setup, teardown),
 	cmocka_unit_test_setup_teardown(members_and_words_of_a_newer_agent_are_passed_over, setup,
 					teardown),
