@@ -106,6 +106,7 @@ def scrape_config(cluster, port):
         data = cluster.get("secret", what["name"], *NAMESPACE).get("data", {})
         return subprocess.run(["base64", "-d"], input=data[what["key"]], text=True, check=True,
                               capture_output=True).stdout
+    authority = endpoint["tlsConfig"]["ca"]["configMap"]
     token = wait_for("the token", lambda: secret(endpoint["authorization"]["credentials"]))
     return {"job_name": "controller", "scheme": endpoint["scheme"], "metrics_path": endpoint["path"],
             "honor_labels": endpoint["honorLabels"],
@@ -113,7 +114,7 @@ def scrape_config(cluster, port):
             "tls_config": {"server_name": endpoint["tlsConfig"]["serverName"],
                            "ca_file": "ca.crt"},
             "static_configs": [{"targets": [f"127.0.0.1:{port}"]}]
-            }, secret(endpoint["tlsConfig"]["ca"]["secret"])
+            }, cluster.get("configmap", authority["name"], *NAMESPACE)["data"][authority["key"]]
 
 
 def dcgm_exporter(cluster):
