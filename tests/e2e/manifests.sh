@@ -82,6 +82,17 @@ agents_refer_to_no_secret() {
 	done
 }
 
+# Where the agents are is "privileged", as their hostPath needs it, and nothing else.
+only_the_agents_namespace_is_privileged() {
+	local levels
+	levels=$("$kubectl" kustomize manifests/default | python3 -c '
+import sys, yaml
+for item in yaml.safe_load_all(sys.stdin):
+    if item["kind"] == "Namespace":
+        print(item["metadata"]["name"], item["metadata"]["labels"]["pod-security.kubernetes.io/enforce"])')
+	[[ $levels == $'gpu-attribution restricted\ngpu-attribution-agents privileged' ]] || { echo "$levels"; return 1; }
+}
+
 # Nothing but the image is left to say.
 samples_build() {
 	local folder
@@ -97,7 +108,7 @@ samples_build() {
 	rm -r "$folder"
 }
 
-echo 1..12
+echo 1..13
 promise "install.yaml is what manifests/default says" hack/install-yaml --check
 promise "the local overlay builds" "$kubectl" kustomize manifests/local
 promise "the monitoring part builds" "$kubectl" kustomize manifests/monitoring
@@ -107,6 +118,7 @@ promise "the dashboard is as Grafana's schema has it" hack/check-dashboard
 promise "no role has a wildcard" has_no_wildcard
 promise "there are eleven rules for the controller, two for viewers and one for readers of metrics" has_fourteen_rules
 promise "no pod of an agent refers to a Secret" agents_refer_to_no_secret
+promise "the controller's namespace enforces restricted, and the agents' alone is privileged" only_the_agents_namespace_is_privileged
 promise "the component for processes builds" render_with processes
 promise "the component for dcgm-exporter opens the agent's way to it, and the default does not" dcgm_adds_an_address_and_a_way
 promise "the component for intent gives a right in the operator's namespace, and the default does not" intent_adds_the_right_to_read_config_maps
