@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/sbuf.h"
+#include "controller/ca_config_map.h"
 #include "io/file.h"
 #include "io/tls.h"
 #include "schema/secret_doc.h"
@@ -24,6 +25,9 @@
  * An authority is renewed in two steps, with at least SPREAD_S between them. First it comes into
  * ca.crt, in front of the old one, while the pair stays. Then a pair is made by it. The authority's
  * own end tells how long ago the first step was, so any replica can take the second.
+ *
+ * Whenever the Secret has been found good, its ca.crt is published as it is. So the ConfigMap has both
+ * authorities as long as the Secret has both. The timer rests when both objects are as they shall be.
  *
  * A Secret is also not good when its keys do not fit its certificates. A pair that can be served is
  * served until something better is there. If a Secret does not keep what is written to it, that is
@@ -44,6 +48,7 @@ struct certificates {
 	struct certificates_config config;
 	struct loop_timer *timer;
 	struct apiclient_request *request;
+	struct ca_config_map *ca_config_map; /* NULL: none is configured */
 	struct backoff backoff;
 	struct prng prng;
 	struct sbuf path;
@@ -102,13 +107,18 @@ static int serve(struct certificates *certificates, struct view cert, struct vie
 	return 0;
 }
 
+static void look_later(struct certificates *certificates)
+{
+	certificates->written = false;
+	loop_timer_set(certificates->timer,
+		       backoff_next(&certificates->backoff, &certificates->prng));
+}
+
 static void retry(struct certificates *certificates, const struct error *error)
 {
 	certificates->trouble = *error;
-	certificates->written = false;
 	LOG_WARN("TLS certificate reload failed", LOG_ERROR_FIELD(error));
-	loop_timer_set(certificates->timer,
-		       backoff_next(&certificates->backoff, &certificates->prng));
+	look_later(certificates);
 }
 
 static void rest(struct certificates *certificates, uint64_t ms)
@@ -307,6 +317,30 @@ static int renew(struct certificates *certificates, const struct secret_doc *old
 	return send_patch(certificates, &secret, err);
 }
 
+static void published(void *owner, enum ca_config_map_outcome outcome)
+{
+	struct certificates *certificates = owner;
+
+	if (outcome == CA_CONFIG_MAP_EQUAL)
+		rest(certificates, SECRET_PERIOD_MS);
+	else if (outcome == CA_CONFIG_MAP_WRITTEN)
+		look(certificates);
+	else
+		look_later(certificates);
+}
+
+/* The Secret is as it shall be. */
+static void publish(struct certificates *certificates, struct view ca_cert)
+{
+	struct error told = {0};
+
+	certificates->written = false;
+	if (!certificates->ca_config_map)
+		rest(certificates, SECRET_PERIOD_MS);
+	else if (ca_config_map_publish(certificates->ca_config_map, ca_cert, &told) < 0)
+		look_later(certificates);
+}
+
 static int use_secret(struct certificates *certificates, struct view body, struct error *err)
 {
 	CLEANUP(arena_deinit) struct arena arena = {0};
@@ -320,7 +354,7 @@ static int use_secret(struct certificates *certificates, struct view body, struc
 	if (!is_good(&secret) && !is_spreading(&secret))
 		return renew(certificates, &secret, err);
 	if (served == 0)
-		rest(certificates, SECRET_PERIOD_MS);
+		publish(certificates, secret.ca_cert);
 	return served;
 }
 
@@ -379,6 +413,22 @@ static void certificates_freep(struct certificates **certificates)
 	certificates_free(*certificates);
 }
 
+static int make_ca_config_map(struct certificates *certificates, struct error *err)
+{
+	const struct certificates_config *config = &certificates->config;
+	const struct ca_config_map_config map = {
+		.client = config->client,
+		.namespace = config->ca_namespace,
+		.name = config->ca_config_map,
+		.done = published,
+		.owner = certificates,
+	};
+
+	if (!config->ca_config_map)
+		return 0;
+	return ca_config_map_new(&map, &certificates->ca_config_map, err);
+}
+
 int certificates_new(const struct certificates_config *config,
 		     struct certificates **ret_certificates, struct error *err)
 {
@@ -398,6 +448,7 @@ int certificates_new(const struct certificates_config *config,
 		sbuf_printf(&certificates->path, "/api/v1/namespaces/%s/secrets/%s",
 			    config->namespace, config->secret);
 	if (sbuf_check(&certificates->path, "path of the Secret", err) < 0 ||
+	    make_ca_config_map(certificates, err) < 0 ||
 	    loop_timer_new(config->loop, look, certificates, &certificates->timer, err) < 0)
 		return -1;
 	loop_timer_set(certificates->timer, 0);
@@ -410,6 +461,7 @@ void certificates_free(struct certificates *certificates)
 	if (!certificates)
 		return;
 	apiclient_cancel(certificates->request);
+	ca_config_map_free(certificates->ca_config_map);
 	loop_timer_free(certificates->timer);
 	sbuf_deinit(&certificates->path);
 	free(certificates);
@@ -418,4 +470,9 @@ void certificates_free(struct certificates *certificates)
 const char *certificates_trouble(const struct certificates *certificates)
 {
 	return certificates->end > now_s() ? "" : certificates->trouble.text;
+}
+
+const char *certificates_ca_trouble(const struct certificates *certificates)
+{
+	return certificates->ca_config_map ? ca_config_map_trouble(certificates->ca_config_map) : "";
 }

@@ -6,7 +6,8 @@
  *
  * - from files that somebody else keeps (cert-manager, say), looked at again every minute;
  * - made here, by an authority of its own, kept in a Secret and renewed when a third of its life is
- *   left.
+ *   left. What agents must trust is published in a ConfigMap, which is looked at whenever the Secret
+ *   is found good (controller/ca_config_map.h).
  *
  * Agents learn of a new authority only when their volumes are brought up to date. So as long as
  * there is another pair, nothing of a new authority is served for an hour.
@@ -29,6 +30,8 @@ struct certificates_config {
 	const char *secret;      /* with namespace and service: the second */
 	const char *namespace;
 	const char *service;     /* the certificate is for its names */
+	const char *ca_config_map; /* second way: gets the Secret's ca.crt; NULL: none does */
+	const char *ca_namespace;  /* with it: where it is */
 	/* A pair to serve with, at first and after every change. Never called from _new(). */
 	void (*changed)(void *owner, struct view cert_pem, struct view key_pem);
 	void *owner;
@@ -41,3 +44,5 @@ MUST_USE int certificates_new(const struct certificates_config *config,
 void certificates_free(struct certificates *certificates);
 /* Why there is no valid certificate yet, one line; "" when there is one. */
 const char *certificates_trouble(const struct certificates *certificates);
+/* Why the CA certificate could not be published, one line; "" otherwise. */
+const char *certificates_ca_trouble(const struct certificates *certificates);

@@ -428,6 +428,8 @@ static int make_certificates(struct daemon *daemon, struct error *err)
 		.secret = settings->tls_secret,
 		.namespace = daemon->namespace,
 		.service = settings->tls_service,
+		.ca_config_map = settings->tls_ca_configmap[0] ? settings->tls_ca_configmap : NULL,
+		.ca_namespace = daemon->agent_namespace,
 		.changed = on_certificate,
 		.owner = daemon,
 	};

@@ -84,8 +84,10 @@ static bool note_others(struct readiness *readiness, const struct readiness_sour
 			uint64_t now_ms)
 {
 	const char *tls = certificates_trouble(sources->certificates);
+	const char *ca = certificates_ca_trouble(sources->certificates);
 	const struct sight others[] = {
 		{"tls", tls, !tls[0], false},
+		{"ca", ca, true, true},
 		{"apiserver", watches_server_trouble(sources->watches), true, false},
 		{"writes", sources->writes, true, true},
 		{"leadership", leadership_trouble(sources->leadership), true, true},

@@ -3,8 +3,9 @@
 
 /*
  * readiness - what /readyz says, and a log line whenever that changes. There is one check for each
- * resource that is followed. The others are of the API server, the serving certificate, the statuses
- * that are written, and the leader election. Each says why it fails.
+ * resource that is followed. The others are of the API server, the serving certificate, the CA
+ * certificate that agents read, the statuses that are written, and the leader election. Each says why
+ * it fails.
  *
  * Before a resource has synced, any failure with it makes us unready. Afterwards what is known is
  * served, so only a failure that lasts for READINESS_GRACE_MS does. A restart of the API server
@@ -19,7 +20,7 @@
 #include "controller/probes.h"
 #include "controller/watches.h"
 
-#define READINESS_CHECKS (INVENTORY_N_KINDS + 5)
+#define READINESS_CHECKS (INVENTORY_N_KINDS + 6)
 #define READINESS_TEXT 192
 #define READINESS_GRACE_MS 60000u
 
@@ -40,9 +41,9 @@ struct readiness_sources {
 	const char *writes; /* what the API server did not take of the statuses, or "" */
 };
 /*
- * Looks at everything. Neither statuses that were not taken make us unready, for others are written, nor
- * that we do not lead, for who follows takes reports, too. True when what is told differs from the last
- * look, or at the first.
+ * Looks at everything. A CA certificate that is not published does not make us unready, for agents that
+ * have it go on. Nor do statuses that were not taken, for others are written; nor that we do not lead, for
+ * who follows takes reports, too. True when what is told differs from the last look, or at the first.
  */
 bool readiness_look(struct readiness *readiness, const struct readiness_sources *sources,
 		    uint64_t now_ms);

@@ -9,7 +9,6 @@ running one, which hack/up made with --no-tenants, and leaves it; with words it 
 promises whose sentence contains them. Each promise makes what it needs, so each can be tried alone.
 """
 
-import base64
 import contextlib
 import functools
 import json
@@ -22,7 +21,7 @@ import sys
 import time
 from datetime import datetime
 
-from cluster import (CONTROLLER_USER, ROOT, WITNESSES, WRITES, Cluster, Failed, Skipped, Tests,
+from cluster import (AGENTS, CONTROLLER_USER, ROOT, WITNESSES, WRITES, Cluster, Failed, Skipped, Tests,
                      Watch, run, uids_of, wait_for)
 from illness import Patient, agents_with, change_world, moment
 
@@ -69,7 +68,7 @@ def shorten_heartbeats(cluster):
                     *(f"{name}={value}" for name, value in SHORT_HEARTBEAT.items()))
     cluster.rollout(CONTROLLER)
     # Agents learn the pace from the answer to a report, and each reports when it starts.
-    cluster.kubectl(*NAMESPACE, "rollout", "restart", AGENT)
+    cluster.kubectl(*AGENTS, "rollout", "restart", AGENT)
     cluster.rollout(AGENT)
     cluster.wait_reports(6)
 
@@ -84,7 +83,7 @@ def every_device_has_an_object_within_seconds_of_its_agents_start(cluster):
     wait_for("fresh reports of all", lambda: all_fresh(cluster), timeout=10)
     born = max(moment(item["metadata"]["creationTimestamp"])
                for item in cluster.attributions().values())
-    pods = cluster.get("pods", *NAMESPACE)["items"]
+    pods = [pod for where in (NAMESPACE, AGENTS) for pod in cluster.get("pods", *where)["items"]]
     started = max(moment(p["status"]["containerStatuses"][0]["state"]["running"]["startedAt"])
                   for p in pods)
     assert born - started <= 10, f"{born - started} s"
@@ -168,7 +167,7 @@ def a_pod_is_in_the_status_soon_after_the_kubelet_admitted_it(cluster):
 
 def agent_token(cluster, node, audience="gpuattribution.dev"):
     return cluster.kubectl(
-        *NAMESPACE, "create", "token", "gpu-attribution-agent", "--audience", audience,
+        *AGENTS, "create", "token", "gpu-attribution-agent", "--audience", audience,
         "--bound-object-kind", "Pod", "--bound-object-name", cluster.agent_pod(node)).strip()
 
 
@@ -176,8 +175,7 @@ def post(cluster, token, body):
     """Posts from inside the cluster's network; returns the code and the answer."""
     service = cluster.get("service", "gpu-attribution-controller", *NAMESPACE)
     address = service["spec"]["clusterIP"]
-    secret = cluster.get("secret", "gpu-attribution-tls", *NAMESPACE)
-    ca = base64.b64decode(secret["data"]["ca.crt"]).decode()
+    ca = cluster.get("configmap", "gpu-attribution-ca", *AGENTS)["data"]["ca.crt"]
     name = "gpu-attribution-controller.gpu-attribution.svc"
     script = (f"curl -sS -m 20 --tlsv1.3 --cacert <(printf '%s' \"$CA\") "
               f"--connect-to {name}:8443:{address}:8443 -X POST -H 'Content-Type: application/json' "
@@ -193,7 +191,7 @@ def post(cluster, token, body):
 
 def report(cluster, node, version=1):
     """A report as of long ago: the running agent has sent newer ones of this boot."""
-    pid = cluster.pid_of(cluster.get("pod", cluster.agent_pod(node), *NAMESPACE))
+    pid = cluster.pid_of(cluster.get("pod", cluster.agent_pod(node), *AGENTS))
     with open(f"/proc/{pid}/root/proc/sys/kernel/random/boot_id", encoding="utf-8") as file:
         boot_id = file.read().strip()
     return json.dumps({
@@ -237,14 +235,14 @@ def read_metrics(cluster, token, scheme="https"):
 
 @tests.promise
 def metrics_are_read_by_who_may_and_by_nobody_else(cluster):
-    def token_of(account):
-        return cluster.kubectl(*NAMESPACE, "create", "token", account).strip()
-    reader = token_of("metrics-reader")
+    def token_of(account, where):
+        return cluster.kubectl(*where, "create", "token", account).strip()
+    reader = token_of("metrics-reader", NAMESPACE)
     answers = {
         "no token": (401, read_metrics(cluster, None)),
         "not a token": (401, read_metrics(cluster, "e30.e30.e30")),
         "an agent's token": (401, read_metrics(cluster, agent_token(cluster, SLICED))),
-        "without the right": (403, read_metrics(cluster, token_of("gpu-attribution-agent"))),
+        "without the right": (403, read_metrics(cluster, token_of("gpu-attribution-agent", AGENTS))),
         "in clear": (0, read_metrics(cluster, reader, "http")),
         "with the right": (200, read_metrics(cluster, reader)),
     }
@@ -259,7 +257,7 @@ def metrics_are_read_by_who_may_and_by_nobody_else(cluster):
 @tests.promise
 def a_rollout_of_a_broken_agent_stops_by_itself(cluster):
     def agents():
-        return cluster.get("pods", *NAMESPACE, "-l",
+        return cluster.get("pods", *AGENTS, "-l",
                            "app.kubernetes.io/name=gpu-attribution-agent")["items"]
 
     def is_ready(pod):
@@ -267,27 +265,27 @@ def a_rollout_of_a_broken_agent_stops_by_itself(cluster):
                    for c in pod["status"].get("conditions", []))
     cluster.rollout(AGENT)
     before = {pod["metadata"]["uid"] for pod in agents()}
-    cluster.kubectl(*NAMESPACE, "set", "env", AGENT, "GPU_ATTRIBUTION_TOKEN_FILE=/nowhere/token")
+    cluster.kubectl(*AGENTS, "set", "env", AGENT, "GPU_ATTRIBUTION_TOKEN_FILE=/nowhere/token")
     try:
         broken = wait_for("a new agent that runs", lambda: [
             pod for pod in agents() if pod["metadata"]["uid"] not in before
             and pod["status"].get("phase") == "Running"])[0]["metadata"]["name"]
         said = wait_for("the probe's word", lambda: [
-            event["message"] for event in cluster.get("events", *NAMESPACE)["items"]
+            event["message"] for event in cluster.get("events", *AGENTS)["items"]
             if event["involvedObject"]["name"] == broken and event["reason"] == "Unhealthy"])
         now = agents()
         kept = [pod for pod in now if pod["metadata"]["uid"] in before and is_ready(pod)]
         assert len(kept) == len(before) - 1, [pod["metadata"]["name"] for pod in kept]
         assert not any(is_ready(pod) for pod in now if pod["metadata"]["name"] == broken)
     finally:
-        cluster.kubectl(*NAMESPACE, "set", "env", AGENT, "GPU_ATTRIBUTION_TOKEN_FILE-")
+        cluster.kubectl(*AGENTS, "set", "env", AGENT, "GPU_ATTRIBUTION_TOKEN_FILE-")
         cluster.rollout(AGENT)
     return said[0]
 
 
 @tests.promise
 def the_agent_may_do_nothing_at_the_api_server_and_asks_for_nothing(cluster):
-    user = "system:serviceaccount:gpu-attribution:gpu-attribution-agent"
+    user = "system:serviceaccount:gpu-attribution-agents:gpu-attribution-agent"
     assert not cluster.requests_of(user, 0)
     rules = cluster.kubectl("auth", "can-i", "--list", "--no-headers", f"--as={user}")
     # What everybody may: ask who one is and what one may do, and read the API's own description.
@@ -309,6 +307,52 @@ def kubectl_explains_the_fields_and_shows_them_in_columns(cluster):
     return " ".join(columns)
 
 
+@tests.promise
+def a_nodes_owner_may_read_the_ca_certificate_and_not_the_secret_with_its_key(cluster):
+    shown = []
+    for node in (SLICED, EXCLUSIVE):
+        def read(*what, node=node):
+            return cluster.kubectl("get", *what, "-o", "json", f"--as=system:node:{node}",
+                                   "--as-group=system:nodes", check=False)
+        ca = wait_for("the CA certificate", lambda: json.loads(
+            read("configmap", "gpu-attribution-ca", *AGENTS))["data"])
+        assert list(ca) == ["ca.crt"] and "PRIVATE" not in ca["ca.crt"], ca
+        shown.append(read("secret", "gpu-attribution-tls", *NAMESPACE))
+        assert not shown[-1].strip(), "the Secret is read"
+    return ca["ca.crt"].splitlines()[0]
+
+
+def ca_check(cluster):
+    return re.search(r"^\[.\]ca\b.*", cluster.probe("/readyz?verbose"), re.MULTILINE).group()
+
+
+@tests.promise
+def a_ca_certificate_that_is_edited_away_comes_back_and_a_missing_right_is_told(cluster):
+    def held():
+        return cluster.get("configmap", "gpu-attribution-ca", *AGENTS).get("data", {}).get("ca.crt")
+
+    def set_ca_rules(rules):
+        cluster.kubectl("patch", "role", "gpu-attribution-ca", *AGENTS, "--type=merge",
+                        "-p", json.dumps({"rules": rules}))
+    before = held()
+    rules = cluster.get("role", "gpu-attribution-ca", *AGENTS)["rules"]
+    assert before and ca_check(cluster) == "[+]ca ok"
+    set_ca_rules([])
+    try:
+        cluster.kubectl("patch", "configmap", "gpu-attribution-ca", *AGENTS, "--type=merge",
+                        "-p", '{"data": null}')
+        restart_controller(cluster)
+        told = wait_for("the reason", lambda: re.search(
+            r".*grant get and patch on it.*", ca_check(cluster))).group()
+        assert cluster.probe("/readyz") == "ok"
+        assert not held()
+    finally:
+        set_ca_rules(rules)
+    wait_for("the CA certificate", lambda: held() == before, timeout=60)
+    wait_for("an end of trouble", lambda: ca_check(cluster) == "[+]ca ok")
+    return told
+
+
 # --- at rest, with a heartbeat a second
 
 
@@ -318,7 +362,7 @@ def wait_for_windows(cluster, seconds):
     def is_apart():
         ages = [time.time() - moment(pod["status"]["containerStatuses"][0]["state"]["running"]
                                      ["startedAt"])
-                for pod in cluster.get("pods", *NAMESPACE)["items"] if "agent" in pod["metadata"]["name"]]
+                for pod in cluster.get("pods", *AGENTS)["items"]]
         return not any(600 - seconds < age < 620 for age in ages)
     wait_for("full windows", is_apart, timeout=seconds + 60)
 
@@ -370,7 +414,7 @@ def a_silent_agent_is_said_its_tenants_stay_and_deleted_pods_still_leave(cluster
     theirs, others = set(devices_of(cluster, EXCLUSIVE)), set(devices_of(cluster, SLICED))
     wait_for("all Healthy", lambda: selected(cluster, "status.health.state=Healthy") == theirs | others)
     patch = '{"spec":{"template":{"spec":{"nodeSelector":{"kubernetes.io/hostname":%s}}}}}'
-    cluster.kubectl(*NAMESPACE, "patch", AGENT, "-p", patch % f'"{SLICED}"')
+    cluster.kubectl(*AGENTS, "patch", AGENT, "-p", patch % f'"{SLICED}"')
     try:
         def silent():
             return theirs == {n for n, item in cluster.attributions().items()
@@ -393,7 +437,7 @@ def a_silent_agent_is_said_its_tenants_stay_and_deleted_pods_still_leave(cluster
         cluster.wait_gone(leaves)
         assert {uid for uid, _ in cluster.tenants()} == {stays}
     finally:
-        cluster.kubectl(*NAMESPACE, "patch", AGENT, "-p", patch % "null")
+        cluster.kubectl(*AGENTS, "patch", AGENT, "-p", patch % "null")
         cluster.rollout(AGENT)
     wait_for("ReportFresh=True again", lambda: all_fresh(cluster))
     for name in theirs:  # until the new agent's window is full
@@ -841,7 +885,7 @@ def nvlinks_that_go_down_degrade_a_device_until_they_are_up(cluster):
         links.tell(nvlinks={"total": 12, "active": 10})
         health = links.wait_reasons("NVLinkDown")
         assert health["state"] == "Degraded", health
-        cluster.kubectl(*NAMESPACE, "delete", "pod", cluster.agent_pod(EXCLUSIVE))
+        cluster.kubectl(*AGENTS, "delete", "pod", cluster.agent_pod(EXCLUSIVE))
         cluster.rollout("daemonset/gpu-attribution-agent")
         time.sleep(SAMPLES)
         links.wait_reasons("NVLinkDown")  # that has not seen more links up
@@ -997,7 +1041,7 @@ def clocks_and_pcie_links_that_stay_low_degrade_a_device(cluster):
 
 
 def agent_restarts(cluster, node):
-    pods = cluster.get("pods", *NAMESPACE, "-l", "app.kubernetes.io/name=gpu-attribution-agent")["items"]
+    pods = cluster.get("pods", *AGENTS, "-l", "app.kubernetes.io/name=gpu-attribution-agent")["items"]
     return next(pod["status"]["containerStatuses"][0]["restartCount"] for pod in pods
                 if pod["spec"]["nodeName"] == node)
 
@@ -1011,7 +1055,7 @@ HANGS_FOR = 66
 
 def driver_caller(cluster, node):
     """The agent's process, and the ones that it has call the driver."""
-    pid = cluster.pid_of(cluster.get("pod", cluster.agent_pod(node), *NAMESPACE))
+    pid = cluster.pid_of(cluster.get("pod", cluster.agent_pod(node), *AGENTS))
     with open(f"/proc/{pid}/status", encoding="utf-8") as file:
         parent = next(int(line.split()[1]) for line in file if line.startswith("PPid:"))
     with open(f"/proc/{parent}/comm", encoding="utf-8") as file:
@@ -1405,16 +1449,17 @@ def sigterm_ends_the_controller_within_2_s_and_without_an_error(cluster):
 def granted(cluster):
     """(group, resource, verb) that the controller's roles give it, and how many rules that takes."""
     rules = cluster.get("clusterrole", "gpu-attribution-controller")["rules"] + \
-        cluster.get("role", "gpu-attribution-controller", *NAMESPACE)["rules"]
+        cluster.get("role", "gpu-attribution-controller", *NAMESPACE)["rules"] + \
+        cluster.get("role", "gpu-attribution-ca", *AGENTS)["rules"]
     rights = {(g, r, v) for rule in rules for g in rule["apiGroups"] for r in rule["resources"]
               for v in rule["verbs"]}
     return rights, len(rules)
 
 
 @tests.promise
-def the_controller_needs_its_ten_rules_and_no_more(cluster):
+def the_controller_needs_its_eleven_rules_and_no_more(cluster):
     rights, n_rules = granted(cluster)
-    assert n_rules <= 10 and not any("*" in right for right in rights), rights
+    assert n_rules <= 11 and not any("*" in right for right in rights), rights
     used, refused = set(), set()
     for event in cluster.requests_of(CONTROLLER_USER, 0):
         ref = event.get("objectRef")

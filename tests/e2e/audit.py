@@ -80,6 +80,7 @@ TASKS = "run/containerd/io.containerd.runtime.v2.task/k8s.io"
 ENDED = ("Succeeded", "Failed")
 LOG = os.path.join(ROOT, ".build", "log", "audit-{seed}-actions.log")
 OURS = "gpu-attribution"
+NAMESPACES = {"controller": OURS, "agent": f"{OURS}-agents"}
 
 tests = Tests(clean=lambda cluster: None)
 options = argparse.Namespace()
@@ -320,7 +321,8 @@ class History:
 
     def ours(self, part, node=None):
         """Pods of the controller or the agent (of a node)."""
-        return {uid: pod for uid, pod in self.live_pods(OURS, f"{OURS}-{part}").items()
+        pods = self.live_pods(NAMESPACES[part], f"{OURS}-{part}")
+        return {uid: pod for uid, pod in pods.items()
                 if not node or pod.node() == node}
 
     def all_bundles(self):
@@ -662,7 +664,7 @@ class Life:
             self.fault(f"{part} killed", scope, f"{name} is killed", self.is_replaced(part, node))
             os.kill(self.cluster.pid_of(pod.item), signal.SIGKILL)
         else:
-            path = f"/api/v1/namespaces/{OURS}/pods/{pod.name}"
+            path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}"
             is_over = self.is_replaced(part, node)
             keep_logs(self.cluster)  # they go with the pod
             if self.direct.request("DELETE", path)[0] == 200:

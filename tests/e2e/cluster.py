@@ -28,6 +28,7 @@ import traceback
 from datetime import datetime
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
+AGENTS = ("-n", "gpu-attribution-agents")  # where they are, for kubectl
 CONTROLLER_USER = "system:serviceaccount:gpu-attribution:gpu-attribution-controller"
 WRITES = ("create", "update", "patch", "delete")
 # All that name a container (other than init containers) that runs and holds a device of the device
@@ -502,15 +503,16 @@ class Cluster:
         return [event["reason"] for event in ours if times[id(event)] >= since]
 
     def agent_pod(self, node):
-        pods = self.get("pods", "-n", "gpu-attribution", "-l",
-                        "app.kubernetes.io/name=gpu-attribution-agent")["items"]
+        pods = self.get("pods", *AGENTS, "-l", "app.kubernetes.io/name=gpu-attribution-agent")["items"]
         for pod in pods:
             if pod["spec"].get("nodeName") == node and not pod["metadata"].get("deletionTimestamp"):
                 return pod["metadata"]["name"]
         raise Failed(f"no agent on {node}")
 
     def rollout(self, what):
-        self.kubectl("-n", "gpu-attribution", "rollout", "status", what, "--timeout=120s")
+        """Of the controller's Deployment or the agents' DaemonSet."""
+        where = AGENTS if what.startswith("daemonset/") else ("-n", "gpu-attribution")
+        self.kubectl(*where, "rollout", "status", what, "--timeout=120s")
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ import json
 import os
 import sys
 
-from cluster import Tests, Watch, uids_of, wait_for
+from cluster import AGENTS, Tests, Watch, uids_of, wait_for
 
 NODE = "node-1"
 SPACE = "dra-test"  # the pods and claims
@@ -260,7 +260,7 @@ def tenants_by_claims_stay_while_agent_kubelet_and_controller_are_restarted(clus
     uid = create_pod(cluster, "train", "one")
     wait_tenant(cluster, uid)
     with Watch(cluster) as watch:
-        cluster.kubectl(*NAMESPACE, "delete", "pod", cluster.agent_pod(NODE))
+        cluster.kubectl(*AGENTS, "delete", "pod", cluster.agent_pod(NODE))
         cluster.rollout(AGENT)
         cluster.ctl("restart", f"{NODE}/kubelet")
         # It takes away the slices of drivers that do not come back, as this one, which is none.
@@ -324,13 +324,14 @@ def without_the_right_to_read_claims_the_controller_works_and_says_what_it_lacks
 
 def take_agents_away(cluster):
     """No agent, and nothing that one has left behind: the controller starts anew with no objects."""
-    manifest = cluster.get(AGENT, *NAMESPACE)
+    manifest = cluster.get(AGENT, *AGENTS)
     for key in ("uid", "resourceVersion", "creationTimestamp", "generation"):
         manifest["metadata"].pop(key, None)
     manifest.pop("status", None)
-    cluster.kubectl(*NAMESPACE, "delete", AGENT, "--wait=true")
+    cluster.kubectl(*AGENTS, "delete", AGENT, "--wait=true")
     cluster.kubectl(*NAMESPACE, "scale", CONTROLLER, "--replicas=0")
-    wait_for("no controller and no agent", lambda: not cluster.get("pods", *NAMESPACE)["items"])
+    wait_for("no controller and no agent", lambda: not any(
+        cluster.get("pods", *where)["items"] for where in (NAMESPACE, AGENTS)))
     cluster.kubectl("delete", "gpuattributions", "--all")
     cluster.kubectl(*NAMESPACE, "set", "env", CONTROLLER, "GPU_ATTRIBUTION_AGENTLESS_AFTER=5s")
     cluster.kubectl(*NAMESPACE, "scale", CONTROLLER, "--replicas=1")

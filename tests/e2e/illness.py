@@ -9,7 +9,7 @@ import os
 import time
 from datetime import datetime
 
-from cluster import Failed, wait_for
+from cluster import AGENTS, Failed, wait_for
 
 # What the device plugin makes of an error. It takes it back only when it is started anew.
 PLUGINS = ("PluginUnhealthy", "NotAdvertised")
@@ -36,7 +36,7 @@ def agents_with(cluster, settings):
     agents = "daemonset/gpu-attribution-agent"
 
     def set_env(changes):
-        cluster.kubectl("-n", "gpu-attribution", "set", "env", agents, *changes)
+        cluster.kubectl(*AGENTS, "set", "env", agents, *changes)
         cluster.rollout(agents)
     set_env([f"{name}={value}" for name, value in settings.items()])
     try:

@@ -25,7 +25,7 @@ import sys
 import time
 
 import policy
-from cluster import (CONTROLLER_USER, ROOT, WRITES, Cluster, Failed, Tests, Watch, run, wait_for)
+from cluster import (AGENTS, CONTROLLER_USER, ROOT, WRITES, Cluster, Failed, Tests, Watch, run, wait_for)
 from policy import (CONFIG_KEYS, CONFIGS, DISCOVERY, EXPORTER, IN, PLAIN, PLUGIN, POLICY, Seen,
                     change_world, choose, edit_config, label, patch_policy, put_policy, sharing,
                     tell_state, wait_drift, wait_offer, wait_reason)
@@ -151,7 +151,7 @@ def a_gpu_falls_off_the_bus(cluster, node):
 @cause("bare", "DriverMismatch", 60, SECOND)
 def the_driver_is_replaced_under_its_library(cluster, node):
     change_world(cluster, node, lambda w: w.update(errors={"nvmlInitWithFlags": 18}))
-    cluster.kubectl(*policy.OURS, "delete", "pod", cluster.agent_pod(node))  # begins anew
+    cluster.kubectl(*AGENTS, "delete", "pod", cluster.agent_pod(node))  # begins anew
     wait_for("the agent", lambda: cluster.agent_pod(node))
     yield
     change_world(cluster, node, lambda w: w.pop("errors"))

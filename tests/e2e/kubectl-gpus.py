@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-from cluster import ROOT, Cluster, Failed, Tests, own_cluster, run, wait_for
+from cluster import AGENTS, ROOT, Cluster, Failed, Tests, own_cluster, run, wait_for
 
 SLICED, EXCLUSIVE = "node-1", "node-2"
 NAMESPACE = ("-n", "gpu-attribution")
@@ -373,10 +373,10 @@ def a_silent_node_is_marked_and_keeps_its_tenants(cluster):
     cluster.kubectl(*NAMESPACE, "set", "env", CONTROLLER,
                     "GPU_ATTRIBUTION_HEARTBEAT=1s", "GPU_ATTRIBUTION_REPORT_STALE_AFTER=10s")
     cluster.rollout(CONTROLLER)
-    cluster.kubectl(*NAMESPACE, "rollout", "restart", AGENT)
+    cluster.kubectl(*AGENTS, "rollout", "restart", AGENT)
     cluster.rollout(AGENT)
     nowhere = '{"spec":{"template":{"spec":{"nodeSelector":{"e2e/nowhere":"true"}}}}}'
-    cluster.kubectl(*NAMESPACE, "patch", AGENT, "--type=merge", "-p", nowhere)
+    cluster.kubectl(*AGENTS, "patch", AGENT, "--type=merge", "-p", nowhere)
     try:
         wait_for("the marks", lambda: "Stale*" in Shown(cluster, "node", EXCLUSIVE).out)
         shown = Shown(cluster, "node", EXCLUSIVE).expect(FOUND, "default/lone", "* node-2")
@@ -387,7 +387,7 @@ def a_silent_node_is_marked_and_keeps_its_tenants(cluster):
         late = Shown(cluster, "pod", "late", "-n", "default", "-o", "wide")
         late.expect(FOUND, "Stale*", "* node-2")
     finally:
-        cluster.kubectl(*NAMESPACE, "patch", AGENT, "--type=json", "-p",
+        cluster.kubectl(*AGENTS, "patch", AGENT, "--type=json", "-p",
                         '[{"op":"remove","path":"/spec/template/spec/nodeSelector/e2e~1nowhere"}]')
         cluster.rollout(AGENT)
     wait_for("the end of the marks", lambda: "*" not in Shown(cluster, "node", EXCLUSIVE).out)

@@ -21,7 +21,7 @@ import signal
 import sys
 import time
 
-from cluster import CONTROLLER_USER, WRITES, Cluster, Direct, Tests, wait_for
+from cluster import AGENTS, CONTROLLER_USER, WRITES, Cluster, Direct, Tests, wait_for
 
 NODE = "node-2"  # exclusive devices
 NAMESPACE = ("-n", "gpu-attribution")
@@ -69,7 +69,7 @@ def figure(cluster, address, name):
 def tell_agents(cluster):
     """The agents' hosts file has both controllers."""
     aliases = [{"ip": address, "hostnames": [REPLICAS]} for address in sorted(controllers(cluster))]
-    cluster.kubectl(*NAMESPACE, "patch", AGENT, "--type=json", "-p", json.dumps([
+    cluster.kubectl(*AGENTS, "patch", AGENT, "--type=json", "-p", json.dumps([
         {"op": "replace", "path": "/spec/template/spec/hostAliases", "value": aliases}]))
     cluster.rollout(AGENT)
 

@@ -27,12 +27,12 @@ promise() {
 
 has_no_wildcard() { ! "$kubectl" kustomize manifests/default | grep -nE '^ *- ["'\'']?\*["'\'']?$'; }
 
-# Ten for the controller, one for viewers and one for readers of metrics, over all roles; none for
+# Eleven for the controller, two for viewers and one for readers of metrics, over all roles; none for
 # the agent.
-has_thirteen_rules() {
+has_fourteen_rules() {
 	local rules
 	rules=$("$kubectl" kustomize manifests/default | grep -cE '^- (apiGroups|nonResourceURLs):')
-	[[ $rules -eq 13 ]] || { echo "$rules rules"; return 1; }
+	[[ $rules -eq 14 ]] || { echo "$rules rules"; return 1; }
 }
 
 # Renders manifests/default with a component in an overlay, as the README says.
@@ -60,9 +60,9 @@ dcgm_adds_an_address_and_a_way() {
 # In the operator's namespace, to list and watch and nothing else.
 intent_adds_the_right_to_read_config_maps() {
 	local role
-	! grep -q configmaps manifests/install.yaml || { echo "default: configmaps"; return 1; }
-	role=$(render_with intent | grep -B6 -A4 '^  - configmaps$')
-	[[ $(grep -A2 '^  verbs:$' <<<"$role") == $'  verbs:\n  - list\n  - watch' ]] || { echo "$role"; return 1; }
+	! grep -q gpu-operator manifests/install.yaml || { echo "default: gpu-operator"; return 1; }
+	role=$(render_with intent | grep -A11 '^  name: gpu-attribution-intent$' | sed -n '/^  resources:$/,/^---$/p' | head -6)
+	[[ $role == $'  resources:\n  - configmaps\n  verbs:\n  - list\n  - watch\n---' ]] || { echo "$role"; return 1; }
 	[[ $(render_with intent | grep -c '^  namespace: gpu-operator$') -eq 2 ]]
 }
 
@@ -71,6 +71,26 @@ monitoring_fits_the_operator() {
 	hack/cluster/build monitoring >&2
 	"$kubectl" kustomize manifests/monitoring |
 		tests/lib/fits_definition.py "$(part_dir monitoring)"/*.yaml
+}
+
+# Of anything that makes pods of agents, in what is shipped and with each component: volumes and variables.
+agents_refer_to_no_secret() {
+	local part
+	for part in '' processes dcgm intent; do
+		{ if [[ $part ]]; then render_with "$part"; else "$kubectl" kustomize manifests/default; fi; } |
+			tests/lib/agents_without_secrets.py || { echo "with '$part'"; return 1; }
+	done
+}
+
+# Where the agents are is "privileged", as their hostPath needs it, and nothing else.
+only_the_agents_namespace_is_privileged() {
+	local levels
+	levels=$("$kubectl" kustomize manifests/default | python3 -c '
+import sys, yaml
+for item in yaml.safe_load_all(sys.stdin):
+    if item["kind"] == "Namespace":
+        print(item["metadata"]["name"], item["metadata"]["labels"]["pod-security.kubernetes.io/enforce"])')
+	[[ $levels == $'gpu-attribution restricted\ngpu-attribution-agents privileged' ]] || { echo "$levels"; return 1; }
 }
 
 # Nothing but the image is left to say.
@@ -88,7 +108,7 @@ samples_build() {
 	rm -r "$folder"
 }
 
-echo 1..11
+echo 1..13
 promise "install.yaml is what manifests/default says" hack/install-yaml --check
 promise "the local overlay builds" "$kubectl" kustomize manifests/local
 promise "the monitoring part builds" "$kubectl" kustomize manifests/monitoring
@@ -96,7 +116,9 @@ promise "rules and PodMonitor are as the Prometheus operator defines them" monit
 promise "the samples build" samples_build
 promise "the dashboard is as Grafana's schema has it" hack/check-dashboard
 promise "no role has a wildcard" has_no_wildcard
-promise "there are ten rules for the controller, two for viewers and one for readers of metrics" has_thirteen_rules
+promise "there are eleven rules for the controller, two for viewers and one for readers of metrics" has_fourteen_rules
+promise "no pod of an agent refers to a Secret" agents_refer_to_no_secret
+promise "the controller's namespace enforces restricted, and the agents' alone is privileged" only_the_agents_namespace_is_privileged
 promise "the component for processes builds" render_with processes
 promise "the component for dcgm-exporter opens the agent's way to it, and the default does not" dcgm_adds_an_address_and_a_way
 promise "the component for intent gives a right in the operator's namespace, and the default does not" intent_adds_the_right_to_read_config_maps

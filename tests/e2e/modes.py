@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 
-from cluster import (CONTROLLER_USER, WITNESSES, WRITES, Cluster, Failed, Tests, Watch, run,
+from cluster import (AGENTS, CONTROLLER_USER, WITNESSES, WRITES, Cluster, Failed, Tests, Watch, run,
                      wait_for)
 from illness import Patient, accused, agents_with
 from sharing import (REPLICAS, TIME_SLICED_FREE, TIME_SLICED_HELD, Held, Sharing, differences,
@@ -896,13 +896,13 @@ def agents_that_are_replaced_write_nothing_and_lose_nobody(cluster, lives):
     wait_phases(cluster, uids, {"main": "Running"})
     check_lives(cluster, "steady", uids, lives)
     before, old = cluster.versions(), {cluster.agent_pod(node) for node in lives}
-    cluster.kubectl("-n", "gpu-attribution", "delete", "pod", "--wait=true", *old)
+    cluster.kubectl(*AGENTS, "delete", "pod", "--wait=true", *old)
     cluster.rollout("daemonset/gpu-attribution-agent")
     for node in lives:
         new = cluster.agent_pod(node)
         assert new not in old
         wait_for("its report", lambda new=new: "Report accepted" in cluster.kubectl(
-            "-n", "gpu-attribution", "logs", new))
+            *AGENTS, "logs", new))
     assert before == cluster.versions(), "an object was written"
 
 

@@ -33,7 +33,7 @@ import dra
 import intent
 import policy
 import yaml
-from cluster import ROOT, Direct, Failed, Tests, wait_for
+from cluster import AGENTS, ROOT, Direct, Failed, Tests, wait_for
 from illness import an_error_that_needs_a_reboot
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "lib"))
@@ -103,9 +103,10 @@ def scrape_config(cluster, port):
         "podMetricsEndpoints"]
 
     def secret(what):
-        data = cluster.get("secret", what["name"], *NAMESPACE).get("data", {})
+        data = cluster.get("secret", what["name"], *AGENTS).get("data", {})
         return subprocess.run(["base64", "-d"], input=data[what["key"]], text=True, check=True,
                               capture_output=True).stdout
+    authority = endpoint["tlsConfig"]["ca"]["configMap"]
     token = wait_for("the token", lambda: secret(endpoint["authorization"]["credentials"]))
     return {"job_name": "controller", "scheme": endpoint["scheme"], "metrics_path": endpoint["path"],
             "honor_labels": endpoint["honorLabels"],
@@ -113,7 +114,7 @@ def scrape_config(cluster, port):
             "tls_config": {"server_name": endpoint["tlsConfig"]["serverName"],
                            "ca_file": "ca.crt"},
             "static_configs": [{"targets": [f"127.0.0.1:{port}"]}]
-            }, secret(endpoint["tlsConfig"]["ca"]["secret"])
+            }, cluster.get("configmap", authority["name"], *AGENTS)["data"][authority["key"]]
 
 
 def dcgm_exporter(cluster):
@@ -159,7 +160,7 @@ def set_up(cluster):
     """Short times, and four pods that share the one device of their node."""
     if policy.set_env(cluster, policy.CONTROLLER, CONTROLLER_ENV):
         policy.set_env(cluster, policy.AGENT, AGENT_ENV)
-        cluster.kubectl(*NAMESPACE, "patch", policy.AGENT, "-p",
+        cluster.kubectl(*AGENTS, "patch", policy.AGENT, "-p",
                         json.dumps({"spec": {"template": {"spec": {"hostPID": True}}}}))
         for workload in (policy.CONTROLLER, policy.AGENT):
             cluster.rollout(workload)
@@ -400,7 +401,7 @@ def what_alerts_tell_of_a_gpu_is_told_by_events_on_it_as_well(cluster):
 
 @contextlib.contextmanager
 def stopped_agent(cluster, node):
-    pods = cluster.get("pods", *NAMESPACE, "-l", "app.kubernetes.io/name=gpu-attribution-agent")
+    pods = cluster.get("pods", *AGENTS, "-l", "app.kubernetes.io/name=gpu-attribution-agent")
     pod = next(p for p in pods["items"] if p["spec"].get("nodeName") == node)
     pid = cluster.pid_of(pod)
     os.kill(pid, signal.SIGSTOP)

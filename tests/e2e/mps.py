@@ -21,7 +21,7 @@ import sys
 import time
 
 import modes
-from cluster import (CONTROLLER_USER, ROOT, WITNESSES, WRITES, Cluster, Failed, Tests, Watch,
+from cluster import (AGENTS, CONTROLLER_USER, ROOT, WITNESSES, WRITES, Cluster, Failed, Tests, Watch,
                      uids_of, wait_for)
 from illness import Patient, accused, change_world
 from sharing import Sharing
@@ -357,12 +357,12 @@ def wait_rest(cluster):
 
 def show_processes(cluster, wanted):
     """A node of the local cluster is itself a container, which the agent notices: hence "on"."""
-    spec = cluster.get(AGENT, *NAMESPACE)["spec"]["template"]["spec"]
+    spec = cluster.get(AGENT, *AGENTS)["spec"]["template"]["spec"]
     if bool(spec.get("hostPID")) == wanted:
         return
-    cluster.kubectl(*NAMESPACE, "patch", AGENT, "-p", json.dumps(
+    cluster.kubectl(*AGENTS, "patch", AGENT, "-p", json.dumps(
         {"spec": {"template": {"spec": {"hostPID": wanted or None}}}}))
-    cluster.kubectl(*NAMESPACE, "set", "env", AGENT,
+    cluster.kubectl(*AGENTS, "set", "env", AGENT,
                     f"GPU_ATTRIBUTION_PROCESSES{'=on' if wanted else '-'}")
     cluster.rollout(AGENT)
 
@@ -372,9 +372,9 @@ def sample_often(cluster, host_pids=False):
     their nodes (manifests/processes) or, as shipped, without. No device becomes idle meanwhile: that
     is a write."""
     setting = ("GPU_ATTRIBUTION_SAMPLE_INTERVAL", "100ms")
-    spec = cluster.get(AGENT, *NAMESPACE)["spec"]["template"]["spec"]["containers"][0]
+    spec = cluster.get(AGENT, *AGENTS)["spec"]["template"]["spec"]["containers"][0]
     if setting not in {(e["name"], e.get("value")) for e in spec["env"]}:
-        cluster.kubectl(*NAMESPACE, "set", "env", AGENT, "=".join(setting),
+        cluster.kubectl(*AGENTS, "set", "env", AGENT, "=".join(setting),
                         "GPU_ATTRIBUTION_IDLE_AFTER=24h")
         cluster.rollout(AGENT)
     show_processes(cluster, host_pids)
@@ -626,7 +626,7 @@ def disturb(cluster, number, tally):
         cluster.kubectl("annotate", "--overwrite", "pod", f"mps-{'abcd'[number // 10 % 4]}",
                         f"example.com/round={number}")
     if number == ROUNDS // 3:
-        cluster.kubectl(*NAMESPACE, "delete", "pod", cluster.agent_pod(MPS))
+        cluster.kubectl(*AGENTS, "delete", "pod", cluster.agent_pod(MPS))
         cluster.rollout(AGENT)
     if number == 2 * ROUNDS // 3:
         tally.take()

@@ -24,12 +24,12 @@ import sys
 import time
 from datetime import datetime
 
-from cluster import (CONTROLLER_USER, WRITES, Cluster, Direct, Failed, Tests, own_cluster, percentile,
+from cluster import (AGENTS, CONTROLLER_USER, WRITES, Cluster, Direct, Failed, Tests, own_cluster, percentile,
                      run, wait_for)
 
 OPTIONS = ("--nodes", "1", "--gpus", "2:A100")
 API_SERVER = "kube-apiserver"
-NAMESPACE, AGENT = ("-n", "gpu-attribution"), "daemonset/gpu-attribution-agent"
+AGENT = "daemonset/gpu-attribution-agent"
 WATCHED = ("pods", "nodes", "clusterpolicies", "gpuattributions", "resourceclaims",
            "resourceslices")
 KILLS, SECONDS_BETWEEN = 5, 12
@@ -121,7 +121,7 @@ def set_up(cluster, direct):
     cluster.kubectl("apply", "-f", os.path.join(folder, "nvidia.com_clusterpolicies.yaml"))
     if not any(key[1] == "tenant" for key in cluster.tenants()):
         cluster.create_tenant("tenant", "node-1")
-    cluster.kubectl(*NAMESPACE, "set", "env", AGENT, "GPU_ATTRIBUTION_IDLE_AFTER=24h")
+    cluster.kubectl(*AGENTS, "set", "env", AGENT, "GPU_ATTRIBUTION_IDLE_AFTER=24h")
     cluster.rollout(AGENT)
     path = os.path.join(direct.state, "log", "audit.log")
     whole = Log(direct)

@@ -13,7 +13,7 @@ import signal
 import tempfile
 import time
 
-from cluster import Failed, run, wait_for
+from cluster import AGENTS, Failed, run, wait_for
 
 NAMESPACE = "gpu-operator"
 IN = ("-n", NAMESPACE)
@@ -71,11 +71,12 @@ SPEC = {
 
 def set_env(cluster, workload, values):
     """Returns whether something changed."""
-    template = cluster.get(workload, *OURS)["spec"]["template"]["spec"]
+    where = AGENTS if workload == AGENT else OURS
+    template = cluster.get(workload, *where)["spec"]["template"]["spec"]
     present = {e["name"]: e.get("value") for e in template["containers"][0].get("env", [])}
     if values.items() <= present.items():
         return False
-    cluster.kubectl(*OURS, "set", "env", workload, *(f"{k}={v}" for k, v in values.items()))
+    cluster.kubectl(*where, "set", "env", workload, *(f"{k}={v}" for k, v in values.items()))
     return True
 
 
@@ -84,7 +85,7 @@ def hasten(cluster):
     if set_env(cluster, CONTROLLER, CONTROLLER_ENV):
         cluster.rollout(CONTROLLER)
     if set_env(cluster, AGENT, AGENT_ENV):
-        cluster.kubectl(*OURS, "patch", AGENT, "-p",
+        cluster.kubectl(*AGENTS, "patch", AGENT, "-p",
                         json.dumps({"spec": {"template": {"spec": {"hostPID": True}}}}))
         cluster.rollout(AGENT)
 

@@ -20,9 +20,8 @@ import subprocess
 import sys
 import time
 
-from cluster import ROOT, Tests, wait_for
+from cluster import AGENTS, ROOT, Tests, wait_for
 
-NAMESPACE = ("-n", "gpu-attribution")
 AGENT = "daemonset/gpu-attribution-agent"
 SAMPLE_SECONDS = 15  # how often the agent looks at rest
 # The agent looks, and what contradicts must stand for 10 s (--disagreement-after).
@@ -40,7 +39,7 @@ patches:
 - patch: |
     apiVersion: apps/v1
     kind: DaemonSet
-    metadata: {name: gpu-attribution-agent, namespace: gpu-attribution}
+    metadata: {name: gpu-attribution-agent, namespace: gpu-attribution-agents}
     spec:
       template:
         spec:
@@ -78,7 +77,7 @@ class Node:
         self.cluster.ctl("devices", self.name, self.aside)
 
     def agent_container(self):
-        pod = self.cluster.get("pod", self.cluster.agent_pod(self.name), *NAMESPACE)
+        pod = self.cluster.get("pod", self.cluster.agent_pod(self.name), *AGENTS)
         return pod, pod["status"]["containerStatuses"][0]["containerID"].partition("://")[2]
 
     def report(self, container=None):

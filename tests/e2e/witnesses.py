@@ -14,7 +14,7 @@ import contextlib
 import os
 import sys
 
-from cluster import Cluster, Tests, wait_for
+from cluster import AGENTS, Cluster, Tests, wait_for
 
 NODE = "node-2"  # exclusive devices
 RESERVATIONS = "kai-resource-reservation"
@@ -35,13 +35,14 @@ def tenant_of(cluster, uid):
 
 def take_agents_away(cluster):
     """No agent, and nothing that one has left behind: the controller starts anew with no objects."""
-    manifest = cluster.get(AGENT, *NAMESPACE)
+    manifest = cluster.get(AGENT, *AGENTS)
     for key in ("uid", "resourceVersion", "creationTimestamp", "generation"):
         manifest["metadata"].pop(key, None)
     manifest.pop("status", None)
-    cluster.kubectl(*NAMESPACE, "delete", AGENT, "--wait=true")
+    cluster.kubectl(*AGENTS, "delete", AGENT, "--wait=true")
     cluster.kubectl(*NAMESPACE, "scale", CONTROLLER, "--replicas=0")
-    wait_for("no controller and no agent", lambda: not cluster.get("pods", *NAMESPACE)["items"])
+    wait_for("no controller and no agent", lambda: not any(
+        cluster.get("pods", *where)["items"] for where in (NAMESPACE, AGENTS)))
     cluster.kubectl("delete", "gpuattributions", "--all")
     cluster.kubectl(*NAMESPACE, "set", "env", CONTROLLER, "GPU_ATTRIBUTION_AGENTLESS_AFTER=5s")
     cluster.kubectl(*NAMESPACE, "scale", CONTROLLER, "--replicas=1")
@@ -96,12 +97,12 @@ def without_an_agent_the_status_of_pods_names_the_tenants_and_says_what_is_missi
 
 @tests.promise
 def a_pod_that_comes_while_the_agent_is_away_is_seen_all_the_same(cluster):
-    manifest = cluster.get(AGENT, *NAMESPACE)
+    manifest = cluster.get(AGENT, *AGENTS)
     for key in ("uid", "resourceVersion", "creationTimestamp", "generation"):
         manifest["metadata"].pop(key, None)
     manifest.pop("status", None)
     before = cluster.create_tenant("before", NODE)
-    cluster.kubectl(*NAMESPACE, "delete", AGENT, "--wait=true")
+    cluster.kubectl(*AGENTS, "delete", AGENT, "--wait=true")
     try:
         uid = cluster.create_pod("meanwhile", NODE)
         _, tenant = wait_for("a tenant by the pod's status", lambda: tenant_of(cluster, uid))
@@ -123,7 +124,7 @@ def a_single_book(cluster, unread):
         with open(config, "w", encoding="utf-8") as file:
             file.write(text)
         cluster.ctl("restart", f"{NODE}/kubelet")
-        cluster.kubectl(*NAMESPACE, "set", "env", AGENT, variable)
+        cluster.kubectl(*AGENTS, "set", "env", AGENT, variable)
         cluster.rollout(AGENT)
     try:
         put(f"{shipped}featureGates: {{ResourceHealthStatus: false, "

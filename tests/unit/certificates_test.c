@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "controller/certificates.h"
 #include "io/tls.h"
+#include "schema/ca_config_map_doc.h"
 #include "schema/secret_doc.h"
 
 #include "lib/fake_apiclient.inc"
@@ -17,6 +18,7 @@
 #define DAY_S INT64_C(86400)
 #define HOUR_MS UINT64_C(3600000)
 #define PATH "/api/v1/namespaces/gpu/secrets/tls"
+#define CA_PATH "/api/v1/namespaces/agents/configmaps/ca"
 
 struct pair {
 	struct sbuf cert;
@@ -31,6 +33,7 @@ struct world {
 	unsigned n_changed;
 	struct sbuf secret; /* the server's, as JSON */
 	unsigned version;
+	struct sbuf ca_map; /* ca.crt of the server's ConfigMap */
 	struct pair ca, serving;
 	char folder[64], cert_file[96], key_file[96];
 };
@@ -91,6 +94,7 @@ static int set_up(void **state)
 	sbuf_init(&world.cert, LIMIT_FILE_BYTES);
 	sbuf_init(&world.key, LIMIT_FILE_BYTES);
 	sbuf_init(&world.secret, LIMIT_FILE_BYTES);
+	sbuf_init(&world.ca_map, LIMIT_FILE_BYTES);
 	pair_init(&world.ca);
 	pair_init(&world.serving);
 	if (!mkdtemp(world.folder) || loop_new(&world.loop, &err) < 0)
@@ -110,6 +114,7 @@ static int tear_down(void **state)
 	sbuf_deinit(&world->cert);
 	sbuf_deinit(&world->key);
 	sbuf_deinit(&world->secret);
+	sbuf_deinit(&world->ca_map);
 	pair_deinit(&world->ca);
 	pair_deinit(&world->serving);
 	unlink(world->cert_file);
@@ -623,6 +628,241 @@ static void the_end_in_the_middle_cancels_the_request(void **state)
 	assert_false(fake_requests[0].open);
 }
 
+/* The ConfigMap */
+
+static void start_with_ca_map(struct world *world)
+{
+	struct certificates_config config = secret_config(world);
+
+	config.ca_config_map = "ca";
+	config.ca_namespace = "agents";
+	start(world, &config);
+}
+
+static void start_good_with_ca_map(struct world *world)
+{
+	make_pair(&world->ca, 1000, NULL);
+	make_pair(&world->serving, 80, &world->ca);
+	set_secret_of_pairs(world);
+	start_with_ca_map(world);
+	answer_get(world);
+}
+
+static void assert_sent_of_ca(const char *method)
+{
+	assert_string_equal(last_request()->method, method);
+	assert_string_equal(last_request()->path, CA_PATH);
+	assert_true(last_request()->open);
+}
+
+static void answer_ca_get(struct world *world)
+{
+	CLEANUP(sbuf_deinit) struct sbuf body = {0};
+	const struct ca_config_map_doc map = {VIEW("7"), sbuf_view(&world->ca_map)};
+
+	assert_sent_of_ca("GET");
+	sbuf_init(&body, LIMIT_FILE_BYTES);
+	ca_config_map_doc_encode_patch(&map, &body);
+	fake_apiclient_answer(n_fake_requests - 1, sbuf_text(&body));
+}
+
+static void take_ca_patch(struct world *world)
+{
+	CLEANUP(arena_deinit) struct arena arena = {0};
+	struct ca_config_map_doc map;
+	struct error err = {0};
+
+	assert_sent_of_ca("PATCH");
+	arena_init(&arena, LIMIT_OBJECT_BYTES);
+	if (ca_config_map_doc_decode(view_from(last_request()->body), &arena, &map, &err) < 0)
+		fail_msg("%s", err.text);
+	keep(&world->ca_map, map.ca_cert);
+	fake_apiclient_answer(n_fake_requests - 1, "{}");
+}
+
+/* Nothing is under way, and the next look is in an hour. */
+static void assert_published_and_at_rest(struct world *world)
+{
+	assert_true(view_equal(sbuf_view(&world->ca_map), held(world).ca_cert));
+	assert_string_equal(certificates_ca_trouble(world->certificates), "");
+	assert_false(last_request()->open);
+	assert_int_equal(fake_loop_next(world->loop), HOUR_MS);
+}
+
+static void the_authority_of_a_good_secret_is_published_and_no_key(void **state)
+{
+	struct world *world = *state;
+
+	start_good_with_ca_map(world);
+	assert_serves_what_is_held(world);
+	answer_ca_get(world);
+	assert_null(strstr(last_request()->body, "PRIVATE"));
+	take_ca_patch(world);
+	/* Both objects are read again: the Secret may have been renewed meanwhile. */
+	answer_get(world);
+	answer_ca_get(world);
+	assert_int_equal(n_fake_requests, 5);
+	assert_published_and_at_rest(world);
+}
+
+static void a_map_that_is_right_is_looked_at_every_hour_and_not_written(void **state)
+{
+	struct world *world = *state;
+
+	start_good_with_ca_map(world);
+	keep(&world->ca_map, held(world).ca_cert);
+	answer_ca_get(world);
+	assert_published_and_at_rest(world);
+	fake_loop_advance(world->loop, HOUR_MS);
+	answer_get(world);
+	answer_ca_get(world);
+	assert_int_equal(n_fake_requests, 4);
+	assert_published_and_at_rest(world);
+}
+
+static void what_was_edited_away_comes_back_within_an_hour(void **state)
+{
+	struct world *world = *state;
+
+	start_good_with_ca_map(world);
+	keep(&world->ca_map, held(world).ca_cert);
+	answer_ca_get(world);
+	sbuf_clear(&world->ca_map);
+	fake_loop_advance(world->loop, HOUR_MS);
+	answer_get(world);
+	answer_ca_get(world);
+	take_ca_patch(world);
+	answer_get(world);
+	answer_ca_get(world);
+	assert_published_and_at_rest(world);
+}
+
+static void an_authority_that_was_just_made_is_published(void **state)
+{
+	struct world *world = *state;
+
+	set_secret(world, &(struct secret_doc){0});
+	start_with_ca_map(world);
+	answer_get(world);
+	take_patch(world);
+	answer_get(world);
+	answer_ca_get(world);
+	take_ca_patch(world);
+	answer_get(world);
+	answer_ca_get(world);
+	assert_serves_what_is_held(world);
+	assert_published_and_at_rest(world);
+}
+
+static void while_an_authority_is_renewed_the_map_has_the_old_and_the_new_one(void **state)
+{
+	struct world *world = *state;
+
+	make_pair(&world->ca, 100, NULL);
+	make_pair(&world->serving, 20, &world->ca);
+	set_secret_of_pairs(world);
+	keep(&world->ca_map, sbuf_view(&world->ca.cert));
+	start_with_ca_map(world);
+	answer_get(world);
+	take_patch(world);
+	answer_get(world);
+	/* Known to the agents for an hour before anything of it is served. */
+	assert_int_equal(world->n_changed, 1);
+	answer_ca_get(world);
+	take_ca_patch(world);
+	answer_get(world);
+	answer_ca_get(world);
+	assert_published_and_at_rest(world);
+	assert_true(view_ends_with(sbuf_view(&world->ca_map), sbuf_view(&world->ca.cert)));
+	assert_true(world->ca_map.len > world->ca.cert.len);
+	assert_int_equal(world->n_changed, 1);
+	fake_loop_advance(world->loop, HOUR_MS);
+	answer_get(world);
+	take_patch(world);
+	answer_get(world);
+	answer_ca_get(world);
+	assert_int_equal(world->n_changed, 2);
+	assert_published_and_at_rest(world);
+	assert_true(view_ends_with(sbuf_view(&world->ca_map), sbuf_view(&world->ca.cert)));
+}
+
+/* The last request is a look at the ConfigMap, which fails; after the back-off comes the next. */
+static void fail_ca(struct world *world, enum error_kind kind, uint64_t back_off_ms)
+{
+	assert_sent_of_ca("GET");
+	fake_apiclient_fail(n_fake_requests - 1, kind);
+	assert_in_range(fake_loop_next(world->loop), back_off_ms / 2, back_off_ms);
+	assert_serves_what_is_held(world);
+	fake_loop_advance(world->loop, back_off_ms);
+	answer_get(world);
+}
+
+static void a_map_that_is_missing_or_denied_is_told_and_the_pair_is_served_on(void **state)
+{
+	struct world *world = *state;
+
+	start_good_with_ca_map(world);
+	fail_ca(world, ERROR_NOT_FOUND, 1000);
+	assert_non_null(strstr(certificates_ca_trouble(world->certificates), "agents/ca (create it"));
+	fail_ca(world, ERROR_DENIED, 2000);
+	assert_non_null(strstr(certificates_ca_trouble(world->certificates), "grant get and patch"));
+	assert_int_equal(world->n_changed, 1);
+	answer_ca_get(world);
+	take_ca_patch(world);
+	answer_get(world);
+	answer_ca_get(world);
+	assert_published_and_at_rest(world);
+}
+
+/* The other replica wrote first. */
+static void after_a_conflict_both_objects_are_read_again(void **state)
+{
+	struct world *world = *state;
+
+	start_good_with_ca_map(world);
+	answer_ca_get(world);
+	assert_sent_of_ca("PATCH");
+	fake_apiclient_fail(n_fake_requests - 1, ERROR_CONFLICT);
+	assert_string_equal(certificates_ca_trouble(world->certificates), "");
+	keep(&world->ca_map, held(world).ca_cert);
+	assert_in_range(fake_loop_next(world->loop), 500, 1000);
+	fake_loop_advance(world->loop, 1000);
+	answer_get(world);
+	answer_ca_get(world);
+	assert_published_and_at_rest(world);
+}
+
+static void a_publication_that_cannot_begin_is_tried_again(void **state)
+{
+	struct world *world = *state;
+
+	set_secret(world, &(struct secret_doc){0});
+	make_pair(&world->ca, 1000, NULL);
+	make_pair(&world->serving, 80, &world->ca);
+	set_secret_of_pairs(world);
+	start_with_ca_map(world);
+	fake_apiclient_refusal = ERROR_LIMIT;
+	answer_get(world);
+	assert_int_equal(n_fake_requests, 1);
+	assert_true(certificates_ca_trouble(world->certificates)[0] != '\0');
+	assert_in_range(fake_loop_next(world->loop), 500, 1000);
+	fake_apiclient_refusal = ERROR_NONE;
+	fake_loop_advance(world->loop, 1000);
+	answer_get(world);
+	assert_sent_of_ca("GET");
+}
+
+static void the_end_during_a_publication_cancels_it(void **state)
+{
+	struct world *world = *state;
+
+	start_good_with_ca_map(world);
+	assert_sent_of_ca("GET");
+	certificates_free(world->certificates);
+	world->certificates = NULL;
+	assert_false(last_request()->open);
+}
+
 /* Files */
 
 static void write_file(const char *path, struct view bytes)
@@ -640,10 +880,12 @@ static void write_pair_files(struct world *world)
 	write_file(world->key_file, sbuf_view(&world->serving.key));
 }
 
+/* Who keeps the files publishes their authority: no ConfigMap is written, even if one is named. */
 static void start_files(struct world *world)
 {
 	start(world, &(struct certificates_config){
 		.loop = world->loop, .cert_file = world->cert_file, .key_file = world->key_file,
+		.ca_config_map = "ca", .ca_namespace = "agents",
 		.changed = on_change, .owner = world,
 	});
 }
@@ -769,8 +1011,11 @@ static void a_config_that_leaves_open_where_the_certificate_comes_from_is_refuse
 static void without_memory_none_is_made_and_nothing_leaks(void **state)
 {
 	struct world *world = *state;
-	const struct certificates_config config = secret_config(world);
+	struct certificates_config config = secret_config(world);
 	bool failed = true;
+
+	config.ca_config_map = "ca";
+	config.ca_namespace = "agents";
 
 	for (unsigned k = 1; failed; k++) {
 		struct error err = {0};
@@ -848,6 +1093,24 @@ static const struct CMUnitTest tests[] = {
 		a_name_that_no_certificate_can_have_is_trouble, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		the_end_in_the_middle_cancels_the_request, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_authority_of_a_good_secret_is_published_and_no_key, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_map_that_is_right_is_looked_at_every_hour_and_not_written, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_was_edited_away_comes_back_within_an_hour, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_authority_that_was_just_made_is_published, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		while_an_authority_is_renewed_the_map_has_the_old_and_the_new_one, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_map_that_is_missing_or_denied_is_told_and_the_pair_is_served_on, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		after_a_conflict_both_objects_are_read_again, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_publication_that_cannot_begin_is_tried_again, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_end_during_a_publication_cancels_it, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_pair_in_files_is_served_and_looked_at_every_minute, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

@@ -14,7 +14,7 @@ static const char *const names[INVENTORY_N_KINDS] = {"pods",    "nodes",        
 
 /* What the fakes below say. */
 static struct watches_state states[INVENTORY_N_KINDS], configs_state;
-static const char *server_trouble, *tls_trouble, *leadership_told;
+static const char *server_trouble, *tls_trouble, *ca_trouble, *leadership_told;
 static bool is_leader;
 static struct view holder;
 
@@ -42,6 +42,12 @@ const char *certificates_trouble(const struct certificates *certificates)
 {
 	(void)certificates;
 	return tls_trouble;
+}
+
+const char *certificates_ca_trouble(const struct certificates *certificates)
+{
+	(void)certificates;
+	return ca_trouble;
 }
 
 bool leadership_leads(const struct leadership *leadership)
@@ -72,6 +78,7 @@ static int set_up(void **state)
 					       .followed = true, .tolerated = true};
 	server_trouble = "";
 	tls_trouble = "";
+	ca_trouble = "";
 	leadership_told = "";
 	is_leader = true;
 	holder = VIEW("");
@@ -252,6 +259,23 @@ static void a_certificate_that_cannot_be_used_is_unready_at_once(void **state)
 	expect_said("tls", "no such file");
 }
 
+static void a_ca_certificate_that_is_not_published_is_said_and_does_not_make_us_unready(void **state)
+{
+	(void)state;
+	size_t n;
+	look(BEGIN);
+	expect_said("ca", "");
+	ca_trouble = "configmap agents/ca (grant get and patch on it)";
+	assert_true(look(BEGIN + 1));
+	expect_said("ca", ca_trouble);
+	const struct probes_check *checks = readiness_checks(&readiness, &n);
+	for (size_t i = 0; i < n; i++)
+		assert_true(checks[i].trouble.len == 0 || checks[i].tolerated);
+	ca_trouble = "";
+	assert_true(look(BEGIN + 2));
+	expect_said("ca", "");
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup(each_resource_the_server_and_the_certificate_have_a_check, set_up),
 	cmocka_unit_test_setup(config_maps_that_may_not_be_read_are_told_at_once_and_tolerated,
@@ -264,5 +288,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup(before_a_resource_has_synced_its_trouble_is_unready_at_once, set_up),
 	cmocka_unit_test_setup(what_is_tolerated_is_said_at_once_and_is_no_reason, set_up),
 	cmocka_unit_test_setup(a_certificate_that_cannot_be_used_is_unready_at_once, set_up),
+	cmocka_unit_test_setup(
+		a_ca_certificate_that_is_not_published_is_said_and_does_not_make_us_unready, set_up),
 };
 TEST_MAIN(tests)
