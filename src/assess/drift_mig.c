@@ -52,13 +52,15 @@ static bool is_plugins_id(struct view id)
 		parsed.form == DEVICE_ID_MIG_OLD);
 }
 
-/* The IDs name one of the devices in MIG mode as a whole. */
+/* The IDs name one of the devices in MIG mode as a whole. The mode of a lost one is that of before. */
 static bool has_whole(const struct report *report, struct array ids)
 {
 	for (uint32_t i = 0; i < report->devices.count; i++) {
 		const struct report_device *device = ARRAY_AT(report->devices, struct report_device,
 							      i);
-		for (uint32_t k = 0; device->mig.current && k < ids.count; k++)
+		const bool is_in_mig_mode = device->mig.current && !device->condition.lost;
+
+		for (uint32_t k = 0; is_in_mig_mode && k < ids.count; k++)
 			if (view_starts_with(*ARRAY_AT(ids, struct view, k), device->uuid))
 				return true;
 	}

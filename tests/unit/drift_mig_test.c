@@ -192,6 +192,13 @@ static void offer_second_whole(struct drift_case *c)
 	c->devices[0].mig.current = false;
 }
 
+/* The plugin may have been configured anew since NVML told the mode. */
+static void offer_lost_whole(struct drift_case *c)
+{
+	offer_whole_against_policy(c);
+	c->devices[0].condition.lost = true;
+}
+
 static void offer_second_id_whole(struct drift_case *c)
 {
 	offer_whole_against_policy(c);
@@ -294,6 +301,7 @@ TEST(mig_devices_are_on_offer_by_the_strategy_that_is_written)
 		 .observed = "as a whole, as with none"},
 		{drift_mig_strategy_differs, offer_second_whole, DRIFT_FOUND},
 		{drift_mig_strategy_differs, offer_second_id_whole, DRIFT_FOUND},
+		{drift_mig_strategy_differs, offer_lost_whole, DRIFT_NO},
 		{drift_mig_strategy_differs, forget_node_under_policy, DRIFT_CANNOT_TELL},
 		{drift_mig_strategy_differs, offer_other_whole, DRIFT_NO},
 		{drift_mig_strategy_differs, offer_none_of_others, DRIFT_NO},
