@@ -1330,6 +1330,15 @@ def writes_since(cluster, since):
     return found
 
 
+def wait_until_nothing_is_written(cluster):
+    """What a kubelet that was started again leads to is over."""
+    def is_quiet():
+        since = len(cluster.audit())
+        policy.pause(SOON)
+        return not writes_since(cluster, since)
+    wait_for("nothing is written", is_quiet, timeout=10 * SOON)
+
+
 @tests.promise
 def an_edited_policy_costs_at_most_one_write_a_device_and_one_that_does_not_matter_none(cluster):
     with_operator(cluster)
@@ -1337,6 +1346,7 @@ def an_edited_policy_costs_at_most_one_write_a_device_and_one_that_does_not_matt
         label(cluster, node, gpu__deploy__dcgm_exporter=None)
         policy.wait_no_pod(cluster, node, EXPORTER)
     wait_rest(cluster, "operator")
+    wait_until_nothing_is_written(cluster)
     try:
         since = len(cluster.audit())
         patch_policy(cluster, {"dcgmExporter": {"enabled": False}})
