@@ -61,6 +61,7 @@ struct look {
 	bool is_anew, knows_anew; /* it was published anew since the last look; that is known */
 	struct event_changes_holding chosen[LIMIT_TENANTS]; /* to be told */
 	size_t n_chosen;
+	size_t n_left_out; /* that had no room among them */
 };
 
 /* Since when it has been due to be told; INT64_MAX: never. */
@@ -104,7 +105,7 @@ static void consider(struct look *look, const struct event_changes_holding *hold
 	if (look->n_chosen < ARRAY_SIZE(look->chosen))
 		look->chosen[look->n_chosen++] = *holding;
 	else
-		idle->n_left_out++;
+		look->n_left_out++;
 }
 
 /* Is it one of them, and is said by itself whether it is idle? */
@@ -186,6 +187,7 @@ static void look_at(struct event_idle *idle, const struct attribution *object, i
 	}
 	if (look.n_chosen == 0 || !tell)
 		return;
+	idle->n_left_out += look.n_left_out;
 	if (idle->n_told == LIMIT_EVENT_QUEUE)
 		idle->n_left_out++;
 	else

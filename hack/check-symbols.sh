@@ -18,12 +18,14 @@ fi
 # Names that begin with __ are the compiler's (sanitizers, coverage).
 nm --print-file-name --defined-only --extern-only --format=posix "${objects[@]}" | awk '
 	{
-		stem = $1
+		stem = symbol = $0
+		sub(/\.c\.o: .*/, "", stem)
 		sub(/.*\//, "", stem)
-		sub(/\.c\.o:$/, "", stem)
+		sub(/.*\.c\.o: /, "", symbol)
+		sub(/ .*/, "", symbol)
 	}
-	index($2, stem) != 1 && $2 !~ /^__/ && $2 != "main" {
-		print stem ".c exports " $2
+	index(symbol, stem) != 1 && symbol !~ /^__/ && symbol != "main" {
+		print stem ".c exports " symbol
 		failed = 1
 	}
 	END { exit failed }'

@@ -20,6 +20,7 @@ cd "${1:-$(dirname "$0")/..}"
 # One pass over all files: it prints what is wrong with each, at most three lines of a kind.
 mapfile -t files < <(find src controller tests hack \( -name '*.c' -o -name '*.h' -o -name '*.def' -o \
 	-name '*.sh' -o -name '*.py' -o -name CMakeLists.txt \) -type f | sort)
+[[ ${#files[@]} -gt 0 ]] || { echo "no source files here"; exit 1; }
 failed=0
 LC_ALL=C.UTF-8 awk '
 	function complain(text) { print file ": " text; failed = 1 }
@@ -29,6 +30,7 @@ LC_ALL=C.UTF-8 awk '
 
 	function end_file(kind) {
 		for (kind in lines) complain(kind lines[kind])
+		if (file ~ /\.h$/ && n_lines < 2) complain("the second line is not #pragma once")
 		if (is_script && !has_licence) complain("the licence is not in the first two lines")
 		split("", count); split("", lines)
 	}
@@ -48,6 +50,7 @@ LC_ALL=C.UTF-8 awk '
 	}
 	FNR == 2 && file ~ /\.h$/ && $0 != "#pragma once" { complain("the second line is not #pragma once") }
 	FNR <= 2 && $0 == "# SPDX-License-Identifier: Apache-2.0" { has_licence = 1 }
+	{ n_lines = FNR }
 	/[[:blank:]]$/ { note("blanks at the end of line") }
 	is_c && width($0) > 120 { note("over 120 columns in line") }
 	is_c && /^        / { note("blanks instead of tabs in line") }
@@ -56,6 +59,10 @@ LC_ALL=C.UTF-8 awk '
 ' "${files[@]}" || failed=1
 
 for file in "${files[@]}"; do
+	[[ -s $file ]] || {
+		echo "$file: it is empty"
+		failed=1
+	}
 	[[ ! -s $file || -z $(tail -c 1 "$file") ]] || {
 		echo "$file: no line end at the end"
 		failed=1

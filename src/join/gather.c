@@ -125,7 +125,7 @@ static int64_t ended_for(const struct gatherer *g)
 	return known_at > 0 && age <= PLACE_ENDED_KEEP_MS ? age : -1;
 }
 
-static int gather_doubts(struct gatherer *g)
+static int gather_debounced(struct gatherer *g)
 {
 	const struct place *place = g->place;
 	struct recall_debounced *debounced = arena_alloc(g->arena, place->n_debounced, sizeof(*debounced));
@@ -387,7 +387,7 @@ int gather_node(const struct inventory_parts *parts, struct view node_name, uint
 		struct arena *arena, struct join_input *ret_input, struct error *err)
 {
 	static int (*const steps[])(struct gatherer *) = {
-		gather_place,   gather_pods,   gather_ended,    gather_doubts,    gather_elsewhere,
+		gather_place,   gather_pods,   gather_ended,    gather_debounced, gather_elsewhere,
 		gather_foreign, gather_grants, gather_previous, gather_contested,
 	};
 	struct gatherer gatherer = {

@@ -60,6 +60,9 @@ dcgm_adds_an_address_and_a_way() {
 # In the operator's namespace, to list and watch and nothing else.
 intent_adds_the_right_to_read_config_maps() {
 	local role
+	role=$(grep -B2 -A3 '^  - configmaps$' manifests/install.yaml)
+	[[ $role == $'  - gpu-attribution-ca\n  resources:\n  - configmaps\n  verbs:\n  - get\n  - patch' ]] ||
+		{ echo "default: $role"; return 1; }
 	! grep -q gpu-operator manifests/install.yaml || { echo "default: gpu-operator"; return 1; }
 	role=$(render_with intent | grep -A11 '^  name: gpu-attribution-intent$' | sed -n '/^  resources:$/,/^---$/p' | head -6)
 	[[ $role == $'  resources:\n  - configmaps\n  verbs:\n  - list\n  - watch\n---' ]] || { echo "$role"; return 1; }
