@@ -230,7 +230,7 @@ static bool is_renumbered(const struct device *device)
 /*
  * What a claim gave stays while the witness is silent, unless slices place all of the container's
  * grants elsewhere, or the device has another number. It also stays while no slice describes the
- * device: the driver may have withdrawn it.
+ * device and all others agree with NVML: the driver may have withdrawn it.
  */
 bool from_resource_claim_stays(const struct facts *facts, const struct device *device,
 			       const struct previous_tenant *tenant, bool is_restated)
@@ -243,7 +243,7 @@ bool from_resource_claim_stays(const struct facts *facts, const struct device *d
 	if (places.is_placed && !is_silent(facts))
 		return !is_restated;
 	return (places.is_here || (is_silent(facts) && !places.is_elsewhere)) &&
-	       !is_renumbered(device);
+	       !(is_silent(facts) && is_renumbered(device));
 }
 
 bool from_resource_claim_is_in_doubt(const struct facts *facts, size_t device,

@@ -338,6 +338,18 @@ static void a_boot_that_renumbers_leaves_no_tenant_confirmed_by_what_was_publish
 	}
 }
 
+/* Its driver has withdrawn it. The other slices agree with NVML, so the witness is not silent. */
+static void a_device_with_another_number_that_no_slice_describes_keeps_its_tenant(void **state)
+{
+	(void)state;
+	start();
+	world.slices[0] = world.slices[1];
+	world.input.n_slice_devices = 1;
+	lose_places(0);
+	world.devices[0].minor = 5;
+	expect_tenants(settle(0), "uid-a/main");
+}
+
 static void slices_that_name_another_device_end_a_tenant_before_nvml_bears_them_out(void **state)
 {
 	(void)state;
@@ -698,6 +710,8 @@ static const struct CMUnitTest tests[] = {
 		a_boot_that_renumbers_moves_tenants_when_slices_tell_it_too,
 		set_up, tear_down),
 	cmocka_unit_test(a_boot_that_renumbers_leaves_no_tenant_confirmed_by_what_was_published),
+	cmocka_unit_test_setup_teardown(
+		a_device_with_another_number_that_no_slice_describes_keeps_its_tenant, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		slices_that_name_another_device_end_a_tenant_before_nvml_bears_them_out,
 		set_up, tear_down),
