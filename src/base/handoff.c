@@ -61,10 +61,10 @@ void handoff_freep(struct handoff **handoff)
 
 static void wake(const struct handoff *handoff)
 {
-	/* It can fail only when 2^64 - 2 pushes are untold: then the fd is readable anyway. */
+	/* Else it can fail only when 2^64 - 2 pushes are untold: then the fd is readable anyway. */
 	uint64_t one = 1;
-	ssize_t n = write(handoff->fd, &one, sizeof(one));
-	(void)n;
+	while (write(handoff->fd, &one, sizeof(one)) < 0 && errno == EINTR)
+		continue;
 }
 
 int handoff_push(struct handoff *handoff, struct handoff_node *take_node, struct error *err)

@@ -54,8 +54,12 @@
 #define LIMIT_FILE_BYTES LIMIT_MIB            /* tokens, certificates */
 #define LIMIT_URL 2048u
 
+/* Connections out that are kept for further requests; the one that was idle for longest goes. */
+#define LIMIT_IDLE_CONNECTIONS 128u
+#define LIMIT_FETCH_WATCHES 64u /* of them, whose end somebody waits for */
+
 /* What /metrics says of agents. */
-#define LIMIT_AGENT_SERIES_NODES 8192u /* ten series each */
+#define LIMIT_AGENT_SERIES_NODES 8192u /* eleven series each */
 /* What /metrics says of devices and namespaces. */
 #define LIMIT_EXPOSITION_BYTES (96u * LIMIT_MIB) /* of all texts, also those that clients still read */
 #define LIMIT_GPU_TIME_SERIES 8192u   /* namespace, model and mode; the oldest unused one goes */
@@ -98,12 +102,14 @@
 
 /* What is kept of a Node; what it has beyond is left out. */
 #define LIMIT_NODE_DEPLOYS 64u    /* labels nvidia.com/gpu.deploy. */
+#define LIMIT_NODE_MIG_COUNTS 32u /* labels nvidia.com/mig-<profile>.count */
 #define LIMIT_NODE_RESOURCES 256u /* that may be GPUs */
 
 /* A document in YAML. */
 #define LIMIT_YAML_BYTES LIMIT_MIB
 #define LIMIT_YAML_DEPTH 32u
 #define LIMIT_YAML_NODES 65536u
+#define LIMIT_YAML_ANCHORS 256u
 #define LIMIT_YAML_ARENA (16u * LIMIT_MIB) /* LIMIT_YAML_NODES, and their texts */
 
 /* The ConfigMaps that a ClusterPolicy names. */

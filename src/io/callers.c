@@ -18,6 +18,7 @@ static_assert(CALLERS_TEXT_SIZE >= INET6_ADDRSTRLEN, "room for any address");
 struct caller {
 	struct table_node node;
 	uint32_t connections;
+	struct list idle; /* of them */
 	struct in6_addr address;
 	struct in6_addr network;
 };
@@ -67,6 +68,7 @@ static struct caller *make(struct callers *callers, const struct in6_addr *addre
 	if (!caller)
 		return NULL;
 	*caller = (struct caller){.address = *address, .network = network_of(address)};
+	list_init(&caller->idle);
 	if (table_add(&callers->table, &caller->node, &err) != 0) {
 		free(caller);
 		return NULL;
@@ -81,10 +83,19 @@ struct caller *callers_add(struct callers *callers, const struct sockaddr_storag
 		&callers->table, (struct view){(const char *)&bytes, sizeof(bytes)});
 	struct caller *caller =
 		node ? CONTAINER_OF(node, struct caller, node) : make(callers, &bytes);
-	if (!caller || caller->connections >= callers->cap)
-		return NULL;
-	caller->connections++;
+	if (caller)
+		caller->connections++;
 	return caller;
+}
+
+bool callers_has_too_many(const struct callers *callers, const struct caller *caller)
+{
+	return caller->connections > callers->cap;
+}
+
+struct list *callers_idle(struct caller *caller)
+{
+	return &caller->idle;
 }
 
 void callers_remove(struct callers *callers, struct caller *caller)

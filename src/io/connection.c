@@ -35,6 +35,8 @@
 #define ANSWER_CAP (64 * LIMIT_MIB)
 /* Steps of one connection before the others have their turn. */
 #define STEPS_PER_TURN 64
+/* Of the connections of a known address, those that nobody vouched for. */
+#define GUESTS_PART 4u
 #define LINGER_MS 1000
 #define LINGER_BYTES (4 * LIMIT_MIB)
 
@@ -42,6 +44,7 @@
 enum phase {
 	PHASE_HANDSHAKE,
 	PHASE_IDLE,    /* before the first byte of a further request */
+	PHASE_IDLE_LONG, /* the same, after an answer with idle_long: kept for longer, evicted later */
 	PHASE_HEAD,
 	PHASE_DECIDE,  /* the handler has the head */
 	PHASE_BODY,
@@ -56,6 +59,7 @@ static_assert(N_PHASES <= DEADLINES_MAX_GROUPS, "a group a phase");
 struct connection {
 	struct deadline deadline; /* of the phase */
 	struct turn turn;
+	struct list idle; /* among those of the caller that are */
 	struct stranger stranger;
 	bool is_guest; /* came from a known address: a stranger in set->guests */
 	struct connection_set *set;
@@ -78,10 +82,28 @@ struct connection {
 	char peer[CALLERS_TEXT_SIZE];
 };
 
+static bool is_idle(enum phase phase)
+{
+	return phase == PHASE_IDLE || phase == PHASE_IDLE_LONG;
+}
+
+static void leave_idle(struct connection *c)
+{
+	if (list_is_empty(&c->idle))
+		return;
+	list_remove(&c->idle);
+	c->set->counters.idle--;
+}
+
 static void enter(struct connection *c, enum phase phase)
 {
 	c->phase = phase;
 	deadlines_enter(&c->set->deadlines, &c->deadline, phase);
+	leave_idle(c);
+	if (!is_idle(phase))
+		return;
+	list_append(callers_idle(c->caller), &c->idle);
+	c->set->counters.idle++;
 }
 
 static struct strangers *strangers_of(const struct connection *c)
@@ -111,6 +133,7 @@ static void close_connection(struct connection *c)
 	struct connection_set *set = c->set;
 	tell_done(c);
 	release_shared(c);
+	leave_idle(c);
 	deadlines_leave(&c->deadline);
 	turns_leave(&set->turns, &c->turn);
 	strangers_leave(strangers_of(c), &c->stranger);
@@ -254,7 +277,7 @@ static enum transport_step step_head(struct connection *c)
 {
 	if (c->in.len == 0)
 		return fill(c);
-	if (c->phase == PHASE_IDLE)
+	if (is_idle(c->phase))
 		enter(c, PHASE_HEAD);
 	switch (httpmsg_read(&c->msg, sbuf_view(&c->in))) {
 	case HTTPMSG_HEAD:
@@ -305,7 +328,7 @@ static enum transport_step begin_next(struct connection *c)
 {
 	if (!drop_request(c))
 		return TRANSPORT_OVER;
-	enter(c, PHASE_IDLE);
+	enter(c, c->after_write);
 	if (c->in.len > 0 || transport_has_pending(&c->transport))
 		return TRANSPORT_DONE;
 	sbuf_deinit(&c->in);
@@ -357,7 +380,7 @@ static enum transport_step step_write(struct connection *c)
 	c->head = 0;
 	if (c->after_write == PHASE_LINGER)
 		return begin_linger(c);
-	if (c->after_write == PHASE_IDLE)
+	if (is_idle(c->after_write))
 		return begin_next(c);
 	enter(c, c->after_write);
 	return TRANSPORT_DONE;
@@ -377,6 +400,7 @@ static enum transport_step take_step(struct connection *c)
 	case PHASE_HANDSHAKE:
 		return step_handshake(c);
 	case PHASE_IDLE:
+	case PHASE_IDLE_LONG:
 	case PHASE_HEAD:
 		return step_head(c);
 	case PHASE_BODY:
@@ -424,7 +448,7 @@ static void on_expired(void *owner, struct deadline *item)
 	struct connection *c = CONTAINER_OF(item, struct connection, deadline);
 	if (c->phase == PHASE_HANDSHAKE)
 		c->set->counters.handshake_failed++;
-	if (c->phase != PHASE_IDLE && c->phase != PHASE_LINGER)
+	if (!is_idle(c->phase) && c->phase != PHASE_LINGER)
 		c->set->counters.timed_out++;
 	bool has_request = (c->phase == PHASE_HEAD || c->phase == PHASE_BODY) && c->in.len > 0;
 	if (!has_request) {
@@ -441,21 +465,39 @@ static void evict_stranger(struct connection_set *set, struct stranger *stranger
 	close_connection(CONTAINER_OF(stranger, struct connection, stranger));
 }
 
-/* False: there are too many of whom nothing is known. Of guests there may be as many as there is room. */
-static bool enter_strangers(struct connection *c)
+static void evict_idle(struct connection *c)
 {
-	struct strangers *strangers = &c->set->strangers;
-	const struct view network = callers_network(c->caller);
+	c->set->counters.evicted++;
+	close_connection(c);
+}
+
+/* An address that has too many pays with its own, and nobody else does. */
+static bool make_room(struct connection_set *set, struct caller *caller)
+{
+	if (!callers_has_too_many(&set->callers, caller))
+		return set->counters.open < set->config->max_connections || connection_set_evict(set);
+	struct list *first = list_first(callers_idle(caller));
+	if (first)
+		evict_idle(CONTAINER_OF(first, struct connection, idle));
+	return first;
+}
+
+/* Of whom nothing is known there may be less. False: there is no room. */
+static bool let_in(struct connection *c)
+{
+	struct connection_set *set = c->set;
 	struct stranger *first;
-	if (strangers->cap == 0)
-		return true;
+	if (set->strangers.cap == 0)
+		return make_room(set, c->caller);
 	c->is_guest = is_known(c);
-	if (c->is_guest)
-		return strangers_enter(&c->set->guests, &c->stranger, callers_address(c->caller));
+	struct strangers *strangers = strangers_of(c);
+	const struct view network =
+		c->is_guest ? callers_address(c->caller) : callers_network(c->caller);
 	enum strangers_step step = strangers_ask(strangers, network, &first);
 	if (step == STRANGERS_EVICT)
-		evict_stranger(c->set, first);
-	return step != STRANGERS_FULL && strangers_enter(strangers, &c->stranger, network);
+		evict_stranger(set, first);
+	return step != STRANGERS_FULL && make_room(set, c->caller) &&
+	       strangers_enter(strangers, &c->stranger, network);
 }
 
 static struct connection *add_connection(struct connection_set *set, int fd,
@@ -466,7 +508,7 @@ static struct connection *add_connection(struct connection_set *set, int fd,
 		return NULL;
 	*c = (struct connection){.set = set};
 	c->caller = callers_add(&set->callers, peer);
-	if (!c->caller || !enter_strangers(c)) {
+	if (!c->caller || !let_in(c)) {
 		if (c->caller)
 			callers_remove(&set->callers, c->caller);
 		free(c);
@@ -477,6 +519,7 @@ static struct connection *add_connection(struct connection_set *set, int fd,
 	sbuf_init(&c->out, ANSWER_CAP);
 	callers_write(c->caller, c->peer);
 	deadlines_init_item(&c->deadline);
+	list_init(&c->idle);
 	turns_init_turn(&c->turn);
 	enter(c, set->config->tls ? PHASE_HANDSHAKE : PHASE_HEAD);
 	set->counters.open++;
@@ -522,7 +565,8 @@ void connection_answer(struct connection *c, const struct server_answer *answer)
 {
 	assert(c->phase == PHASE_DECIDE || c->phase == PHASE_ANSWER);
 	bool keep = c->msg.keep_alive && !answer->close && is_body_here(c);
-	c->after_write = keep ? PHASE_IDLE : PHASE_LINGER;
+	enum phase idle = answer->idle_long ? PHASE_IDLE_LONG : PHASE_IDLE;
+	c->after_write = keep ? idle : PHASE_LINGER;
 	write_answer(c, answer);
 	if (!c->running)
 		run(c);
@@ -554,11 +598,12 @@ bool connection_set_evict(struct connection_set *set)
 	if (!stranger)
 		stranger = strangers_first(&set->guests);
 	struct connection *idle = first_in(set, PHASE_IDLE);
+	if (!idle)
+		idle = first_in(set, PHASE_IDLE_LONG);
 	if (stranger) {
 		evict_stranger(set, stranger);
 	} else if (idle) {
-		set->counters.evicted++;
-		close_connection(idle);
+		evict_idle(idle);
 	}
 	return stranger || idle;
 }
@@ -571,7 +616,8 @@ int connection_set_init(struct connection_set *set, struct loop *loop,
 	callers_init(&set->callers, config->max_connections_per_address);
 	known_addresses_init(&set->known, config->max_known_addresses);
 	strangers_init(&set->strangers, config->max_strangers, config->max_strangers_per_network);
-	strangers_init(&set->guests, config->max_connections, config->max_connections);
+	strangers_init(&set->guests, config->max_connections,
+		       (config->max_connections_per_address + GUESTS_PART - 1) / GUESTS_PART);
 	if (deadlines_init(&set->deadlines, loop, on_expired, set, err) != 0)
 		return -1;
 	const struct {
@@ -580,6 +626,7 @@ int connection_set_init(struct connection_set *set, struct loop *loop,
 	} timeouts[] = {
 		{PHASE_HANDSHAKE, config->handshake_timeout_ms},
 		{PHASE_IDLE, config->idle_timeout_ms},
+		{PHASE_IDLE_LONG, config->idle_long_timeout_ms},
 		{PHASE_HEAD, config->head_timeout_ms},
 		{PHASE_BODY, config->body_timeout_ms},
 		{PHASE_WRITE, config->write_timeout_ms},

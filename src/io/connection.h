@@ -54,8 +54,8 @@ void connection_set_deinit(struct connection_set *set);
 bool connection_set_evict(struct connection_set *set);
 
 /*
- * Serves a socket from now on. Without room for a further connection of that address, without memory or
- * a certificate it is closed at once, and counted. TLS begins with the client's first byte.
+ * Serves a socket from now on, and makes room for it as server.h says. Without room, memory or a
+ * certificate it is closed at once, and counted. TLS begins with the client's first byte.
  */
 void connection_accept(struct connection_set *set, int take_fd,
 		       const struct sockaddr_storage *peer);

@@ -24,14 +24,15 @@
 
 #include <assert.h>
 #include <curl/curl.h>
-#include <event2/event.h>
-#include <event2/event_struct.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "io/fetch_head.h"
 #include "io/fetch_lookups.h"
 #include "io/fetch_multi.h"
 #include "io/fetch_options.h"
+#include "io/fetch_watches.h"
 
 #define RETRY_AFTER_CAP_S 3600
 
@@ -40,6 +41,7 @@ struct fetcher {
 	struct fetch_multi *multi;
 	struct fetch *first; /* all fetches under way */
 	struct fetch_lookups lookups;
+	struct fetch_watches watches; /* of connections between requests */
 	bool unsettled; /* some fetch waits for settle() */
 };
 
@@ -51,13 +53,15 @@ struct fetch {
 	CURL *easy;
 	struct fetch_options options;
 	struct fetch_head head;
-	struct event idle_timer;
+	struct loop_timer *idle_timer; /* NULL: silence does not matter */
 	uint64_t last_byte_at; /* ms */
+	uint64_t send_by; /* ms, monotonic: its request is not sent later */
 	uint32_t idle_timeout_ms;
 	bool added;      /* known to the multi handle */
 	bool cancelled;  /* waits for settle() to drop it */
 	bool broken;     /* waits for settle() to end it with `error` */
 	bool looking_up; /* the server's name */
+	int fd; /* of the connection that it leaves, once it is done; -1: none */
 	uint32_t retry_after_ms;
 	struct error error; /* raised by us inside a callback; kind ERROR_NONE: none */
 	char curl_text[CURL_ERROR_SIZE];
@@ -109,8 +113,7 @@ static void drop(struct fetch *fetch)
 	if (fetch->link)
 		unlink_fetch(fetch);
 	leave_multi(fetch);
-	if (event_initialized(&fetch->idle_timer))
-		event_del(&fetch->idle_timer);
+	loop_timer_free(fetch->idle_timer);
 	curl_easy_cleanup(fetch->easy);
 	fetch_options_deinit(&fetch->options);
 	fetch_head_deinit(&fetch->head);
@@ -149,12 +152,23 @@ static enum error_kind kind_of(CURLcode code)
 	}
 }
 
+/* While libcurl has the transfer still: afterwards it does not tell. */
+static void look_at_connection(struct fetch *fetch, struct fetch_result *result)
+{
+	long n_connections = 0;
+	curl_easy_getinfo(fetch->easy, CURLINFO_NUM_CONNECTS, &n_connections);
+	result->is_new_connection = n_connections > 0;
+	if (!result->failed)
+		curl_easy_getinfo(fetch->easy, CURLINFO_ACTIVESOCKET, &fetch->fd);
+}
+
 /* Hands the result over and frees the fetch. */
 static void finish(struct fetch *fetch, CURLcode code)
 {
 	struct fetch_result result = result_of(fetch);
 	struct fetch_handler handler = fetch->handler;
 	result.failed = code != CURLE_OK;
+	look_at_connection(fetch, &result);
 	if (fetch->error.kind != ERROR_NONE) {
 		result.failed = true;
 		result.error = fetch->error;
@@ -207,7 +221,7 @@ static void settle_marks(struct fetcher *fetcher)
 		next = fetch->next;
 		if (fetch->cancelled)
 			drop(fetch);
-		else if (!fetch->added)
+		else if (!fetch->added && !fetch->broken)
 			add_to_multi(fetch);
 	}
 	/* A handler may end any other fetch: the search begins anew after each. */
@@ -237,27 +251,35 @@ static void on_worked(void *owner)
 	settle(owner);
 }
 
+static void on_socket_used(void *owner, int fd)
+{
+	struct fetcher *fetcher = owner;
+	fetch_watches_used(&fetcher->watches, fd);
+}
+
 static void on_starved(void *owner, CURL *easy)
 {
 	(void)owner;
 	break_fetch(fetch_of(easy));
 }
 
-static void set_idle_timer(struct fetch *fetch, uint64_t ms)
+/* All that libcurl has under way ends. */
+static void on_broke(void *owner)
 {
-	struct timeval wait = {.tv_sec = (time_t)(ms / 1000),
-			       .tv_usec = (suseconds_t)(ms % 1000 * 1000)};
-	event_add(&fetch->idle_timer, &wait);
+	struct fetcher *fetcher = owner;
+	for (struct fetch *fetch = fetcher->first; fetch; fetch = fetch->next) {
+		if (fetch->added)
+			break_fetch(fetch);
+		leave_multi(fetch);
+	}
 }
 
-static void on_idle(evutil_socket_t fd, short what, void *arg)
+static void on_idle(void *owner)
 {
-	(void)fd;
-	(void)what;
-	struct fetch *fetch = arg;
+	struct fetch *fetch = owner;
 	uint64_t silence = loop_now_ms(fetch->fetcher->loop) - fetch->last_byte_at;
 	if (silence < fetch->idle_timeout_ms) {
-		set_idle_timer(fetch, fetch->idle_timeout_ms - silence);
+		loop_timer_set(fetch->idle_timer, fetch->idle_timeout_ms - silence);
 		return;
 	}
 	error_set(&fetch->error, ERROR_RETRY, 0, "no data received for %.1f s",
@@ -278,7 +300,8 @@ int fetcher_new(struct loop *loop, struct fetcher **ret_fetcher, struct error *e
 	if (!fetcher || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
 		return error_no_memory(err);
 	fetcher->loop = loop;
-	const struct fetch_multi_owner owner = {fetcher, on_worked, on_starved};
+	fetch_watches_init(&fetcher->watches, loop);
+	const struct fetch_multi_owner owner = {fetcher, on_worked, on_socket_used, on_starved, on_broke};
 	if (fetch_multi_new(loop, &owner, &fetcher->multi, err) != 0)
 		return -1;
 	*ret_fetcher = TAKE(fetcher);
@@ -292,6 +315,7 @@ void fetcher_free(struct fetcher *fetcher)
 	assert(!fetcher->multi || !fetch_multi_is_in_curl(fetcher->multi));
 	while (fetcher->first)
 		drop(fetcher->first);
+	assert(fetcher->watches.n == 0 && "a connection is still watched");
 	fetch_multi_free(fetcher->multi);
 	free(fetcher);
 	curl_global_cleanup();
@@ -371,6 +395,28 @@ static int on_new_socket(void *owner, curl_socket_t fd, curlsocktype purpose)
 	return CURL_SOCKOPT_OK;
 }
 
+/*
+ * CURLOPT_PREREQFUNCTION: the request is about to be sent. A process may have stood still since it was
+ * made, and libcurl counts its time-out from when it began to work.
+ */
+static int on_send(void *owner, char *peer, char *local, int peer_port, int local_port)
+{
+	struct fetch *fetch = owner;
+	(void)peer, (void)local, (void)peer_port, (void)local_port;
+	if (clock_monotonic_ms() <= fetch->send_by)
+		return CURL_PREREQFUNC_OK;
+	error_set(&fetch->error, ERROR_RETRY, 0, "the time for the request was over before it was sent");
+	return CURL_PREREQFUNC_ABORT;
+}
+
+/* CURLOPT_CLOSESOCKETFUNCTION: it outlives the transfer that made the connection. */
+static int on_close_socket(void *owner, curl_socket_t fd)
+{
+	struct fetcher *fetcher = owner;
+	fetch_watches_closing(&fetcher->watches, fd);
+	return close(fd);
+}
+
 static void set_callbacks(struct fetch *fetch, const struct fetch_request *request)
 {
 	CURL *easy = fetch->easy;
@@ -386,6 +432,10 @@ static void set_callbacks(struct fetch *fetch, const struct fetch_request *reque
 	curl_easy_setopt(easy, CURLOPT_RESOLVER_START_DATA, fetch);
 	curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, on_new_socket);
 	curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, fetch);
+	curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_send);
+	curl_easy_setopt(easy, CURLOPT_PREREQDATA, fetch);
+	curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, on_close_socket);
+	curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, fetch->fetcher);
 }
 
 static struct fetch *make_fetch(struct fetcher *fetcher, const struct fetch_handler *handler)
@@ -395,10 +445,21 @@ static struct fetch *make_fetch(struct fetcher *fetcher, const struct fetch_hand
 		return NULL;
 	fetch->fetcher = fetcher;
 	fetch->handler = *handler;
+	fetch->fd = CURL_SOCKET_BAD;
 	fetch_head_init(&fetch->head);
-	evtimer_assign(&fetch->idle_timer, loop_event_base(fetcher->loop), on_idle, fetch);
 	fetch->easy = curl_easy_init();
 	return fetch;
+}
+
+static int watch_silence(struct fetch *fetch, uint32_t timeout_ms, struct error *err)
+{
+	fetch->idle_timeout_ms = timeout_ms;
+	if (timeout_ms == 0)
+		return 0;
+	if (loop_timer_new(fetch->fetcher->loop, on_idle, fetch, &fetch->idle_timer, err) != 0)
+		return -1;
+	loop_timer_set(fetch->idle_timer, timeout_ms);
+	return 0;
 }
 
 int fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
@@ -408,13 +469,14 @@ int fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
 	assert(handler->body && handler->done);
 	if (!fetch || !fetch->easy)
 		return error_no_memory(err);
+	fetch->send_by = request->total_timeout_ms ? clock_monotonic_ms() + request->total_timeout_ms
+						   : UINT64_MAX;
 	set_callbacks(fetch, request);
 	if (fetch_options_apply(&fetch->options, fetch->easy, request, err) != 0)
 		return -1;
 	fetch->last_byte_at = loop_now_ms(fetcher->loop);
-	fetch->idle_timeout_ms = request->idle_timeout_ms;
-	if (fetch->idle_timeout_ms > 0)
-		set_idle_timer(fetch, fetch->idle_timeout_ms);
+	if (watch_silence(fetch, request->idle_timeout_ms, err) != 0)
+		return -1;
 	link_fetch(fetcher, fetch);
 	if (fetch_multi_is_in_curl(fetcher->multi))
 		fetcher->unsettled = true;
@@ -431,6 +493,11 @@ bool fetch_is_http2(const struct fetch *fetch)
 	return version == CURL_HTTP_VERSION_2_0;
 }
 
+void fetch_forbid_reuse(struct fetch *fetch)
+{
+	curl_easy_setopt(fetch->easy, CURLOPT_FORBID_REUSE, 1L);
+}
+
 void fetch_cancel(struct fetch *fetch)
 {
 	if (!fetch)
@@ -441,4 +508,19 @@ void fetch_cancel(struct fetch *fetch)
 	}
 	fetch->cancelled = true;
 	fetch->fetcher->unsettled = true;
+}
+
+int fetch_watch_new(const struct fetch *fetch, fetch_watch_fn ended, void *owner,
+		    struct fetch_watch **ret_watch, struct error *err)
+{
+	if (fetch->fd == CURL_SOCKET_BAD)
+		return error_set(err, ERROR_RETRY, 0, "the connection is not kept");
+	if (fetch_multi_uses(fetch->fetcher->multi, fetch->fd))
+		return error_set(err, ERROR_RETRY, 0, "another request uses the connection");
+	return fetch_watches_add(&fetch->fetcher->watches, fetch->fd, ended, owner, ret_watch, err);
+}
+
+void fetch_watch_free(struct fetch_watch *watch)
+{
+	fetch_watches_remove(watch);
 }

@@ -16,7 +16,9 @@
  * and its parts fetch_multi and fetch_options include libcurl.
  *
  * Threads: the loop's.
- * Limits:  a response head of 64 KiB; 16 threads that look up a name for requests which have ended.
+ * Limits:  a response head of 64 KiB; 16 threads that look up a name for requests which have ended;
+ *          LIMIT_IDLE_CONNECTIONS kept, LIMIT_FETCH_WATCHES of them watched. libcurl closes none
+ *          that was idle for less than three hours.
  */
 
 #include "base/error.h"
@@ -37,7 +39,7 @@ struct fetcher; /* shares connections and TLS sessions among its fetches */
 
 /* loop is borrowed and must outlive the fetcher. Fails with ERROR_NO_MEMORY. */
 MUST_USE int fetcher_new(struct loop *loop, struct fetcher **ret_fetcher, struct error *err);
-/* Ends all fetches without calling back; not from a handler. Accepts NULL. */
+/* Ends all fetches without calling back; not from a handler. All watches must be gone. Accepts NULL. */
 void fetcher_free(struct fetcher *fetcher);
 
 enum fetch_protocol {
@@ -60,7 +62,8 @@ struct fetch_request {
 	uint32_t buffer_size;        /* bytes of the body are handed on in parts of at most that; 0: 16 KiB */
 	bool fresh_connection;       /* no reuse, neither before nor after */
 	uint32_t connect_timeout_ms; /* until TLS stands; 0: 10 s */
-	uint32_t total_timeout_ms;   /* 0: none */
+	uint32_t total_timeout_ms;   /* nothing is sent after it, by a clock that runs while the process
+					stands still; 0: none */
 	uint32_t idle_timeout_ms;    /* no byte for this long: failed; 0: none */
 	/* TLS, for https URLs: 1.2 or newer. Connections are shared only where all of this and connect_to
 	 * are equal. */
@@ -79,6 +82,7 @@ struct fetch_result {
 	int grpc_status;          /* trailer grpc-status; -1 if absent */
 	struct view grpc_message; /* raw, borrowed for the call */
 	struct view content_type; /* borrowed for the call */
+	bool is_new_connection;   /* one was made for this request; of `done` only */
 	bool failed;              /* the transfer did not complete: *error says why */
 	struct error error;
 };
@@ -109,5 +113,21 @@ MUST_USE int fetch_start(struct fetcher *fetcher, const struct fetch_request *re
 			 struct error *err);
 /* True when its answer comes by HTTP/2; from the head of the answer on, and until it is done. */
 bool fetch_is_http2(const struct fetch *fetch);
+/* Its connection is closed after the answer; from `head` or `body`. */
+void fetch_forbid_reuse(struct fetch *fetch);
 /* Ends a request without calling back; also from a handler, its own included. Accepts NULL. */
 void fetch_cancel(struct fetch *fetch);
+
+struct fetch_watch; /* of a connection that is kept for the next request */
+typedef void (*fetch_watch_fn)(void *owner);
+
+/*
+ * Inside `done` of that fetch: calls `ended` once when the peer closes the connection by which the
+ * answer came, if no request has used it since. A request that does ends the watch silently.
+ * fetch_watch_free() in any case. Fails with ERROR_RETRY (the connection is not kept, or another request
+ * uses it), ERROR_LIMIT or ERROR_NO_MEMORY.
+ */
+MUST_USE int fetch_watch_new(const struct fetch *fetch, fetch_watch_fn ended, void *owner,
+			     struct fetch_watch **ret_watch, struct error *err);
+/* Also inside `ended`. Accepts NULL. */
+void fetch_watch_free(struct fetch_watch *watch);

@@ -21,8 +21,14 @@ struct fetch_multi_owner {
 	void *owner;
 	/* libcurl has returned from its work: transfers may have ended, and may be added and removed. */
 	void (*worked)(void *owner);
+	/* A transfer uses this socket from now on. Inside libcurl. */
+	void (*used)(void *owner, int fd);
 	/* There was no memory to watch a socket of this transfer, which would stall. Inside libcurl. */
 	void (*starved)(void *owner, CURL *easy);
+	/* libcurl has failed, and its handle is of no use. All transfers are to be removed at once: a new
+	 * handle replaces it, or its connections are closed when there is memory for one. worked() is
+	 * called next. */
+	void (*broke)(void *owner);
 };
 
 /* loop is borrowed and must outlive it, owner is copied. Fails with ERROR_NO_MEMORY. */
@@ -38,5 +44,7 @@ MUST_USE int fetch_multi_add(struct fetch_multi *multi, CURL *easy);
 void fetch_multi_remove(struct fetch_multi *multi, CURL *easy);
 /* The next transfer that is done, and how it ended; NULL: there is none. The caller removes it. */
 CURL *fetch_multi_next_done(struct fetch_multi *multi, CURLcode *ret_code);
+/* Whether a transfer uses this socket, that is libcurl waits for it. */
+bool fetch_multi_uses(const struct fetch_multi *multi, int fd);
 /* worked() is called in the loop's next turn. */
 void fetch_multi_wake(struct fetch_multi *multi);

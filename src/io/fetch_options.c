@@ -24,6 +24,8 @@
 #include "base/sbuf.h"
 
 #define CONNECT_TIMEOUT_MS 10000u
+/* For how long a connection may be idle and be used again: longer than the longest heartbeat. */
+#define MAX_IDLE_S 10800L
 
 /* A dead peer is noticed after 10 + 3 * 5 s without traffic, or 25 s with unacknowledged data. */
 #define KEEPALIVE_IDLE_S 10
@@ -237,6 +239,8 @@ static void set_behaviour(CURL *easy, const struct fetch_request *request)
 	curl_easy_setopt(easy, CURLOPT_PIPEWAIT, request->protocol == FETCH_HTTP2 ? 1L : 0L);
 	curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, request->fresh_connection ? 1L : 0L);
 	curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, request->fresh_connection ? 1L : 0L);
+	curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, MAX_IDLE_S);
+	curl_easy_setopt(easy, CURLOPT_MAXLIFETIME_CONN, 0L);
 	if (request->buffer_size > 0)
 		curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)request->buffer_size);
 	uint32_t connect_ms = request->connect_timeout_ms;

@@ -7,6 +7,9 @@
  * A turn is one pass of event_base_loop(EVLOOP_ONCE). The time is forgotten before it and read by
  * the first callback that asks. So everything in one turn has the same time, and a turn in which
  * nobody asks costs no system call.
+ *
+ * libevent makes room in its heap when a timer is set, which needs memory. It never gives room back. So
+ * room for all timers is made when one is made, and setting one cannot fail.
  */
 
 #include "io/loop.h"
@@ -21,6 +24,9 @@
 
 #include "base/clock.h"
 
+/* As good as for ever, and fits into any time_t with the clock added. */
+#define MONTH_MS (30ull * 24 * 3600 * 1000)
+
 struct loop {
 	struct event_base *base;
 	int stop_fd;
@@ -29,6 +35,8 @@ struct loop {
 	bool stopping;
 	uint64_t now_ms; /* 0: not read in this turn */
 	size_t n_registered;
+	size_t n_timers;
+	size_t n_reserved; /* so many timers can be set at a time */
 };
 
 struct loop_timer {
@@ -139,9 +147,9 @@ int loop_run(struct loop *loop, struct error *err)
 void loop_stop(struct loop *loop)
 {
 	uint64_t one = 1;
-	/* It can only fail when the counter is at its end: then the loop is about to stop anyway. */
-	if (write(loop->stop_fd, &one, sizeof(one)) < 0)
-		return;
+	/* Else it can only fail when the counter is at its end: then the loop is about to stop anyway. */
+	while (write(loop->stop_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+		continue;
 }
 
 uint64_t loop_now_ms(struct loop *loop)
@@ -166,15 +174,52 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 	timer->fire(timer->owner);
 }
 
+static void do_nothing(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd, (void)what, (void)arg;
+}
+
+/* Sets so many timers at once, for a moment. */
+static int make_room(struct loop *loop, size_t n)
+{
+	const struct timeval wait = {.tv_sec = MONTH_MS / 1000};
+	struct event *events = calloc(n, sizeof(*events));
+	size_t n_set = 0;
+	if (!events)
+		return -1;
+	for (bool done = true; done && n_set < n; n_set += done) {
+		evtimer_assign(&events[n_set], loop->base, do_nothing, NULL);
+		done = event_add(&events[n_set], &wait) == 0;
+	}
+	for (size_t i = 0; i < n_set; i++)
+		event_del(&events[i]);
+	free(events);
+	return n_set == n ? 0 : -1;
+}
+
+static int reserve_timer(struct loop *loop)
+{
+	const size_t n = loop->n_reserved > 0 ? 2 * loop->n_reserved : 16;
+	if (loop->n_timers < loop->n_reserved)
+		return 0;
+	if (make_room(loop, n) < 0)
+		return -1;
+	loop->n_reserved = n;
+	return 0;
+}
+
 int loop_timer_new(struct loop *loop, loop_timer_fn fire, void *owner,
 		   struct loop_timer **ret_timer, struct error *err)
 {
+	if (reserve_timer(loop) < 0)
+		return error_no_memory(err);
 	struct loop_timer *timer = malloc(sizeof(*timer));
 	if (!timer)
 		return error_no_memory(err);
 	*timer = (struct loop_timer){.loop = loop, .fire = fire, .owner = owner};
 	evtimer_assign(&timer->event, loop->base, on_timer, timer);
 	loop->n_registered++;
+	loop->n_timers++;
 	*ret_timer = timer;
 	return 0;
 }
@@ -185,23 +230,18 @@ void loop_timer_free(struct loop_timer *timer)
 		return;
 	event_del(&timer->event);
 	timer->loop->n_registered--;
+	timer->loop->n_timers--;
 	free(timer);
 }
 
 void loop_timer_set(struct loop_timer *timer, uint64_t ms)
 {
-	/* A month is as good as for ever, and fits into any time_t with the clock added. */
-	const uint64_t month = 30ull * 24 * 3600 * 1000;
-	if (ms > month)
-		ms = month;
+	if (ms > MONTH_MS)
+		ms = MONTH_MS;
 	struct timeval wait = {.tv_sec = (time_t)(ms / 1000),
 			       .tv_usec = (suseconds_t)(ms % 1000 * 1000)};
-	int result = event_add(&timer->event, &wait);
-	/*
-	 * libevent makes room in its heap when an event is added for the first time. event_add() of
-	 * a timer fails only without memory, and a lost timer would be a silent stall.
-	 */
-	if (result != 0)
+	/* There is room. A lost timer would be a silent stall. */
+	if (event_add(&timer->event, &wait) != 0)
 		abort();
 }
 

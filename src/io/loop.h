@@ -34,12 +34,12 @@ struct event_base *loop_event_base(struct loop *loop);
 
 struct loop_timer;
 typedef void (*loop_timer_fn)(void *owner);
-/* Makes a timer that is not set. */
+/* Makes a timer that is not set. Fails with ERROR_NO_MEMORY. */
 MUST_USE int loop_timer_new(struct loop *loop, loop_timer_fn fire, void *owner,
 			    struct loop_timer **ret_timer, struct error *err);
 /* Accepts NULL. */
 void loop_timer_free(struct loop_timer *timer);
-/* Fires once, in ms milliseconds; replaces an earlier setting. */
+/* Fires once, in ms milliseconds; replaces an earlier setting. Cannot fail. */
 void loop_timer_set(struct loop_timer *timer, uint64_t ms);
 /* It does not fire, even if its time has come. Nothing to do when it is not set. */
 void loop_timer_clear(struct loop_timer *timer);

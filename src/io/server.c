@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Who is let in. What becomes of a connection that is in stands in connection.c, when it expires in
- * deadlines.c, how connections come in listener.c.
+ * Who is let in, and what becomes of them, stands in connection.c, when they expire in deadlines.c, how
+ * they come in listener.c.
  */
 
 #include "io/server.h"
 
 #include <assert.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/stopwatch.h"
 #include "io/connection.h"
@@ -24,14 +23,8 @@ struct server {
 static void on_accept(void *owner, int take_fd, const struct sockaddr_storage *peer)
 {
 	struct server *server = owner;
-	struct connection_set *set = &server->connections;
-	set->counters.accepted++;
-	if (set->counters.open < server->config.max_connections || connection_set_evict(set)) {
-		connection_accept(set, take_fd, peer);
-	} else {
-		set->counters.refused_limit++;
-		close(take_fd);
-	}
+	server->connections.counters.accepted++;
+	connection_accept(&server->connections, take_fd, peer);
 }
 
 static void server_freep(struct server **server)

@@ -32,14 +32,17 @@ struct server_config {
 	const struct tls_identity *tls; /* NULL: in clear; borrowed, may be updated while running */
 	size_t max_body;
 	/* When all are in use the stranger that came first makes room. Without one it is who came first
-	 * of those that nobody vouched for, else who is idle for longest. Without any of these a new one
-	 * is closed at once. */
+	 * of those that nobody vouched for, else who is idle for longest, those that may be idle long
+	 * last. Without any of these a new one is closed at once. */
 	uint32_t max_connections;
+	/* When an address has all of its own, that of them makes room which is idle for longest. Without
+	 * one a new one is closed at once. */
 	uint32_t max_connections_per_address;
 	/*
 	 * Connections whose client the handler has not vouched for yet, server_vouch(). Above it the one
-	 * that came first goes. Whoever comes from an address that was vouched for lately is none. Both 0:
-	 * no client is a stranger.
+	 * that came first goes. Whoever comes from an address that was vouched for lately is none: a
+	 * quarter of what that address may have is for such as nobody vouched for. Both 0: no client is a
+	 * stranger.
 	 */
 	uint32_t max_strangers;
 	uint32_t max_strangers_per_network; /* server_head.network */
@@ -49,9 +52,10 @@ struct server_config {
 	uint32_t body_timeout_ms;       /* from server_proceed() to the end of the body */
 	uint32_t write_timeout_ms;
 	uint32_t idle_timeout_ms;       /* between requests of a kept connection */
+	uint32_t idle_long_timeout_ms;  /* the same after an answer that says so */
 };
 
-/* What became of connections, for metrics; each only rises, but for open. */
+/* What became of connections, for metrics; each only rises, but for open and idle. */
 struct server_counters {
 	uint64_t accepted;
 	uint64_t refused_limit;    /* closed at once: too many */
@@ -64,6 +68,7 @@ struct server_counters {
 	uint64_t requests;         /* handed to the handler */
 	uint64_t pauses;           /* of the listener, for want of file descriptors */
 	uint64_t open;
+	uint64_t idle;             /* of the open ones: between two requests */
 };
 
 struct server_head {
@@ -130,6 +135,7 @@ struct server_answer {
 	struct view location;     /* header Location, empty: none */
 	const char *allow;        /* header Allow, for 405; NULL: none */
 	bool close;               /* close the connection afterwards */
+	bool idle_long;           /* the connection may be idle for idle_long_timeout_ms afterwards */
 };
 
 /* Lets the body come; the handler's request() is called when it is here. Once, after head(). */

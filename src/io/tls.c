@@ -21,7 +21,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <stdlib.h>
-#include <threads.h>
+#include <stdatomic.h>
 
 struct tls_identity {
 	SSL_CTX *context; /* NULL: no pair yet */
@@ -387,18 +387,23 @@ int tls_make_certificate(const struct tls_certificate_request *request, struct s
 }
 
 /* Looked up once: that costs more than a short digest. Kept until the process ends. */
-static EVP_MD *sha256;
-static once_flag sha256_once = ONCE_FLAG_INIT;
-
-static void find_sha256(void)
+static EVP_MD *find_sha256(void)
 {
+	static _Atomic(EVP_MD *) known;
+	EVP_MD *none = NULL, *sha256 = atomic_load(&known);
+	if (sha256)
+		return sha256;
 	sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
+	if (!sha256 || atomic_compare_exchange_strong(&known, &none, sha256))
+		return sha256;
+	EVP_MD_free(sha256); /* another thread was faster */
+	return none;
 }
 
-void tls_digest_parts(const struct view *parts, size_t n_parts,
-		      unsigned char ret[static TLS_DIGEST_SIZE])
+int tls_digest_parts(const struct view *parts, size_t n_parts,
+		     unsigned char ret[static TLS_DIGEST_SIZE], struct error *err)
 {
-	call_once(&sha256_once, find_sha256);
+	const EVP_MD *sha256 = find_sha256();
 	EVP_MD_CTX *context = EVP_MD_CTX_new();
 	unsigned int len = 0;
 	bool done = sha256 && context && EVP_DigestInit_ex(context, sha256, NULL) == 1;
@@ -406,12 +411,11 @@ void tls_digest_parts(const struct view *parts, size_t n_parts,
 		done = EVP_DigestUpdate(context, parts[i].ptr, parts[i].len) == 1;
 	done = done && EVP_DigestFinal_ex(context, ret, &len) == 1 && len == TLS_DIGEST_SIZE;
 	EVP_MD_CTX_free(context);
-	/* A wrong digest would be a wrong identity: there is no safe way on without one. */
-	if (!done)
-		abort();
+	ERR_clear_error();
+	return done ? 0 : error_no_memory(err);
 }
 
-void tls_digest(struct view bytes, unsigned char ret[static TLS_DIGEST_SIZE])
+int tls_digest(struct view bytes, unsigned char ret[static TLS_DIGEST_SIZE], struct error *err)
 {
-	tls_digest_parts(&bytes, 1, ret);
+	return tls_digest_parts(&bytes, 1, ret, err);
 }

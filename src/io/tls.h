@@ -4,7 +4,7 @@
 /*
  * tls - serving certificates: made here, or taken as PEM and exchanged while connections run. TLS
  * 1.3 only, keys exchanged by X25519 or P-256. No session tickets, no resumption, no early data,
- * hence nothing to replay. Only tls.c and tls_session.c include OpenSSL.
+ * hence nothing to replay. Only tls.c, tls_library.c and tls_session.c include OpenSSL.
  *
  * Threads: an identity belongs to the thread of the server that uses it; the rest: any.
  */
@@ -54,8 +54,9 @@ MUST_USE int tls_make_certificate(const struct tls_certificate_request *request,
 MUST_USE int tls_certificate_end(struct view cert_pem, int64_t *ret_end, struct error *err);
 
 #define TLS_DIGEST_SIZE 32
-/* SHA-256 of bytes. */
-void tls_digest(struct view bytes, unsigned char ret[static TLS_DIGEST_SIZE]);
-/* SHA-256 of parts, one after the other. */
-void tls_digest_parts(const struct view *parts, size_t n_parts,
-		      unsigned char ret[static TLS_DIGEST_SIZE]);
+/* SHA-256 of bytes. Fails with ERROR_NO_MEMORY. */
+MUST_USE int tls_digest(struct view bytes, unsigned char ret[static TLS_DIGEST_SIZE],
+			struct error *err);
+/* SHA-256 of parts, one after the other. Fails with ERROR_NO_MEMORY. */
+MUST_USE int tls_digest_parts(const struct view *parts, size_t n_parts,
+			      unsigned char ret[static TLS_DIGEST_SIZE], struct error *err);

@@ -192,9 +192,10 @@ static enum lease_step put(struct lease *lease, uint64_t now, int64_t now_wall_m
 	return LEASE_REQUEST;
 }
 
+/* A GET changes nothing, so it is not waited for. */
 static bool is_finished(const struct lease *lease)
 {
-	return lease->is_releasing &&
+	return lease->is_releasing && lease->under_way != REQUEST_PUT &&
 	       (lease->put_at == 0 || (!lease->must_look && !lease->is_ours));
 }
 
@@ -203,10 +204,10 @@ enum lease_step lease_next(struct lease *lease, uint64_t now, int64_t now_wall_m
 {
 	uint64_t put_at, get_at;
 
-	if (lease->under_way != REQUEST_NONE)
-		return wait_until(UINT64_MAX, ret_request);
 	if (is_finished(lease))
 		return LEASE_FINISHED;
+	if (lease->under_way != REQUEST_NONE)
+		return wait_until(UINT64_MAX, ret_request);
 	if (now < lease->not_before)
 		return wait_until(lease->not_before, ret_request);
 	if (lease->must_look)
@@ -345,6 +346,11 @@ bool lease_leads(const struct lease *lease, uint64_t now)
 struct view lease_holder(const struct lease *lease)
 {
 	return lease->is_there ? lease->known.holder : (struct view){NULL, 0};
+}
+
+int64_t lease_transitions(const struct lease *lease)
+{
+	return lease->is_there ? lease->known.transitions : -1;
 }
 
 const struct error *lease_failure(const struct lease *lease)

@@ -88,5 +88,7 @@ uint64_t lease_leads_until(const struct lease *lease);
 bool lease_leads(const struct lease *lease, uint64_t now);
 /* Who holds it as far as is known; empty: nobody, or that is not known. Borrowed until the next call. */
 struct view lease_holder(const struct lease *lease);
+/* leaseTransitions, as far as is known: another one whenever another replica has taken it. -1: not known. */
+int64_t lease_transitions(const struct lease *lease);
 /* Why we could not look or write, of kind ERROR_NONE when all is well. Borrowed until the next call. */
 const struct error *lease_failure(const struct lease *lease);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * libyaml's events are read one by one, so nothing is built that was not counted before. (Its own loader
- * builds a document of any size, and shares what aliases name.)
+ * libyaml's events are read one by one, so nothing is built that was not counted before. Its own loader
+ * builds a document of any size. What an alias names is shared. It counts as often as it is named, for who
+ * walks the tree meets it so often.
  */
 
 #include "wire/yaml_tree.h"
@@ -13,11 +14,20 @@
 
 #define MAX_TAGS 16u
 
+/* A node with a name, "&name". */
+struct anchor {
+	struct view name;
+	const struct yaml_tree *node; /* the last one of that name */
+	bool is_whole;                /* all of the node was read */
+};
+
 struct reader {
 	yaml_parser_t parser;
 	struct arena *arena;
 	unsigned n_nodes;
 	unsigned depth;
+	struct anchor anchors[LIMIT_YAML_ANCHORS];
+	size_t n_anchors;
 	struct error *err;
 };
 
@@ -66,16 +76,34 @@ static bool has_tag(const yaml_event_t *event)
 	}
 }
 
-static int copy(struct reader *reader, const yaml_event_t *event, struct view *ret)
+static struct view name_of(const yaml_char_t *anchor)
 {
-	return arena_copy(reader->arena, scalar_of(event), ret) ? 0 : error_no_memory(reader->err);
+	return anchor ? view_from((const char *)anchor) : (struct view){0};
+}
+
+/* Of what the event begins; empty: it has none. */
+static struct view anchor_of(const yaml_event_t *event)
+{
+	switch (event->type) {
+	case YAML_SCALAR_EVENT:
+		return name_of(event->data.scalar.anchor);
+	case YAML_SEQUENCE_START_EVENT:
+		return name_of(event->data.sequence_start.anchor);
+	case YAML_MAPPING_START_EVENT:
+		return name_of(event->data.mapping_start.anchor);
+	default:
+		return (struct view){0};
+	}
+}
+
+static int copy(struct reader *reader, struct view text, struct view *ret)
+{
+	return arena_copy(reader->arena, text, ret) ? 0 : error_no_memory(reader->err);
 }
 
 /* What an event begins, and counts, before anything of it is kept. */
 static int admit(struct reader *reader, const yaml_event_t *event)
 {
-	if (event->type == YAML_ALIAS_EVENT)
-		return refuse(reader, ERROR_LIMIT, event->start_mark, "an alias is not followed");
 	if (has_tag(event))
 		return refuse(reader, ERROR_LIMIT, event->start_mark, "a tag is not understood");
 	if (++reader->n_nodes > LIMIT_YAML_NODES)
@@ -83,7 +111,107 @@ static int admit(struct reader *reader, const yaml_event_t *event)
 	return 0;
 }
 
+/* Anchors and aliases */
+
+static struct anchor *find_anchor(struct reader *reader, struct view name)
+{
+	for (size_t i = 0; i < reader->n_anchors; i++)
+		if (view_equal(reader->anchors[i].name, name))
+			return &reader->anchors[i];
+	return NULL;
+}
+
+/* The name, if it has one, is that of the node from now on. */
+static int note_anchor(struct reader *reader, const yaml_event_t *event,
+		       const struct yaml_tree *node)
+{
+	const struct view name = anchor_of(event);
+	struct anchor *anchor;
+
+	if (name.len == 0)
+		return 0;
+	anchor = find_anchor(reader, name);
+	if (!anchor) {
+		if (reader->n_anchors == LIMIT_YAML_ANCHORS)
+			return refuse(reader, ERROR_LIMIT, event->start_mark, "too many anchors");
+		anchor = &reader->anchors[reader->n_anchors];
+		if (copy(reader, name, &anchor->name) < 0)
+			return -1;
+		reader->n_anchors++;
+	}
+	anchor->node = node;
+	anchor->is_whole = event->type == YAML_SCALAR_EVENT;
+	return 0;
+}
+
+/* All of the node was read. A node within it may have taken its name. */
+static void close_anchor(struct reader *reader, const struct yaml_tree *node)
+{
+	for (size_t i = 0; i < reader->n_anchors; i++)
+		if (reader->anchors[i].node == node)
+			reader->anchors[i].is_whole = true;
+}
+
+/* What the alias names; NULL: readers in Go refuse it too. */
+static const struct yaml_tree *find_named(struct reader *reader, const yaml_event_t *event)
+{
+	const struct anchor *anchor = find_anchor(reader, name_of(event->data.alias.anchor));
+
+	if (anchor && anchor->is_whole)
+		return anchor->node;
+	(void)refuse(reader, ERROR_REJECTED, event->start_mark,
+		     anchor ? "an anchor that contains itself" : "an alias of no anchor");
+	return NULL;
+}
+
+/* Counts what is in the node once more, as deep as it lies here. NULL: nothing is over a limit. */
+static const char *count_again(struct reader *reader, const struct yaml_tree *node, unsigned depth)
+{
+	const char *excess = NULL;
+
+	if (node->kind != YAML_TREE_SCALAR && depth >= LIMIT_YAML_DEPTH)
+		return "an alias nests too deep";
+	for (const struct yaml_tree *child = node->first; child && !excess; child = child->next)
+		excess = ++reader->n_nodes > LIMIT_YAML_NODES
+				 ? "aliases stand for too many values"
+				 : count_again(reader, child, depth + 1);
+	return excess;
+}
+
+/* A node of its own, with the same children. */
+static int read_alias(struct reader *reader, const yaml_event_t *event, struct yaml_tree *node)
+{
+	const struct yaml_tree *named = find_named(reader, event);
+	const char *excess;
+
+	if (!named)
+		return -1;
+	excess = count_again(reader, named, reader->depth);
+	if (excess)
+		return refuse(reader, ERROR_LIMIT, event->start_mark, excess);
+	node->kind = named->kind;
+	node->is_plain = named->is_plain;
+	node->text = named->text;
+	node->first = named->first;
+	return 0;
+}
+
+/* Nodes */
+
 static int read_children(struct reader *reader, struct yaml_tree *parent);
+
+static int read_list_or_map(struct reader *reader, const yaml_event_t *event,
+			    struct yaml_tree *node)
+{
+	node->kind = event->type == YAML_MAPPING_START_EVENT ? YAML_TREE_MAP : YAML_TREE_LIST;
+	if (reader->depth == LIMIT_YAML_DEPTH)
+		return refuse(reader, ERROR_LIMIT, event->start_mark, "nested too deep");
+	if (note_anchor(reader, event, node) < 0 || read_children(reader, node) < 0)
+		return -1;
+	if (anchor_of(event).len > 0)
+		close_anchor(reader, node);
+	return 0;
+}
 
 /* The node that the event begins; the event stays the caller's. */
 static int read_node(struct reader *reader, const yaml_event_t *event,
@@ -99,26 +227,30 @@ static int read_node(struct reader *reader, const yaml_event_t *event,
 	node->line = (uint32_t)event->start_mark.line + 1;
 	node->column = (uint32_t)event->start_mark.column + 1;
 	*ret_node = node;
-	if (event->type == YAML_SCALAR_EVENT) {
-		node->is_plain = is_plain(event);
-		return copy(reader, event, &node->text);
-	}
-	node->kind = event->type == YAML_MAPPING_START_EVENT ? YAML_TREE_MAP : YAML_TREE_LIST;
-	if (reader->depth == LIMIT_YAML_DEPTH)
-		return refuse(reader, ERROR_LIMIT, event->start_mark, "nested too deep");
-	return read_children(reader, node);
+	if (event->type == YAML_ALIAS_EVENT)
+		return read_alias(reader, event, node);
+	if (event->type != YAML_SCALAR_EVENT)
+		return read_list_or_map(reader, event, node);
+	node->is_plain = is_plain(event);
+	return copy(reader, scalar_of(event), &node->text) < 0 ? -1
+							       : note_anchor(reader, event, node);
 }
 
 /* The event is of a key: keeps its text. */
 static int read_key(struct reader *reader, const yaml_event_t *event, struct view *ret_key)
 {
-	if (admit(reader, event) < 0)
-		return -1;
-	if (event->type != YAML_SCALAR_EVENT)
+	struct yaml_tree *key;
+
+	if (event->type == YAML_SEQUENCE_START_EVENT || event->type == YAML_MAPPING_START_EVENT)
 		return refuse(reader, ERROR_LIMIT, event->start_mark, "a key that is no text");
-	if (is_plain(event) && view_equal(scalar_of(event), VIEW("<<")))
+	if (read_node(reader, event, &key) < 0)
+		return -1;
+	if (key->kind != YAML_TREE_SCALAR)
+		return refuse(reader, ERROR_LIMIT, event->start_mark, "a key that is no text");
+	if (key->is_plain && view_equal(key->text, VIEW("<<")))
 		return refuse(reader, ERROR_LIMIT, event->start_mark, "a merged key");
-	return copy(reader, event, ret_key);
+	*ret_key = key->text;
+	return 0;
 }
 
 /* The node of the next event. */

@@ -4,12 +4,13 @@
 /*
  * yaml_tree - one document in YAML 1.1, or in JSON, as a tree of nodes in an arena.
  *
- * The first document of the text is read, as other readers do that expect one. A reader of Go's that
- * accepts what is refused here is possible in two cases only: aliases (and with them merged keys), and
- * explicit tags. These are left out because an alias lets a small text stand for an enormous one.
+ * The first document of the text is read, as other readers do that expect one. Aliases are followed; what
+ * they name counts towards the limits as often as it is named. Readers in Go may accept what is over a
+ * limit here, merged keys ("<<"), keys that are no text, and explicit tags. What else is refused here,
+ * they refuse too.
  *
  * Threads: any; pure.
- * Limits:  LIMIT_YAML_BYTES, LIMIT_YAML_DEPTH, LIMIT_YAML_NODES, and the arena's.
+ * Limits:  LIMIT_YAML_BYTES, LIMIT_YAML_DEPTH, LIMIT_YAML_NODES, LIMIT_YAML_ANCHORS, and the arena's.
  */
 
 #include <stdint.h>
@@ -35,7 +36,7 @@ struct yaml_tree {
 /*
  * Reads the document; all of it lies in arena. *ret_root is NULL where there is none (an empty text).
  * Fails with
- * - ERROR_REJECTED: it is not YAML;
+ * - ERROR_REJECTED: it is not YAML, or an alias names no anchor, or one that it lies in;
  * - ERROR_LIMIT: it may be YAML, and is more than is read here (see above);
  * - ERROR_NO_MEMORY.
  * The text of the first two begins with the line and column, as "line 3, column 7: ...".

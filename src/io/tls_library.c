@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What OpenSSL makes at its first use: its tables and providers, random numbers, digests, contexts. */
+
+#include "io/tls_library.h"
+
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/rand.h>
+#include <openssl/ssl.h>
+#include <stdbool.h>
+
+static bool is_usable(void)
+{
+	unsigned char random[16];
+	EVP_MD *digest = EVP_MD_fetch(NULL, "SHA256", NULL);
+	SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+	bool usable = digest && context && RAND_bytes(random, sizeof(random)) == 1;
+	SSL_CTX_free(context);
+	EVP_MD_free(digest);
+	return usable;
+}
+
+int tls_library_prepare(struct error *err)
+{
+	if (OPENSSL_init_ssl(0, NULL) == 1 && is_usable()) {
+		ERR_clear_error();
+		return 0;
+	}
+	unsigned long code = ERR_peek_error();
+	const char *reason = ERR_reason_error_string(code);
+	bool memory = code == 0 || ERR_GET_REASON(code) == ERR_R_MALLOC_FAILURE;
+	error_set(err, memory ? ERROR_NO_MEMORY : ERROR_REJECTED, 0, "OpenSSL cannot be used: %s",
+		  memory || !reason ? "out of memory" : reason);
+	ERR_clear_error();
+	return -1;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/*
+ * tls_library - OpenSSL, made ready at the start of a program. If memory is short when OpenSSL sets itself
+ * up, it stays unusable. Then it is better not to start.
+ *
+ * Threads: the main thread, before others.
+ */
+
+#include "base/error.h"
+
+/* Fails with ERROR_NO_MEMORY or ERROR_REJECTED: the program is to end. */
+MUST_USE int tls_library_prepare(struct error *err);
