@@ -7,6 +7,7 @@
  * Threads: the loop thread; immutable once made.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/array.h"
@@ -24,7 +25,13 @@ struct node_deploy {
 	struct view value;   /* "true"; "paused-..."; "false" */
 };
 
-/* Each label is empty where the node has none of it. All keys begin with "nvidia.com/". */
+/* A label "nvidia.com/mig-<profile>.count", by GPU feature discovery. */
+struct node_mig_count {
+	struct view profile; /* "1g.5gb"; a "+" is a dot */
+	struct view value;
+};
+
+/* Each label is empty where the node has none of it. The keys of texts begin with "nvidia.com/". */
 struct node {
 	struct view name;
 	struct view uid;
@@ -42,7 +49,9 @@ struct node {
 	struct view driver_upgrade;   /* gpu-driver-upgrade-state */
 	struct view workload_config;  /* gpu.workload.config */
 	struct array deploys;         /* struct node_deploy, by operand */
+	struct array mig_counts;      /* struct node_mig_count, by profile */
 	struct array allocatable;     /* struct node_resource, by name */
+	bool is_found_by_nfd; /* a label of node feature discovery says that the node has a GPU */
 };
 
 /* The value of gpu.deploy.<operand>; empty: the node has no such label. */

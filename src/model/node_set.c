@@ -8,6 +8,11 @@ static const struct compact_row deploy_rows[] = {
 	{0},
 };
 
+static const struct compact_row mig_count_rows[] = {
+	COMPACT_TEXTS_ROW(node_mig_count, profile, value),
+	{0},
+};
+
 static const struct compact_row resource_rows[] = {
 	COMPACT_TEXTS_ROW(node_resource, name, name),
 	COMPACT_PLAIN_ROW(node_resource, count, count),
@@ -17,7 +22,9 @@ static const struct compact_row resource_rows[] = {
 static const struct compact_row rows[] = {
 	COMPACT_TEXTS_ROW(node, name, workload_config),
 	COMPACT_ARRAY_ROW(node, deploys, struct node_deploy, deploy_rows),
+	COMPACT_ARRAY_ROW(node, mig_counts, struct node_mig_count, mig_count_rows),
 	COMPACT_ARRAY_ROW(node, allocatable, struct node_resource, resource_rows),
+	COMPACT_PLAIN_ROW(node, is_found_by_nfd, is_found_by_nfd),
 	{0},
 };
 

@@ -49,6 +49,7 @@ struct place {
 	size_t n_slices;
 	bool lacks_claims; /* a pod here uses a ResourceClaim that was not known at the last look */
 	bool is_followed;        /* a watch of its own tells its pods (model/pod_scope.h), which keeps: */
+	bool is_listed;          /* all of them, since it began */
 	enum place_pods_age pods_age;
 	uint32_t pods_epoch;     /* the number of its last list */
 	uint64_t pods_floor;     /* what is older, and not there, has gone: a version */

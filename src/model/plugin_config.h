@@ -23,7 +23,19 @@ enum plugin_config_dead {
 	PLUGIN_CONFIG_DEAD_RENAME = 1u << 1,    /* rename to another name than the default */
 	PLUGIN_CONFIG_DEAD_DEVICES = 1u << 2,   /* devices other than all */
 	PLUGIN_CONFIG_DEAD_SLICING = 1u << 3,   /* timeSlicing beside mps */
-	PLUGIN_CONFIG_DEAD_FLAGS = 1u << 4,     /* flags that the operator's variables override */
+	/* Flags that the operator's variables override, unless the policy sets them itself. */
+	PLUGIN_CONFIG_DEAD_FAIL_ON_INIT_ERROR = 1u << 4,
+	PLUGIN_CONFIG_DEAD_MPS_ROOT = 1u << 5,
+	PLUGIN_CONFIG_DEAD_PASS_DEVICE_SPECS = 1u << 6,
+	PLUGIN_CONFIG_DEAD_DEVICE_ID_STRATEGY = 1u << 7,
+};
+
+/* flags.plugin.deviceListStrategy: how a container is given its devices, as bits. */
+enum plugin_config_list {
+	PLUGIN_CONFIG_LIST_ENVVAR = 1u << 0,
+	PLUGIN_CONFIG_LIST_CDI_ANNOTATIONS = 1u << 1,
+	PLUGIN_CONFIG_LIST_CDI_CRI = 1u << 2,
+	PLUGIN_CONFIG_LIST_OTHER = 1u << 3, /* which the operator never sets: volume-mounts */
 };
 
 /* One resource that is shared. */
@@ -40,6 +52,7 @@ struct plugin_config {
 	struct array shared;      /* struct plugin_config_shared, of the strategy in effect */
 	int sharing;              /* enum plugin_config_sharing */
 	uint32_t dead;            /* bits of enum plugin_config_dead */
+	uint32_t device_lists;    /* bits of enum plugin_config_list; 0: none is written */
 	bool is_renamed;          /* renameByDefault: the resource is called <name>.shared */
 };
 

@@ -20,7 +20,7 @@
 static const struct compact_row container_rows[] = {
 	COMPACT_TEXTS_ROW(pod_container, name, name),
 	COMPACT_PLAIN_ROW(pod_container, kind, wants_gpu),
-	COMPACT_TEXTS_ROW(pod_container, id, id),
+	COMPACT_TEXTS_ROW(pod_container, id, resource),
 	{0},
 };
 
@@ -36,7 +36,7 @@ static const struct compact_row claim_rows[] = {
 };
 
 static const struct compact_row gpu_rows[] = {
-	COMPACT_TEXTS_ROW(pod_gpu, workload, kai_container),
+	COMPACT_TEXTS_ROW(pod_gpu, workload, refused_resource),
 	COMPACT_ARRAY_ROW(pod_gpu, containers, struct pod_container, container_rows),
 	COMPACT_ARRAY_ROW(pod_gpu, allocations, struct pod_allocation, allocation_rows),
 	COMPACT_ARRAY_ROW(pod_gpu, claims, struct pod_claim, claim_rows),
@@ -45,7 +45,7 @@ static const struct compact_row gpu_rows[] = {
 	{0},
 };
 
-_Static_assert(sizeof(struct pod_state) == 10, "bytes only: it is compared as such");
+_Static_assert(sizeof(struct pod_state) == 9, "bytes only: it is compared as such");
 
 struct pod {
 	struct pod_gpu *gpu; /* NULL: wants no GPU */

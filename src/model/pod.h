@@ -43,6 +43,7 @@ struct pod_container {
 	bool wants_gpu; /* of the kubelet's plugins: its limits have some of what may be a GPU */
 	struct view id; /* of the container that runs, or ran last, without the runtime's name; */
 			/* empty: not told */
+	struct view resource; /* that it wants: "nvidia.com/gpu"; empty: none, or several */
 };
 
 /* One device that a container was given, by status.containerStatuses[].allocatedResourcesStatus. */
@@ -102,7 +103,6 @@ struct pod_state {
 	bool is_reservation;    /* looks like a pod of KAI's that holds a GPU for others */
 	uint8_t operand;        /* enum pod_operand, as anybody may write it: see its namespace */
 	bool is_ready;          /* of an operand: its condition Ready is True */
-	bool was_refused;       /* admission failed for want of devices: "Available: 0" */
 };
 
 /* What is kept of a pod that wants a GPU, and of no other. */
@@ -112,6 +112,7 @@ struct pod_gpu {
 	struct view kai_group;     /* label runai-gpu-group: the pods that share a GPU */
 	struct view kai_device;    /* annotation run.ai/reserve_for_gpu_index: UUID of that GPU */
 	struct view kai_container; /* annotation gpu-fraction-container-name: who of the pod does */
+	struct view refused_resource; /* admission failed for want of it, "Available: 0"; or empty */
 	struct array containers;   /* struct pod_container */
 	struct array allocations;  /* struct pod_allocation, in the document's order; */
 	struct array claims;       /* struct pod_claim, too */

@@ -66,7 +66,7 @@ static void forget_pods(struct pod_scope *scope, struct place *place)
 
 static bool is_known_alone(const struct place *place)
 {
-	return place->is_followed && place->pods_known_at > 0;
+	return place->is_followed && place->is_listed;
 }
 
 /* The whole cluster */
@@ -126,7 +126,8 @@ int pod_scope_follow(struct pod_scope *scope, struct view node_name, struct erro
 		return -1;
 	assert(!place->is_followed);
 	place->is_followed = true;
-	place->pods_age = PLACE_PODS_CURRENT;
+	place->is_listed = false; /* what another watch told before need not be so now */
+	place->pods_age = PLACE_PODS_STALE; /* until the owner says otherwise */
 	scope->n_followed++;
 	scope->has_followed = true;
 	return 0;
@@ -186,6 +187,7 @@ void pod_scope_end_node(struct pod_scope *scope, struct view node_name, uint64_t
 	sweep(scope, place, version, now_ms);
 	if (version > place->pods_floor)
 		place->pods_floor = version;
+	place->is_listed = true;
 	if (place->pods_known_at == 0)
 		place->pods_known_at = scope->is_whole ? scope->whole_since : now_ms;
 	if (is_news)
@@ -199,7 +201,7 @@ void pod_scope_set_age(struct pod_scope *scope, struct view node_name, enum plac
 	if (place->pods_age == age)
 		return;
 	place->pods_age = age;
-	if (place->pods_known_at > 0)
+	if (place->is_listed)
 		place_touch(scope->places, place, true);
 }
 

@@ -44,7 +44,7 @@ bool pod_scope_end_list(struct pod_scope *scope, uint64_t now_ms);
  */
 void pod_scope_end_whole(struct pod_scope *scope);
 
-/* A watch of the node's pods begins. Fails with ERROR_NO_MEMORY. */
+/* A watch of the node's pods begins, and is old until pod_scope_set_age(). Fails with ERROR_NO_MEMORY. */
 MUST_USE int pod_scope_follow(struct pod_scope *scope, struct view node_name, struct error *err);
 /* It has ended for good. The node's pods are forgotten unless they are known otherwise. */
 void pod_scope_unfollow(struct pod_scope *scope, struct view node_name);

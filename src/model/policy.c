@@ -24,6 +24,19 @@ bool policy_is_on(const struct policy *policy, enum policy_operand operand)
 	return written == POLICY_UNSET ? is_on_unset[operand] : written == POLICY_ON;
 }
 
+const struct policy_variable *policy_find_variable(const struct policy *policy, struct view name)
+{
+	const struct policy_variable *found = NULL;
+
+	for (uint32_t i = 0; i < policy->plugin_env.count; i++) {
+		const struct policy_variable *v = ARRAY_AT(policy->plugin_env,
+							   struct policy_variable, i);
+		if (view_equal(v->name, name))
+			found = v;
+	}
+	return found;
+}
+
 bool policy_goes_by_own_layouts(const struct policy *policy)
 {
 	const struct view tag = policy->mig_manager_version;

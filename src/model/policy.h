@@ -29,11 +29,10 @@ enum policy_operand {
 	POLICY_DCGM,
 	POLICY_DCGM_EXPORTER,
 	POLICY_MIG_MANAGER,
-	POLICY_NODE_STATUS_EXPORTER,
-	POLICY_CDI,
-	POLICY_SANDBOX_WORKLOADS,
+	POLICY_SANDBOX_WORKLOADS, /* nodes may be for virtual machines, which have other parts */
 	POLICY_DRIVER_CRD, /* driver.useNvidiaDriverCRD: drivers come from NVIDIADriver objects */
 	POLICY_PRECOMPILED, /* driver.usePrecompiled: the kernel is part of the driver's version */
+	POLICY_CDI, /* cdi.enabled; UNSET: on since v25.10 of the operator, off before */
 	POLICY_N_OPERANDS,
 };
 
@@ -81,6 +80,9 @@ struct gpu_cluster {
 
 /* True when the operator deploys it: where nothing is written, by the default in the operator's code. */
 bool policy_is_on(const struct policy *policy, enum policy_operand operand);
+
+/* The variable of that name among devicePlugin.env: the last, which counts. NULL: there is none. */
+const struct policy_variable *policy_find_variable(const struct policy *policy, struct view name);
 
 /*
  * The ConfigMap of mig-parted's layouts: migManager.config.name, or where nothing is written the one that

@@ -85,8 +85,8 @@ enum report_activity_state {
 struct report_activity {
 	bool present;           /* false: it is not measured */
 	int state;              /* enum report_activity_state */
-	int source;             /* enum report_activity_source */
-	int64_t utilization;    /* percent, in the last sample; -1: the source has no figure */
+	int source;             /* enum report_activity_source: by which the state is known */
+	int64_t utilization;    /* percent, in the last sample; -1: no figure */
 	int64_t last_busy_at;   /* last sample with work; 0: none was seen */
 	int64_t measured_since; /* no two samples since are more than REPORT_ACTIVITY_GAP_MS apart */
 };
@@ -195,6 +195,16 @@ enum report_clocks_event {
 			    REPORT_CLOCKS_POWER_BRAKE,
 };
 
+/* Parts of a condition that are read together, as bits. */
+enum report_part {
+	REPORT_PART_ECC = 0x1,
+	REPORT_PART_ROWS = 0x2, /* remapped ones, or retired pages */
+	REPORT_PART_RECOVERY = 0x4,
+	REPORT_PART_SLOWDOWN = 0x8,
+	REPORT_PART_LINKS = 0x10,
+	REPORT_PART_ALL = 0x1f,
+};
+
 /* What the device is like at this moment, as far as NVML tells, and has been since the agent started. */
 struct report_condition {
 	bool present;        /* false: an agent that does not read it */
@@ -206,13 +216,14 @@ struct report_condition {
 	struct report_remapped_rows remapped_rows;
 	struct report_retired_pages retired_pages;
 	struct report_links nvlinks;
-	int nvlinks_down; /* enum report_verdict: fewer are active than the agent has seen */
+	int nvlinks_down; /* enum report_verdict: fewer are active than the agent has seen; not under MIG */
 	int fabric; /* enum report_fabric */
 	struct report_links pcie_lanes; /* the widest link that device and slot can have; the present one */
 	struct report_pcie_generation pcie_generation;
 	int pcie_degraded; /* enum report_verdict: for long narrower, or slower while busy, than can be */
 	int64_t clocks_event_reasons;   /* bits of enum report_clocks_event; -1: unread */
 	struct report_slowdown slowdown;
+	int64_t parts_read; /* bits of enum report_part: read within REPORT_ACTIVITY_GAP_MS */
 	int64_t reset_time; /* the device was reset after that, by the node's clock; 0: not seen */
 	int64_t reset_uptime_ms; /* the same, since boot; 0: not seen, or not told */
 };
@@ -308,6 +319,7 @@ struct report {
 	struct report_checkpoint checkpoint;
 	int64_t reports_refused; /* posts of this agent, to any replica, that were not accepted */
 	int64_t nvml_processes;  /* how many it has started to call NVML */
+	int64_t nvml_left_behind; /* of these, killed and not ended */
 	struct array events; /* struct report_event, ascending */
 	int64_t events_dropped;
 	int64_t events_since; /* node's wall clock, ms since 1970, since when no event can have been */

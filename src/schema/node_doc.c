@@ -72,6 +72,34 @@ static void add_deploy(struct view operand, struct view value, struct node *node
 			(struct node_deploy){operand, value};
 }
 
+/* The key is behind the domain. There are as many as profiles; further ones are not looked at. */
+static void add_mig_count(struct view key, struct view value, struct node *node)
+{
+	static const struct view prefix = VIEW_INIT("mig-"), suffix = VIEW_INIT(".count");
+
+	if (!view_starts_with(key, prefix) || !view_ends_with(key, suffix) ||
+	    key.len <= prefix.len + suffix.len ||
+	    node->mig_counts.count == LIMIT_NODE_MIG_COUNTS)
+		return;
+	key = view_from_offset(key, prefix.len);
+	key.len -= suffix.len;
+	*ARRAY_AT(node->mig_counts, struct node_mig_count, node->mig_counts.count++) =
+		(struct node_mig_count){key, value};
+}
+
+/* By one of these, of NVIDIA's devices on the PCI bus, the operator knows the nodes that it labels. */
+static bool is_of_found_gpu(const struct map_entry *label)
+{
+	static const struct view keys[] = {
+		VIEW_INIT("feature.node.kubernetes.io/pci-10de.present"),
+		VIEW_INIT("feature.node.kubernetes.io/pci-0302_10de.present"),
+		VIEW_INIT("feature.node.kubernetes.io/pci-0300_10de.present"),
+	};
+
+	return view_is_among(label->key, keys, ARRAY_SIZE(keys)) &&
+	       view_equal(label->value, VIEW("true"));
+}
+
 static int decode_label(struct view message, struct node *node, struct error *err)
 {
 	static const struct view domain = VIEW_INIT("nvidia.com/"),
@@ -81,9 +109,11 @@ static int decode_label(struct view message, struct node *node, struct error *er
 
 	if (map_entry_decode(message, &label, err) != 0)
 		return -1;
+	node->is_found_by_nfd |= is_of_found_gpu(&label);
 	if (!view_starts_with(label.key, domain))
 		return 0;
 	key = view_from_offset(label.key, domain.len);
+	add_mig_count(key, label.value, node);
 	if (view_starts_with(key, deploy))
 		add_deploy(view_from_offset(key, deploy.len), label.value, node);
 	for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
@@ -99,7 +129,9 @@ static int decode_metadata(struct view message, struct reading *reading, struct 
 	struct pbscan_field field;
 
 	if (make_array(message, METADATA_LABELS, sizeof(struct node_deploy), LIMIT_NODE_DEPLOYS,
-		       reading->arena, &node->deploys, err) < 0)
+		       reading->arena, &node->deploys, err) < 0 ||
+	    make_array(message, METADATA_LABELS, sizeof(struct node_mig_count),
+		       LIMIT_NODE_MIG_COUNTS, reading->arena, &node->mig_counts, err) < 0)
 		return -1;
 	pbscan_init(&scan, message);
 	while (pbscan_next(&scan, &field)) {
@@ -114,6 +146,8 @@ static int decode_metadata(struct view message, struct reading *reading, struct 
 			return -1;
 	}
 	qsort(node->deploys.items, node->deploys.count, sizeof(struct node_deploy), view_order);
+	qsort(node->mig_counts.items, node->mig_counts.count, sizeof(struct node_mig_count),
+	      view_order);
 	return pbscan_check(&scan, "metadata", err);
 }
 

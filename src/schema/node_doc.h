@@ -5,7 +5,8 @@
  * node_doc - a join/v1 Node in Kubernetes' protobuf encoding, reduced to what model/node.h keeps.
  *
  * Threads: any.
- * Limits:  LIMIT_NODE_DEPLOYS labels, LIMIT_NODE_RESOURCES resources; further ones are left out.
+ * Limits:  LIMIT_NODE_DEPLOYS and LIMIT_NODE_MIG_COUNTS labels, LIMIT_NODE_RESOURCES resources; further
+ *          ones are left out.
  */
 
 #include "base/arena.h"

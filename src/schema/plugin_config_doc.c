@@ -15,6 +15,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/limits.h"
 #include "base/sbuf.h"
@@ -105,31 +106,51 @@ static bool is_off(const struct yaml_tree *map, const char *name)
 	return node && yaml_tree_bool(node, &value) && !value;
 }
 
-/* One of those that the operator sets, and no other beside it. */
-static bool is_strategy_kept(const struct yaml_tree *strategy)
+static uint32_t list_bit(const struct yaml_tree *strategy)
 {
-	static const struct view kept[] = {VIEW_INIT("envvar"), VIEW_INIT("cdi-annotations"),
-					   VIEW_INIT("cdi-cri")};
+	static const struct {
+		struct view name;
+		uint32_t bit;
+	} rows[] = {
+		{VIEW_INIT("envvar"), PLUGIN_CONFIG_LIST_ENVVAR},
+		{VIEW_INIT("cdi-annotations"), PLUGIN_CONFIG_LIST_CDI_ANNOTATIONS},
+		{VIEW_INIT("cdi-cri"), PLUGIN_CONFIG_LIST_CDI_CRI},
+	};
 
-	if (strategy->kind == YAML_TREE_LIST && (!strategy->first || strategy->first->next))
-		return !strategy->first;
-	if (strategy->kind == YAML_TREE_LIST)
-		strategy = strategy->first;
-	return strategy->kind != YAML_TREE_SCALAR ||
-	       view_is_among(strategy->text, kept, ARRAY_SIZE(kept));
+	if (yaml_tree_is_null(strategy) || strategy->kind != YAML_TREE_SCALAR)
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (view_equal(strategy->text, rows[i].name))
+			return rows[i].bit;
+	return PLUGIN_CONFIG_LIST_OTHER;
 }
 
-/* The operator sets each of these variables to the one value, or to one that is not written here. */
-static bool has_dead_flags(const struct yaml_tree *flags)
+/* One strategy, or a list of them. */
+static uint32_t read_device_lists(const struct yaml_tree *strategy)
 {
-	const struct yaml_tree *plugin = member(flags, "plugin"),
-			       *strategy = member(plugin, "deviceListStrategy");
+	uint32_t bits = list_bit(strategy);
 
-	return is_off(flags, "failOnInitError") ||
-	       is_set_otherwise(flags, "mpsRoot", "/run/nvidia/mps") ||
-	       is_off(plugin, "passDeviceSpecs") ||
-	       is_set_otherwise(plugin, "deviceIDStrategy", "uuid") ||
-	       (!yaml_tree_is_null(strategy) && !is_strategy_kept(strategy));
+	if (!yaml_tree_is_null(strategy) && strategy->kind == YAML_TREE_LIST)
+		for (const struct yaml_tree *item = strategy->first; item; item = item->next)
+			bits |= list_bit(item);
+	return bits;
+}
+
+/* The operator sets each of these variables to one value, whatever else its policy says. */
+static uint32_t find_dead_flags(const struct yaml_tree *flags)
+{
+	const struct yaml_tree *plugin = member(flags, "plugin");
+	uint32_t dead = 0;
+
+	if (is_off(flags, "failOnInitError"))
+		dead |= PLUGIN_CONFIG_DEAD_FAIL_ON_INIT_ERROR;
+	if (is_set_otherwise(flags, "mpsRoot", "/run/nvidia/mps"))
+		dead |= PLUGIN_CONFIG_DEAD_MPS_ROOT;
+	if (is_off(plugin, "passDeviceSpecs"))
+		dead |= PLUGIN_CONFIG_DEAD_PASS_DEVICE_SPECS;
+	if (is_set_otherwise(plugin, "deviceIDStrategy", "uuid"))
+		dead |= PLUGIN_CONFIG_DEAD_DEVICE_ID_STRATEGY;
+	return dead;
 }
 
 static int read_flags(struct reader *reader, const struct yaml_tree *root)
@@ -142,8 +163,9 @@ static int read_flags(struct reader *reader, const struct yaml_tree *root)
 		stop = check_map(reader, member(flags, "plugin"), "flags.plugin");
 	if (stop != 0)
 		return stop;
-	if (has_dead_flags(flags))
-		reader->config->dead |= PLUGIN_CONFIG_DEAD_FLAGS;
+	reader->config->dead |= find_dead_flags(flags);
+	reader->config->device_lists =
+		read_device_lists(member(member(flags, "plugin"), "deviceListStrategy"));
 	if (yaml_tree_is_null(strategy))
 		return 0;
 	if (strategy->kind != YAML_TREE_SCALAR)
@@ -198,6 +220,20 @@ static int read_resource_name(struct reader *reader, const struct yaml_tree *nod
 	return keep(reader, name, ret_name);
 }
 
+/* In any form that YAML has for numbers: the plugin may read it as a whole one. */
+static bool may_be_number(const struct yaml_tree *node)
+{
+	static const char characters[] = "0123456789abcdefABCDEFxXo_+-.";
+	const struct view text = node->text;
+
+	if (node->kind != YAML_TREE_SCALAR || !node->is_plain || !strchr("0123456789+-.", text.ptr[0]))
+		return false;
+	for (size_t i = 0; i < text.len; i++)
+		if (!strchr(characters, text.ptr[i]))
+			return false;
+	return true;
+}
+
 static int read_replicas(struct reader *reader, const struct yaml_tree *item, int64_t *ret_replicas)
 {
 	const struct yaml_tree *node = yaml_tree_member(item, VIEW("replicas"));
@@ -207,7 +243,7 @@ static int read_replicas(struct reader *reader, const struct yaml_tree *item, in
 	if (yaml_tree_is_null(node))
 		return REFUSE(reader, node, "there are fewer than 2 replicas");
 	if (!yaml_tree_i64(node, ret_replicas))
-		return node->kind == YAML_TREE_SCALAR && node->is_plain
+		return may_be_number(node)
 			       ? NOT_READ(reader, node, "replicas is not a decimal number")
 			       : REFUSE(reader, node, "replicas is not a number");
 	return *ret_replicas < 2 ? REFUSE(reader, node, "there are fewer than 2 replicas") : 0;

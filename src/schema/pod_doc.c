@@ -171,17 +171,19 @@ static int decode_condition(struct view message, struct pod_fields *fields, stru
 
 /*
  * "Allocate failed due to requested number of devices unavailable for nvidia.com/gpu. Requested: 1,
- * Available: 0, which is unexpected", as kubelets have said it since 1.9.
+ * Available: 0, which is unexpected", as kubelets have said it since 1.9. The resource, or empty.
  */
-static bool tells_of_no_device(struct view message)
+static struct view find_refused(struct view message)
 {
-	struct view rest, end;
+	struct view resource, rest, end;
 
 	if (!view_cut(message, VIEW("devices unavailable for "), &end, &rest) ||
-	    !gpu_resource_is_known(rest))
-		return false;
-	return view_cut(rest, VIEW(", Available: 0"), &end, &rest) &&
-	       (rest.len == 0 || rest.ptr[0] < '0' || rest.ptr[0] > '9');
+	    !view_cut(rest, VIEW(". Requested: "), &resource, &rest) ||
+	    !gpu_resource_is_known(resource) ||
+	    !view_cut(rest, VIEW(", Available: 0"), &end, &rest) ||
+	    (rest.len > 0 && rest.ptr[0] >= '0' && rest.ptr[0] <= '9'))
+		return (struct view){0};
+	return resource;
 }
 
 static int decode_status_field(const struct pbscan_field *field, struct pod_fields *fields,
@@ -198,7 +200,7 @@ static int decode_status_field(const struct pbscan_field *field, struct pod_fiel
 	case STATUS_CONDITIONS:
 		return fields->state.operand ? decode_condition(field->bytes, fields, err) : 0;
 	case STATUS_MESSAGE:
-		fields->state.was_refused = tells_of_no_device(field->bytes);
+		fields->gpu.refused_resource = find_refused(field->bytes);
 		return 0;
 	case STATUS_START_TIME:
 		return fields->state.wants_gpu ? decode_time(field->bytes, &fields->gpu.started_at, err) : 0;
@@ -232,7 +234,8 @@ static int decode_status(struct view message, struct pod_fields *fields,
 		    decode_status_field(&field, fields, resolved, err) != 0)
 			return -1;
 	}
-	fields->state.was_refused &= fields->state.admission_failed;
+	if (!fields->state.admission_failed)
+		fields->gpu.refused_resource = (struct view){0};
 	return pbscan_check(&scan, "status", err);
 }
 

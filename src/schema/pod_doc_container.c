@@ -44,7 +44,10 @@ static int decode_limit(struct view message, struct view extended, struct pod_co
 	if (map_entry_decode_quantity(message, &limit, err) != 0)
 		return -1;
 	/* An amount of no known form is some. */
-	container->wants_gpu |= !quantity_parse(limit.value, &n) || n > 0;
+	if (quantity_parse(limit.value, &n) && n <= 0)
+		return 0;
+	container->resource = container->wants_gpu ? (struct view){0} : limit.key;
+	container->wants_gpu = true;
 	return 0;
 }
 

@@ -96,13 +96,11 @@ static const struct jmap_row sandbox_rows[] = {
 };
 
 static const struct jmap_row mig_rows[] = {TEXT("strategy", mig_strategy, LIMIT_TEXT_WORD), {0}};
+static const struct jmap_row cdi_rows[] = {SWITCH("enabled", POLICY_CDI), {0}};
 static const struct jmap_row toolkit_rows[] = {SWITCH("enabled", POLICY_TOOLKIT), {0}};
 static const struct jmap_row gfd_rows[] = {SWITCH("enabled", POLICY_GFD), {0}};
 static const struct jmap_row dcgm_rows[] = {SWITCH("enabled", POLICY_DCGM), {0}};
 static const struct jmap_row exporter_rows[] = {SWITCH("enabled", POLICY_DCGM_EXPORTER), {0}};
-static const struct jmap_row node_status_rows[] = {
-	SWITCH("enabled", POLICY_NODE_STATUS_EXPORTER), {0}};
-static const struct jmap_row cdi_rows[] = {SWITCH("enabled", POLICY_CDI), {0}};
 
 static const struct jmap_row spec_members[] = {
 	PART("driver", driver_rows),
@@ -113,9 +111,8 @@ static const struct jmap_row spec_members[] = {
 	PART("dcgmExporter", exporter_rows),
 	PART("mig", mig_rows),
 	PART("migManager", mig_manager_rows),
-	PART("nodeStatusExporter", node_status_rows),
-	PART("cdi", cdi_rows),
 	PART("sandboxWorkloads", sandbox_rows),
+	PART("cdi", cdi_rows),
 	{0},
 };
 
