@@ -17,22 +17,13 @@
 /* Until the node's next report or heartbeat nothing is known that was not known before. */
 #define LEAST_WAIT_MS 10000
 
-/* A word for each of enum activity_reason. */
-#define REASONS(REASON)                          \
-	REASON(NONE, "")                         \
-	REASON(NO_AGENT, "NoAgent")              \
-	REASON(STALE, "ReportStale")             \
-	REASON(NOT_MEASURED, "NotMeasured")      \
-	REASON(MIG_NOT_MEASURED, "MIGNotMeasured") \
-	REASON(SAMPLES_MISSING, "SamplesMissing") \
-	REASON(SETTLING, "Settling")
-
+/* By enum activity_reason. */
 static const struct view reason_words[] = {
-#define REASON(name, word) [ACTIVITY_REASON_##name] = VIEW_INIT(word),
-	REASONS(REASON)
+	VIEW_INIT(""),
+#define REASON(name, word, text) VIEW_INIT(word),
+	ACTIVITY_REASONS(REASON)
 #undef REASON
 };
-static_assert(ARRAY_SIZE(reason_words) == ACTIVITY_REASON_SETTLING + 1, "each reason has a word");
 
 /* By enum report_activity_source. */
 static const struct view source_words[] = {

@@ -17,6 +17,7 @@
  * Threads: any; pure.
  */
 
+#include "assess/activity.def"
 #include "base/arena.h"
 #include "model/attribution.h"
 #include "model/report.h"
@@ -29,15 +30,8 @@ enum activity_silence {
 };
 
 /* Why a state is Unknown, the one that is said of several partitions first. */
-enum activity_reason {
-	ACTIVITY_REASON_NONE,
-	ACTIVITY_REASON_NO_AGENT,
-	ACTIVITY_REASON_STALE,
-	ACTIVITY_REASON_NOT_MEASURED,
-	ACTIVITY_REASON_MIG_NOT_MEASURED,
-	ACTIVITY_REASON_SAMPLES_MISSING,
-	ACTIVITY_REASON_SETTLING,
-};
+#define ACTIVITY_REASON_NAME(name, ...) ACTIVITY_REASON_##name,
+enum activity_reason { ACTIVITY_REASON_NONE, ACTIVITY_REASONS(ACTIVITY_REASON_NAME) };
 
 /* What was published of the device; zeros: nothing. */
 struct activity_previous {

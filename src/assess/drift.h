@@ -42,7 +42,7 @@ struct drift_verdict {
 
 /*
  * From the other members of the node it chooses the plugin's configuration that it shall have
- * (config_*). It counts the operands, tells which are wanted, and looks at what is on offer (offered, n_resources).
+ * (config_*). It counts the operands, tells which are wanted, and looks at what is on offer (offered).
  */
 void drift_prepare(struct drift_node *node);
 /*

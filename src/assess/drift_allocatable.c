@@ -22,6 +22,7 @@ struct plan {
 	const struct plugin_config *config; /* NULL: not known, or no sharing */
 	struct view strategy;
 	struct drift_text *text;
+	bool is_untold; /* set: NVML does not tell how many units some device makes */
 };
 
 static int64_t replicas_of(const struct plan *plan, struct view resource)
@@ -50,21 +51,29 @@ static bool is_left_out(struct view model)
 	return view_is_among(model, models, ARRAY_SIZE(models));
 }
 
-/* How many units the device makes. */
-static int64_t units_of(const struct plan *plan, const struct report_device *reported)
+static int64_t units_of_parts(struct plan *plan, struct array parts)
 {
 	int64_t n = 0;
 
+	for (uint32_t i = 0; i < parts.count; i++) {
+		const struct report_partition *part = ARRAY_AT(parts, struct report_partition, i);
+
+		plan->is_untold |= part->profile.len == 0;
+		n += replicas_of(plan, resource_of(plan, part->profile));
+	}
+	return n;
+}
+
+/* How many units the device makes. */
+static int64_t units_of(struct plan *plan, const struct report_device *reported)
+{
 	if (is_left_out(reported->model))
 		return 0;
-
-	if (!reported->mig.current || view_equal(plan->strategy, VIEW("none")))
+	if (view_equal(plan->strategy, VIEW("none")))
 		return replicas_of(plan, VIEW(OF_GPUS));
-	for (uint32_t i = 0; i < reported->partitions.count; i++)
-		n += replicas_of(plan, resource_of(plan, ARRAY_AT(reported->partitions,
-								  struct report_partition, i)
-								 ->profile));
-	return n;
+	plan->is_untold |= !reported->partitions.present;
+	return reported->mig.current ? units_of_parts(plan, reported->partitions)
+				     : replicas_of(plan, VIEW(OF_GPUS));
 }
 
 static int64_t sum_up(const struct node *node)
@@ -89,7 +98,7 @@ struct drift_finding drift_allocatable_short(const struct drift_node *node,
 	const struct array devices = node->report->devices;
 	bool is_config_unknown, is_strategy_unknown;
 	struct plan plan = {drift_plugin_in_force(node, &is_config_unknown),
-			    drift_mig_strategy_of(node, &is_strategy_unknown).name, text};
+			    drift_mig_strategy_of(node, &is_strategy_unknown).name, text, false};
 	int64_t wanted = 0, there;
 
 	if (want == DRIFT_OPERAND_OFF || want == DRIFT_OPERAND_NOT_HERE)
@@ -100,6 +109,8 @@ struct drift_finding drift_allocatable_short(const struct drift_node *node,
 		return DRIFT_ANSWER(DRIFT_CANNOT_TELL);
 	for (uint32_t i = 0; i < devices.count; i++)
 		wanted += units_of(&plan, ARRAY_AT(devices, struct report_device, i));
+	if (plan.is_untold)
+		return DRIFT_ANSWER(DRIFT_CANNOT_TELL);
 	assert(node->node); /* else it is not known whether a plugin is wanted */
 	there = sum_up(node->node);
 	if (there >= wanted)

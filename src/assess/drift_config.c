@@ -5,6 +5,7 @@
 
 #include "assess/drift_mig.h"
 #include "assess/drift_plugin.h"
+#include "assess/drift_settling.h"
 #include "assess/drift_sharing.h"
 #include "assess/drift_text.h"
 
@@ -74,18 +75,40 @@ static int64_t most_mps_replicas(const struct array devices)
 	return MOST_MPS_REPLICAS;
 }
 
+/* Of a lost one the mode is that of before. */
+static bool is_any_in_mig_mode(const struct array devices)
+{
+	for (uint32_t i = 0; i < devices.count; i++) {
+		const struct report_device *device = ARRAY_AT(devices, struct report_device, i);
+
+		if (device->mig.current && !device->condition.lost)
+			return true;
+	}
+	return false;
+}
+
+/* The MIG manager may be about to end that mode. */
+static bool is_mig_changing(const struct drift_node *node, const struct drift_device *device)
+{
+	return drift_settling_look(node, device).now & DRIFT_SETTLING_BIT(MIG_RECONFIGURATION);
+}
+
 /* What the plugin allows no MPS with, of which the text alone says nothing; empty: it allows it. */
 static struct view find_mps_conflict(const struct drift_node *node,
+				     const struct drift_device *device,
 				     const struct plugin_config *config, struct drift_text *text)
 {
 	const int64_t most = most_mps_replicas(node->report->devices);
 	bool is_unknown;
+	const struct view strategy = drift_mig_strategy_of(node, &is_unknown).name;
 
-	assert(config->error.len == 0 && config->unsupported.len == 0);
 	if (config->sharing != PLUGIN_CONFIG_MPS)
 		return (struct view){0};
-	if (view_equal(drift_mig_strategy_of(node, &is_unknown).name, VIEW("mixed")))
+	if (view_equal(strategy, VIEW("mixed")))
 		return VIEW("sharing.mps, which the plugin refuses with MIG strategy mixed");
+	if (view_equal(strategy, VIEW("single")) && is_any_in_mig_mode(node->report->devices) &&
+	    !is_mig_changing(node, device))
+		return VIEW("sharing.mps, which the plugin refuses for MIG devices");
 	for (uint32_t i = 0; i < config->shared.count; i++) {
 		const struct plugin_config_shared *shared =
 			ARRAY_AT(config->shared, struct plugin_config_shared, i);
@@ -97,6 +120,28 @@ static struct view find_mps_conflict(const struct drift_node *node,
 	return (struct view){0};
 }
 
+/* The plugin looks at the strategy that counts: where the policy sets another one, the text's is let be. */
+static bool is_strategy_refused(const struct drift_node *node, const struct plugin_config *config)
+{
+	static const struct view known[] = {VIEW_INIT("none"), VIEW_INIT("single"),
+					    VIEW_INIT("mixed")};
+
+	return config->mig_strategy.len > 0 &&
+	       drift_mig_override(node->intent->policy).name.len == 0 &&
+	       !view_is_among(config->mig_strategy, known, ARRAY_SIZE(known));
+}
+
+/* Why the plugin refuses what it can parse; empty: it does not. */
+static struct view find_conflict(const struct drift_node *node, const struct drift_device *device,
+				 const struct plugin_config *config, struct drift_text *text)
+{
+	assert(config->error.len == 0 && config->unsupported.len == 0);
+	if (is_strategy_refused(node, config))
+		return drift_text(text, "flags.migStrategy is %, and not none, single or mixed",
+				  config->mig_strategy);
+	return find_mps_conflict(node, device, config, text);
+}
+
 struct drift_finding drift_config_invalid(const struct drift_node *node,
 					  const struct drift_device *device,
 					  struct drift_text *text)
@@ -105,12 +150,11 @@ struct drift_finding drift_config_invalid(const struct drift_node *node,
 	const struct plugin_config *config = drift_plugin_in_force(node, &is_unknown);
 	struct view error;
 
-	(void)device;
 	if (is_unknown)
 		return drift_plugin_untold(node);
 	if (drift_plugin_want(node) != DRIFT_OPERAND_WANTED || !node->config)
 		return DRIFT_ANSWER(DRIFT_NO);
-	error = config ? find_mps_conflict(node, config, text) : node->config->error;
+	error = config ? find_conflict(node, device, config, text) : node->config->error;
 	if (error.len == 0)
 		return DRIFT_ANSWER(DRIFT_NO);
 	return (struct drift_finding){
@@ -194,15 +238,54 @@ struct drift_finding drift_config_not_loaded(const struct drift_node *node,
 
 /* Without effect */
 
-/* Where no device is capable of MIG, no strategy has an effect, and nobody relies on one. */
-static bool is_strategy_dead(const struct drift_node *node)
+/*
+ * Without CDI the operator sets envvar. With it that is both of CDI's, and envvar and cdi-annotations
+ * before v25.10; there one of CDI's alone is let pass. Which it is can be told only of a policy that says.
+ */
+static bool is_list_dead(const struct drift_node *node)
 {
-	return !view_equal(node->node->mig_capable, VIEW("false")) &&
-	       node->config->mig_strategy.len > 0 &&
-	       node->intent->policy->mig_strategy.len > 0 &&
-	       !view_equal(node->config->mig_strategy, node->intent->policy->mig_strategy);
+	const uint32_t both = PLUGIN_CONFIG_LIST_CDI_ANNOTATIONS | PLUGIN_CONFIG_LIST_CDI_CRI,
+		       before = PLUGIN_CONFIG_LIST_ENVVAR | PLUGIN_CONFIG_LIST_CDI_ANNOTATIONS,
+		       written = node->config->device_lists;
+	const uint8_t cdi = node->intent->policy->switches[POLICY_CDI];
+	const bool is_dead_with = (written & ~both) != 0 && written != before,
+		   is_dead_without = (written & ~(uint32_t)PLUGIN_CONFIG_LIST_ENVVAR) != 0;
+
+	if (cdi == POLICY_UNSET)
+		return is_dead_with && is_dead_without;
+	return cdi == POLICY_ON ? is_dead_with : is_dead_without;
 }
 
+/* The operator's variables go before them. Of one that devicePlugin.env sets the policy decides itself. */
+static bool are_flags_dead(const struct drift_node *node)
+{
+	static const struct {
+		uint32_t bit;
+		struct view variable;
+	} flags[] = {
+		{PLUGIN_CONFIG_DEAD_FAIL_ON_INIT_ERROR, VIEW_INIT("FAIL_ON_INIT_ERROR")},
+		{PLUGIN_CONFIG_DEAD_MPS_ROOT, VIEW_INIT("MPS_ROOT")},
+		{PLUGIN_CONFIG_DEAD_PASS_DEVICE_SPECS, VIEW_INIT("PASS_DEVICE_SPECS")},
+		{PLUGIN_CONFIG_DEAD_DEVICE_ID_STRATEGY, VIEW_INIT("DEVICE_ID_STRATEGY")},
+	};
+	const struct policy *policy = node->intent->policy;
+
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+		if (node->config->dead & flags[i].bit &&
+		    !policy_find_variable(policy, flags[i].variable))
+			return true;
+	return is_list_dead(node) && !policy_find_variable(policy, VIEW("DEVICE_LIST_STRATEGY"));
+}
+
+/* Where no device is capable of MIG, no strategy has an effect, and nobody relies on one. */
+static bool is_strategy_dead(const struct drift_node *node, struct drift_mig_strategy override)
+{
+	return !view_equal(node->node->mig_capable, VIEW("false")) &&
+	       node->config->mig_strategy.len > 0 && override.name.len > 0 &&
+	       !view_equal(node->config->mig_strategy, override.name);
+}
+
+/* Empty: all that is written has an effect. */
 static struct view list_dead(const struct drift_node *node, struct drift_text *text)
 {
 	static const struct {
@@ -213,18 +296,21 @@ static struct view list_dead(const struct drift_node *node, struct drift_text *t
 		{PLUGIN_CONFIG_DEAD_RENAME, VIEW_INIT("rename")},
 		{PLUGIN_CONFIG_DEAD_DEVICES, VIEW_INIT("devices")},
 		{PLUGIN_CONFIG_DEAD_SLICING, VIEW_INIT("timeSlicing beside mps")},
-		{PLUGIN_CONFIG_DEAD_FLAGS, VIEW_INIT("flags that the operator's variables override")},
 	};
+	const struct drift_mig_strategy override = drift_mig_override(node->intent->policy);
 	struct view list = {0};
 
 	assert(node->config);
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if (node->config->dead & keys[i].bit)
 			list = drift_text_add(text, list, keys[i].name);
-	if (is_strategy_dead(node))
+	if (are_flags_dead(node))
 		list = drift_text_add(text, list,
-				      VIEW("flags.migStrategy, which mig.strategy of the policy "
-					   "overrides"));
+				      VIEW("flags that the operator's variables override"));
+	if (is_strategy_dead(node, override))
+		list = drift_text_add(text, list,
+				      drift_text(text, "flags.migStrategy, which % of the policy "
+						 "overrides", override.where));
 	return list;
 }
 
@@ -234,18 +320,19 @@ struct drift_finding drift_config_dead(const struct drift_node *node,
 {
 	bool is_unknown;
 	const struct plugin_config *config = drift_plugin_in_force(node, &is_unknown);
+	struct view dead;
 
 	(void)device;
 	if (is_unknown)
 		return drift_plugin_untold(node);
-	if (!config || (config->dead == 0 && !is_strategy_dead(node)))
+	dead = config ? list_dead(node, text) : (struct view){0};
+	if (dead.len == 0)
 		return DRIFT_ANSWER(DRIFT_NO);
 	return (struct drift_finding){
 		.answer = DRIFT_FOUND,
 		.intended = drift_text(text, "what is written has an effect (%)",
 				       drift_plugin_source(node, text)),
-		.observed = drift_text(text, "without effect: % (the key's text)",
-				       list_dead(node, text)),
+		.observed = drift_text(text, "without effect: % (the key's text)", dead),
 		.message = VIEW("Take out what has no effect, so that nobody relies on it."),
 	};
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "assess/drift_device.h"
 
+#include "assess/drift_operand.h"
 #include "assess/drift_text.h"
 
 /*
@@ -18,11 +19,10 @@ struct drift_finding drift_device_missing(const struct drift_node *node,
 					  const struct drift_device *device,
 					  struct drift_text *text)
 {
-	(void)node;
 	(void)text;
 	if (!device->is_listing_good)
 		return DRIFT_ANSWER(DRIFT_CANNOT_TELL);
-	if (device->reported || !device->is_seen_since_boot)
+	if (device->reported || !device->is_seen_since_boot || drift_operand_is_passed_through(node))
 		return DRIFT_ANSWER(DRIFT_NO);
 	return (struct drift_finding){
 		.answer = DRIFT_FOUND,
@@ -122,54 +122,84 @@ struct drift_finding drift_device_unallocated_use(const struct drift_node *node,
 
 /* Slots leaked (kubernetes#130145) */
 
-static unsigned count_askers(const struct pod *pod)
+/* The containers of the pod that want the resource, or may: of several not all are kept. */
+static unsigned count_askers(const struct pod *pod, struct view resource)
 {
 	const struct array containers = pod_gpu(pod)->containers;
 	unsigned n = 0;
 
-	for (uint32_t i = 0; i < containers.count; i++)
-		n += pod_container_at(pod, i)->wants_gpu;
+	for (uint32_t i = 0; i < containers.count; i++) {
+		const struct pod_container *container = pod_container_at(pod, i);
+
+		n += container->wants_gpu && (container->resource.len == 0 ||
+					      view_equal(container->resource, resource));
+	}
 	return n;
 }
 
-/* When the kubelet last gave a device to a container of a pod of the node; 0: it gave none. */
-static int64_t given_at(const struct drift_node *node)
+/* When the kubelet last gave one of that resource to a pod of the node, as far as is known; 0: never. */
+static int64_t given_at(const struct drift_node *node, struct view resource)
 {
 	int64_t last = 0;
 
 	for (size_t i = 0; i < node->n_pods; i++) {
 		const struct pod *pod = node->pods[i];
 
-		if (!pod_state(pod)->admission_failed && count_askers(pod) > 0 &&
-		    pod_gpu(pod)->started_at > last)
+		if (!pod_state(pod)->admission_failed && pod_gpu(pod)->started_at > last &&
+		    count_askers(pod, resource) > 0)
 			last = pod_gpu(pod)->started_at;
 	}
 	return last;
 }
 
 /* Where several containers ask, the first may have had the last slot, and given it back. */
-static bool was_refused(const struct pod *pod)
+static bool was_refused(const struct pod *pod, struct view resource)
 {
-	return pod_state(pod)->was_refused && count_askers(pod) <= 1;
+	return view_equal(pod_gpu(pod)->refused_resource, resource) &&
+	       count_askers(pod, resource) <= 1;
+}
+
+static bool is_any_refused(const struct drift_node *node, struct view resource)
+{
+	for (size_t i = 0; i < node->n_pods; i++)
+		if (was_refused(node->pods[i], resource))
+			return true;
+	return false;
 }
 
 /*
- * When the slots of the device that are free now became so, at the latest; 0: no tenancy is known. A
- * kubelet that started anew has counted anew.
+ * When a tenancy of the device ended last; 0: none did, as far as is known. Of what resource is not told.
+ * A leak that is published does not pass because a tenant gives a slot back.
  */
-static int64_t free_since(const struct drift_node *node, const struct attribution_status *status)
+static int64_t last_end(const struct drift_device *device)
 {
-	int64_t last = node->report->kubelet_restarted_at;
+	const struct attribution_status *status = device->status;
+	int64_t last = 0;
 
+	if (device->previous->drifts[DRIFT_SLOTS_LEAKED])
+		return 0;
 	for (uint32_t i = 0; i < status->recent_tenants.count; i++) {
 		const struct attribution_past_tenant *t = ARRAY_AT(
 			status->recent_tenants, struct attribution_past_tenant, i);
 		last = t->end_time > last ? t->end_time : last;
 	}
+	return last;
+}
+
+/*
+ * When the slots of the resource that are free now became so, at the latest, as tenants and the kubelet
+ * tell; 0: no tenancy is known. A kubelet that started anew has counted anew.
+ */
+static int64_t free_since(const struct drift_node *node, const struct attribution_status *status,
+			  struct view resource)
+{
+	int64_t last = node->report->kubelet_restarted_at;
+
 	for (uint32_t i = 0; i < status->tenants.count; i++) {
 		const struct attribution_tenant *t = ARRAY_AT(status->tenants,
 							      struct attribution_tenant, i);
-		last = t->start_time > last ? t->start_time : last;
+		if (t->start_time > last && (t->resource.len == 0 || view_equal(t->resource, resource)))
+			last = t->start_time;
 	}
 	return last;
 }
@@ -193,16 +223,17 @@ static bool is_before(const struct pod *a, const struct pod *b)
 }
 
 /*
- * The pod that was refused first though slots were free, and since when nobody was given one; or NULL. One
- * that is refused later changes nothing that is published.
+ * The pod that was refused first though slots of the resource were free, and since when nobody was given
+ * one; or NULL. One that is refused later changes nothing that is published.
  */
 static const struct pod *find_refused(const struct drift_node *node,
-				      const struct drift_device *device)
+				      const struct drift_device *device, struct view resource)
 {
 	const bool is_new = !device->previous->drifts[DRIFT_SLOTS_LEAKED] &&
 			    device->previous->pending_since[DRIFT_SLOTS_LEAKED] == 0;
-	const int64_t free_at = free_since(node, device->status) + FREE_FOR_MS;
-	const int64_t times[] = {free_at, given_at(node), is_new ? new_since(node, device) : 0};
+	const int64_t free_at = free_since(node, device->status, resource) + FREE_FOR_MS;
+	const int64_t times[] = {free_at, last_end(device) + FREE_FOR_MS, given_at(node, resource),
+				 is_new ? new_since(node, device) : 0};
 	const struct pod *first = NULL;
 	int64_t since = 0;
 
@@ -213,17 +244,32 @@ static const struct pod *find_refused(const struct drift_node *node,
 	for (size_t i = 0; i < node->n_pods; i++) {
 		const struct pod *pod = node->pods[i];
 
-		if (was_refused(pod) && pod_gpu(pod)->created_at > since &&
+		if (was_refused(pod, resource) && pod_gpu(pod)->created_at > since &&
 		    (!first || is_before(pod, first)))
 			first = pod;
 	}
 	return first;
 }
 
-/*
- * What the pod asked for is not known. So it is judged only where there is but one resource. A pod
- * that was given a device later shows that the kubelet counts right again.
- */
+/* The same of each resource by which the device has slots that are free. */
+static const struct pod *find_first_refused(const struct drift_node *node,
+					    const struct drift_device *device)
+{
+	const struct pod *first = NULL;
+
+	for (size_t i = 0; i < device->n_offers; i++) {
+		const struct drift_offer *offer = &device->offers[i];
+		const struct pod *pod = NULL;
+
+		if (offer->n_free > 0 && is_any_refused(node, offer->resource))
+			pod = find_refused(node, device, offer->resource);
+		if (pod && (!first || is_before(pod, first)))
+			first = pod;
+	}
+	return first;
+}
+
+/* A pod that was given a device of the resource later shows that the kubelet counts right again. */
 struct drift_finding drift_device_slots_leaked(const struct drift_node *node,
 					       const struct drift_device *device,
 					       struct drift_text *text)
@@ -238,14 +284,15 @@ struct drift_finding drift_device_slots_leaked(const struct drift_node *node,
 		return DRIFT_ANSWER(DRIFT_NO);
 	if (device->offers[0].is_hami) /* then the kubelet counts other slots than the device has */
 		return DRIFT_ANSWER(DRIFT_NOT_COMPARED);
-	pod = find_refused(node, device);
-	if (!pod || node->n_resources != 1)
-		return DRIFT_ANSWER(pod ? DRIFT_NOT_COMPARED : DRIFT_NO);
+	pod = find_first_refused(node, device);
+	if (!pod)
+		return DRIFT_ANSWER(DRIFT_NO);
 	return (struct drift_finding){
 		.answer = DRIFT_FOUND,
 		.intended = VIEW("free slots are given to pods (the kubelet's books have some)"),
-		.observed = drift_text(text, "pod %/% was refused: \"Available: 0\" (its status)",
-				       pod_namespace(pod), pod_name(pod)),
+		.observed = drift_text(text, "pod %/% was refused %: \"Available: 0\" (its status)",
+				       pod_namespace(pod), pod_name(pod),
+				       pod_gpu(pod)->refused_resource),
 		.message = VIEW("Restart the kubelet of the node: it counts free slots as "
 				"allocated (kubernetes#130145)."),
 	};

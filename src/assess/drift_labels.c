@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
+ * A label that is not there is not stale. NVML may list a device and not its MIG devices: these are not
+ * counted as none then.
+ *
  * Labels describe one model. Where the node has several, those of one model are left, and which one is
  * not known: nothing is compared then. Nor is it where the labels say that MIG devices do not fit the
  * strategy single.
@@ -10,7 +13,9 @@
 
 #include <assert.h>
 
+#include "assess/drift_mig.h"
 #include "assess/drift_operand.h"
+#include "assess/drift_plugin.h"
 #include "assess/drift_text.h"
 
 #define SHARED_SUFFIX "-SHARED"
@@ -102,11 +107,36 @@ static bool has_one_model(struct array devices)
 	return true;
 }
 
-/* What label gpu.count shall be: with strategy single MIG devices are counted. */
-static int64_t count_devices(const struct node *node, struct array devices)
+static bool are_profiles_known(struct array parts)
+{
+	for (uint32_t i = 0; i < parts.count; i++)
+		if (ARRAY_AT(parts, struct report_partition, i)->profile.len == 0)
+			return false;
+	return true;
+}
+
+/* True when NVML tells the MIG devices of each of them. */
+static bool are_parts_listed(struct array devices)
+{
+	for (uint32_t i = 0; i < devices.count; i++) {
+		const struct array parts = ARRAY_AT(devices, struct report_device, i)->partitions;
+
+		if (!parts.present || !are_profiles_known(parts))
+			return false;
+	}
+	return true;
+}
+
+static bool is_single(const struct node *node)
 {
 	struct view left, right;
-	const bool is_single = view_cut(node->gpu_product, VIEW(MIG_PART), &left, &right);
+
+	return view_cut(node->gpu_product, VIEW(MIG_PART), &left, &right);
+}
+
+/* What label gpu.count shall be: with strategy single MIG devices are counted. */
+static int64_t count_devices(bool is_single, struct array devices)
+{
 	int64_t n = 0;
 
 	for (uint32_t i = 0; i < devices.count; i++)
@@ -162,17 +192,100 @@ static struct drift_finding differ(struct view label, struct view value, struct 
 	};
 }
 
+/* MIG */
+
+/* As a label's key has it: "1g.10gb+me" is "1g.10gb.me". */
+static bool is_profile(struct view label, struct view profile)
+{
+	if (label.len != profile.len)
+		return false;
+	for (size_t i = 0; i < profile.len; i++)
+		if (label.ptr[i] != (profile.ptr[i] == '+' ? '.' : profile.ptr[i]))
+			return false;
+	return true;
+}
+
+static int64_t count_parts(struct array devices, struct view profile)
+{
+	int64_t n = 0;
+
+	for (uint32_t i = 0; i < devices.count; i++) {
+		const struct array parts = ARRAY_AT(devices, struct report_device, i)->partitions;
+
+		for (uint32_t k = 0; k < parts.count; k++)
+			n += is_profile(profile,
+					ARRAY_AT(parts, struct report_partition, k)->profile);
+	}
+	return n;
+}
+
+static struct drift_finding compare_parts(const struct drift_node *node, struct drift_text *text)
+{
+	const struct array labels = node->node->mig_counts, devices = node->report->devices;
+
+	if (labels.count > 0 && !are_parts_listed(devices))
+		return DRIFT_ANSWER(DRIFT_CANNOT_TELL);
+	for (uint32_t i = 0; i < labels.count; i++) {
+		const struct node_mig_count *label =
+			ARRAY_AT(labels, struct node_mig_count, i);
+		const int64_t n = count_parts(devices, label->profile);
+
+		if (is_other(label->value, n))
+			return differ(drift_text(text, "nvidia.com/mig-%.count", label->profile),
+				      label->value, drift_text_number(text, n), VIEW("NVML"), text);
+	}
+	return DRIFT_ANSWER(DRIFT_NO);
+}
+
+/*
+ * GPU feature discovery takes it from where the plugin has it. While the plugin has another one, too,
+ * the operator has not given it to either of them: that is what MIGStrategy says.
+ */
+static struct drift_finding compare_strategy(const struct drift_node *node,
+					     const struct drift_device *device,
+					     struct drift_text *text)
+{
+	const struct view label = node->node->mig_strategy;
+	bool is_unknown;
+	const struct drift_mig_strategy strategy = drift_mig_strategy_of(node, &is_unknown);
+
+	if (label.len == 0)
+		return DRIFT_ANSWER(DRIFT_NO);
+	if (is_unknown)
+		return drift_plugin_untold(node);
+	if (view_equal(label, strategy.name) ||
+	    drift_mig_strategy_differs(node, device, text).answer == DRIFT_FOUND)
+		return DRIFT_ANSWER(DRIFT_NO);
+	return differ(VIEW("nvidia.com/mig.strategy"), label, strategy.name,
+		      drift_text(text, "%, ClusterPolicy %", strategy.where,
+				 node->intent->policy->name),
+		      text);
+}
+
+/* The first that is found; else the first that cannot be compared. */
+static struct drift_finding compare_mig(const struct drift_node *node,
+					const struct drift_device *device, struct drift_text *text)
+{
+	const struct drift_finding parts = compare_parts(node, text),
+				   strategy = compare_strategy(node, device, text);
+
+	return parts.answer == DRIFT_FOUND || strategy.answer == DRIFT_NO ? parts : strategy;
+}
+
 static struct drift_finding compare(const struct drift_node *node,
 				    const struct drift_device *device, struct drift_text *text)
 {
 	const struct node *labels = node->node;
 	const struct array devices = node->report->devices;
 	const struct view model = find_model(devices);
-	const int64_t n_devices = count_devices(labels, devices);
+	const bool counts_parts = is_single(labels);
+	const bool is_countable = !counts_parts || are_parts_listed(devices);
+	const int64_t n_devices = count_devices(counts_parts, devices);
 	const int64_t replicas = count_replicas(device);
+	struct drift_finding mig;
 
 	assert(devices.count > 0 && has_one_model(devices));
-	if (is_other(labels->gpu_count, n_devices))
+	if (is_countable && is_other(labels->gpu_count, n_devices))
 		return differ(VIEW("nvidia.com/gpu.count"), labels->gpu_count,
 			      drift_text_number(text, n_devices), VIEW("NVML"), text);
 	if (labels->gpu_product.len > 0 && model.len > 0 &&
@@ -185,7 +298,10 @@ static struct drift_finding compare(const struct drift_node *node,
 	if (view_equal(labels->mig_capable, VIEW("false")) && has_mig_mode(devices))
 		return differ(VIEW("nvidia.com/mig.capable"), labels->mig_capable, VIEW("true"),
 			      VIEW("NVML"), text);
-	return DRIFT_ANSWER(DRIFT_NO);
+	mig = compare_mig(node, device, text);
+	return mig.answer == DRIFT_NO && !is_countable && labels->gpu_count.len > 0
+		       ? DRIFT_ANSWER(DRIFT_CANNOT_TELL)
+		       : mig;
 }
 
 struct drift_finding drift_labels_stale(const struct drift_node *node,

@@ -81,7 +81,6 @@ void drift_mig_look(struct drift_node *node)
 
 	assert(node->report);
 	node->offered = 0;
-	node->n_resources = 0;
 	node->has_plugins_ids = false;
 	for (uint32_t i = 0; i < offers.count; i++) {
 		const struct report_resource_devices *offer = ARRAY_AT(
@@ -89,7 +88,6 @@ void drift_mig_look(struct drift_node *node)
 		if (offer->device_ids.count == 0 ||
 		    !view_starts_with(offer->resource, VIEW(OF_NVIDIA)))
 			continue;
-		node->n_resources++;
 		node->has_plugins_ids |= is_plugins_id(*ARRAY_AT(offer->device_ids, struct view, 0));
 		node->offered |= view_starts_with(offer->resource, VIEW(OF_MIG))
 					 ? DRIFT_OFFERED_MIXED
@@ -99,27 +97,14 @@ void drift_mig_look(struct drift_node *node)
 
 /* The strategy */
 
-static struct view find_variable(const struct policy *policy, struct view name)
-{
-	struct view value = {0};
-
-	for (uint32_t i = 0; i < policy->plugin_env.count; i++) {
-		const struct policy_variable *v = ARRAY_AT(policy->plugin_env,
-							   struct policy_variable, i);
-		if (view_equal(v->name, name))
-			value = v->value;
-	}
-	return value;
-}
-
-/* What overrides the strategy of configurations; its name is empty: nothing does. */
-static struct drift_mig_strategy find_override(const struct policy *policy)
+struct drift_mig_strategy drift_mig_override(const struct policy *policy)
 {
 	assert(policy);
-	const struct view variable = find_variable(policy, VIEW(STRATEGY_VARIABLE));
+	const struct policy_variable *variable = policy_find_variable(policy,
+								      VIEW(STRATEGY_VARIABLE));
 
-	if (variable.len > 0)
-		return (struct drift_mig_strategy){variable, VIEW("devicePlugin.env")};
+	if (variable && variable->value.len > 0)
+		return (struct drift_mig_strategy){variable->value, VIEW("devicePlugin.env")};
 	return (struct drift_mig_strategy){policy->mig_strategy, VIEW("mig.strategy")};
 }
 
@@ -130,7 +115,7 @@ static struct view strategy_in(const struct plugin_config *config)
 
 struct drift_mig_strategy drift_mig_strategy_of(const struct drift_node *node, bool *ret_is_unknown)
 {
-	const struct drift_mig_strategy override = find_override(node->intent->policy);
+	const struct drift_mig_strategy override = drift_mig_override(node->intent->policy);
 	const struct plugin_config *config = drift_plugin_in_force(node, ret_is_unknown);
 
 	if (override.name.len > 0) {
@@ -164,7 +149,7 @@ static unsigned find_others(const struct drift_node *node, struct view strategy)
 
 bool drift_mig_is_offered_by(const struct drift_node *node, const struct plugin_config *config)
 {
-	const struct drift_mig_strategy override = find_override(node->intent->policy);
+	const struct drift_mig_strategy override = drift_mig_override(node->intent->policy);
 
 	return override.name.len > 0 || find_others(node, strategy_in(config)) == 0;
 }

@@ -16,11 +16,13 @@ struct drift_mig_strategy {
 	struct view where; /* it is written; the policy's name and the key's are not in it */
 };
 
-/* Sets offered and n_resources of the node. */
+/* Sets offered and has_plugins_ids of the node. */
 void drift_mig_look(struct drift_node *node);
 /* The strategy of a node for which there is a policy. *ret_is_unknown: it is in what cannot be read. */
 struct drift_mig_strategy drift_mig_strategy_of(const struct drift_node *node,
 						bool *ret_is_unknown);
+/* What the policy sets whatever configurations say of the strategy; its name is empty: nothing. */
+struct drift_mig_strategy drift_mig_override(const struct policy *policy);
 /*
  * True when MIG devices are on offer as they are with that configuration, as far as can be told. What
  * overrides its strategy counts first.

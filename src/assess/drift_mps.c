@@ -62,6 +62,8 @@ struct drift_finding drift_mps_left_behind(const struct drift_node *node,
 		config = drift_plugin_in_force(node, &is_unknown);
 	if (!reported || !device->is_listing_good)
 		return DRIFT_ANSWER(device->is_listing_good ? DRIFT_NO : DRIFT_CANNOT_TELL);
+	if (device->is_claimed) /* a driver of DRA shares it by MPS with a daemon of its own */
+		return DRIFT_ANSWER(DRIFT_NOT_COMPARED);
 	if (reported->compute_mode != REPORT_COMPUTE_EXCLUSIVE_PROCESS ||
 	    is_intended(device, config) || has_client(node, reported) ||
 	    (!config && device->status->sharing.mode == ATTRIBUTION_MODE_MPS))

@@ -9,17 +9,24 @@
 /* By this label all of them are switched off on a node. */
 #define ALL_OPERANDS "operands"
 #define DEPLOY_LABEL "nvidia.com/gpu.deploy."
+/* Or one with a class: pci-0302_10de, pci-0300_10de. */
+#define NFD_LABEL "feature.node.kubernetes.io/pci-10de.present"
+/* By this label other parts are on a node than those below: for virtual machines. */
+#define WORKLOAD_LABEL "nvidia.com/gpu.workload.config"
 
 static const struct part {
 	enum policy_operand operand;
+	bool is_missed; /* a rule finds that it is missing, where the label wants it */
 	struct view field; /* of the policy */
 	struct view label; /* behind DEPLOY_LABEL */
 } parts[] = {
-	{POLICY_DRIVER, VIEW_INIT("driver"), VIEW_INIT("driver")},
-	{POLICY_DEVICE_PLUGIN, VIEW_INIT("devicePlugin"), VIEW_INIT("device-plugin")},
-	{POLICY_GFD, VIEW_INIT("gfd"), VIEW_INIT("gpu-feature-discovery")},
-	{POLICY_DCGM_EXPORTER, VIEW_INIT("dcgmExporter"), VIEW_INIT("dcgm-exporter")},
-	{POLICY_MIG_MANAGER, VIEW_INIT("migManager"), VIEW_INIT("mig-manager")},
+	{POLICY_DRIVER, false, VIEW_INIT("driver"), VIEW_INIT("driver")},
+	{POLICY_TOOLKIT, false, VIEW_INIT("toolkit"), VIEW_INIT("container-toolkit")},
+	{POLICY_DEVICE_PLUGIN, true, VIEW_INIT("devicePlugin"), VIEW_INIT("device-plugin")},
+	{POLICY_GFD, true, VIEW_INIT("gfd"), VIEW_INIT("gpu-feature-discovery")},
+	{POLICY_DCGM, false, VIEW_INIT("dcgm"), VIEW_INIT("dcgm")},
+	{POLICY_DCGM_EXPORTER, true, VIEW_INIT("dcgmExporter"), VIEW_INIT("dcgm-exporter")},
+	{POLICY_MIG_MANAGER, false, VIEW_INIT("migManager"), VIEW_INIT("mig-manager")},
 };
 
 static const struct part *part_of(enum policy_operand operand)
@@ -38,19 +45,67 @@ bool drift_operand_is_node_known(const struct drift_node *node)
 	return node->is_pods_current && node->node;
 }
 
-/* The label by which it is off on the node; empty: by none. */
-static struct view label_off(const struct drift_node *node, const struct part *part)
+static bool is_for_machines(struct view workload)
 {
-	const struct view all = VIEW(ALL_OPERANDS);
-	struct view value;
+	return view_equal(workload, VIEW("vm-passthrough")) || view_equal(workload, VIEW("vm-vgpu"));
+}
 
-	if (view_equal(node_deploy_of(node->node, all), VIEW("false")))
-		return all;
-	value = node_deploy_of(node->node, part->label);
-	return value.len == 0 || view_equal(value, VIEW("true")) ||
-			       view_starts_with(value, VIEW("paused-"))
-		       ? (struct view){0}
-		       : part->label;
+/* What none of them is for, as a label or the policy says; empty: the node is for containers. */
+static struct view machines_of(const struct drift_node *node, bool *ret_is_by_label)
+{
+	const struct policy *policy = node->intent->policy;
+	struct view label, workload;
+
+	assert(policy && node->node);
+	*ret_is_by_label = false;
+	if (!policy_is_on(policy, POLICY_SANDBOX_WORKLOADS))
+		return (struct view){0};
+	label = node->node->workload_config;
+	*ret_is_by_label = is_for_machines(label) || view_equal(label, VIEW("container"));
+	workload = *ret_is_by_label ? label : policy->default_workload;
+	return is_for_machines(workload) ? workload : (struct view){0};
+}
+
+bool drift_operand_is_passed_through(const struct drift_node *node)
+{
+	const struct policy *policy = node->intent->policy;
+	bool is_by_label;
+
+	return policy && policy->unreadable.len == 0 && node->node &&
+	       view_equal(machines_of(node, &is_by_label), VIEW("vm-passthrough"));
+}
+
+static bool are_all_off_by_label(const struct drift_node *node)
+{
+	return view_equal(node_deploy_of(node->node, VIEW(ALL_OPERANDS)), VIEW("false"));
+}
+
+static bool are_all_off(const struct drift_node *node)
+{
+	bool is_by_label;
+
+	return are_all_off_by_label(node) || machines_of(node, &is_by_label).len > 0;
+}
+
+/* Where that is written. */
+static struct view say_where_all_are_off(const struct drift_node *node, struct drift_text *text)
+{
+	bool is_by_label;
+	const struct view workload = machines_of(node, &is_by_label);
+
+	if (are_all_off_by_label(node))
+		return VIEW("label " DEPLOY_LABEL ALL_OPERANDS);
+	return is_by_label ? drift_text(text, "label " WORKLOAD_LABEL "=%", workload)
+			   : drift_text(text, "sandboxWorkloads.defaultWorkload=% of ClusterPolicy %",
+					workload, node->intent->policy->name);
+}
+
+static bool is_off_by_label(const struct drift_node *node, const struct part *part)
+{
+	const struct view value = node_deploy_of(node->node, part->label);
+
+	return value.len > 0 && !view_equal(value, VIEW("true")) &&
+	       !view_starts_with(value, VIEW("paused-"));
 }
 
 static enum drift_operand_want find_want(const struct drift_node *node, const struct part *part)
@@ -59,7 +114,7 @@ static enum drift_operand_want find_want(const struct drift_node *node, const st
 		return DRIFT_OPERAND_OFF;
 	if (!drift_operand_is_node_known(node))
 		return DRIFT_OPERAND_UNKNOWN;
-	if (label_off(node, part).len > 0)
+	if (are_all_off(node) || is_off_by_label(node, part))
 		return DRIFT_OPERAND_OFF;
 	return node_deploy_of(node->node, part->label).len > 0 ? DRIFT_OPERAND_WANTED
 							       : DRIFT_OPERAND_NOT_HERE;
@@ -97,18 +152,56 @@ static struct view say_where_off(const struct drift_node *node, const struct par
 	if (!policy_is_on(policy, part->operand))
 		return drift_text(text, "% is off by ClusterPolicy %", part->field,
 				  policy->name);
-	return drift_text(text, "% is off by label " DEPLOY_LABEL "%",
-			  part->field, label_off(node, part));
+	if (are_all_off(node))
+		return drift_text(text, "% is off by %", part->field,
+				  say_where_all_are_off(node, text));
+	return drift_text(text, "% is off by label " DEPLOY_LABEL "%", part->field, part->label);
+}
+
+/* Then the operator's parts do not come to the node, and nothing of them is compared. */
+static bool is_unlabelled(const struct drift_node *node)
+{
+	return drift_operand_is_node_known(node) && node->report->devices.count > 0 &&
+	       node->node->gpu_present.len == 0 && node->node->deploys.count == 0;
+}
+
+/* It is on by the policy, and does not come: the node is the operator's, and lacks one label. */
+static bool is_label_gone(const struct drift_node *node, const struct part *part)
+{
+	return part->is_missed && node->report->devices.count > 0 &&
+	       drift_operand_want(node, part->operand) == DRIFT_OPERAND_NOT_HERE &&
+	       !is_unlabelled(node);
+}
+
+/* The operator waits for node feature discovery (NFD). */
+static struct view say_unlabelled(const struct node *node)
+{
+	return node->is_found_by_nfd
+		       ? VIEW("; NFD has found the GPU, and the operator has not labelled the node: it has "
+			      "no label nvidia.com/gpu.present, and none " DEPLOY_LABEL "*")
+		       : VIEW("; NFD has not found the GPU, so the operator has not labelled the node: it "
+			      "has no label " NFD_LABEL "=true");
 }
 
 void drift_operand_say_off(const struct drift_node *node, struct drift_text *text,
 			   struct sbuf *message)
 {
+	if (drift_operand_is_node_known(node) && are_all_off(node)) {
+		sbuf_append(message, VIEW("; all of the operator's parts are off by "));
+		sbuf_append(message, say_where_all_are_off(node, text));
+		return;
+	}
+	if (is_unlabelled(node))
+		sbuf_append(message, say_unlabelled(node->node));
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-		if (drift_operand_want(node, parts[i].operand) != DRIFT_OPERAND_OFF)
-			continue;
-		sbuf_append(message, VIEW("; "));
-		sbuf_append(message, say_where_off(node, &parts[i], text));
+		if (drift_operand_want(node, parts[i].operand) == DRIFT_OPERAND_OFF) {
+			sbuf_append(message, VIEW("; "));
+			sbuf_append(message, say_where_off(node, &parts[i], text));
+		} else if (is_label_gone(node, &parts[i])) {
+			sbuf_append(message, drift_text(text, "; % is not on the node, which has no "
+						    "label " DEPLOY_LABEL "%", parts[i].field,
+						    parts[i].label));
+		}
 	}
 }
 
@@ -184,7 +277,8 @@ struct drift_finding drift_operand_policy_not_ready(const struct drift_node *nod
 	const struct view blame = say_blame(error);
 
 	(void)device;
-	if (!view_equal(policy->state, VIEW("notReady")))
+	/* Beside a GPUCluster no policy is ready: that is PolicyConflict. */
+	if (!view_equal(policy->state, VIEW("notReady")) || node->intent->n_gpu_clusters > 0)
 		return DRIFT_ANSWER(DRIFT_NO);
 	return (struct drift_finding){
 		.answer = DRIFT_FOUND,
@@ -280,6 +374,7 @@ struct drift_finding drift_operand_driver_version(const struct drift_node *node,
 	const enum drift_operand_want want = drift_operand_want(node, POLICY_DRIVER);
 	const struct view version = version_of(policy->driver_version);
 	const struct view loaded = node->report->driver_version;
+	bool waits;
 
 	(void)device;
 	if (!is_version_written(policy) || want == DRIFT_OPERAND_OFF ||
@@ -288,14 +383,17 @@ struct drift_finding drift_operand_driver_version(const struct drift_node *node,
 		return DRIFT_ANSWER(DRIFT_NO);
 	if (want == DRIFT_OPERAND_UNKNOWN || !pods || loaded.len == 0)
 		return DRIFT_ANSWER(DRIFT_CANNOT_TELL);
+	waits = view_equal(node->node->driver_upgrade, VIEW("upgrade-required"));
 	return (struct drift_finding){
 		.answer = DRIFT_FOUND,
 		.intent_hash = drift_hash(0, policy->driver_version),
 		.intended = drift_text(text, "% (driver.version of ClusterPolicy %)",
 				       policy->driver_version, policy->name),
 		.observed = drift_text(text, "% (NVML)", loaded),
-		.message = VIEW("Let the operator upgrade the node: delete its driver pod, or see "
-				"label nvidia.com/gpu-driver-upgrade-state."),
+		.message = waits ? VIEW("The node waits for its turn to be upgraded (label "
+					"nvidia.com/gpu-driver-upgrade-state=upgrade-required).")
+				 : VIEW("Let the operator upgrade the node: delete its driver pod, "
+					"or see label nvidia.com/gpu-driver-upgrade-state."),
 	};
 }
 

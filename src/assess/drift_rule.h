@@ -27,6 +27,8 @@ enum drift_settling { DRIFT_SETTLING_TABLE(DRIFT_SETTLING_NAME) N_DRIFT_SETTLING
 struct drift_offer {
 	struct view resource;
 	int64_t n_ids;    /* device IDs */
+	int64_t n_free;   /* of these, that no book says is held */
+	int64_t n_replicas; /* the most of one MIG device, or of the whole device */
 	bool is_replica;  /* they end in a replica number */
 	bool is_mig;      /* they name MIG devices */
 	bool is_hami;     /* they are HAMi's: it may give other devices than they name */
@@ -65,7 +67,6 @@ struct drift_node {
 	struct view config_where; /* "label nvidia.com/device-plugin.config", or the policy's field */
 	bool has_plugins_ids;     /* some ID on offer has the form of NVIDIA's plugin */
 	unsigned offered;         /* bits of enum drift_offered */
-	uint32_t n_resources;     /* by which any GPU of the node is on offer */
 	unsigned hidden;          /* DRIFT_BIT() of types that another device of the node explains */
 	int64_t now_wall_ms;
 };
@@ -83,6 +84,7 @@ struct drift_device {
 	struct view uuid;
 	const struct report_device *reported; /* NULL: NVML does not list it */
 	bool is_listing_good; /* NVML's list can be read now: a device that is not in it is not there */
+	bool is_claimed; /* claims hand it out: a driver of DRA may share it in ways of its own */
 	bool is_seen_since_boot; /* the published status of this boot describes it */
 	/*
 	 * Since when condition Healthy has been what it is, as published, the device has had as many

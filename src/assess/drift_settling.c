@@ -39,8 +39,10 @@ struct view drift_settling_text(enum drift_settling kind)
 
 static unsigned find(const struct drift_node *node)
 {
-	static const struct view done[] = {VIEW_INIT(""), VIEW_INIT("upgrade-done"),
-					   VIEW_INIT("upgrade-failed")};
+	/* A node for which one is required waits for its turn: nothing is done to it. */
+	static const struct view no_work[] = {VIEW_INIT(""), VIEW_INIT("upgrade-required"),
+					      VIEW_INIT("upgrade-done"),
+					      VIEW_INIT("upgrade-failed")};
 	static const struct view changing[] = {VIEW_INIT("pending"), VIEW_INIT("rebooting")};
 	unsigned found = node->is_settling ? DRIFT_SETTLING_BIT(KUBELET_SETTLING) : 0;
 	const struct node *labels = node->node;
@@ -49,7 +51,7 @@ static unsigned find(const struct drift_node *node)
 		return found;
 	if (view_is_among(labels->mig_config_state, changing, ARRAY_SIZE(changing)))
 		found |= DRIFT_SETTLING_BIT(MIG_RECONFIGURATION);
-	if (!view_is_among(labels->driver_upgrade, done, ARRAY_SIZE(done)))
+	if (!view_is_among(labels->driver_upgrade, no_work, ARRAY_SIZE(no_work)))
 		found |= DRIFT_SETTLING_BIT(DRIVER_UPGRADE);
 	for (uint32_t i = 0; i < labels->deploys.count; i++)
 		if (view_starts_with(ARRAY_AT(labels->deploys, struct node_deploy, i)->value,

@@ -29,7 +29,7 @@ struct comparison {
 	const struct drift_offer *offer;
 	struct view base;
 	enum kind intended, observed;
-	int64_t replicas_intended, replicas_observed; /* 0: not known */
+	int64_t replicas_intended, replicas_observed;
 	bool is_renamed_intended, is_renamed_observed;
 	bool has_lost_one; /* the plugin may have withdrawn one replica */
 };
@@ -80,8 +80,7 @@ static struct comparison compare(const struct drift_device *device,
 								   : SLICED,
 		.observed = kind_seen(offer, device->status->sharing.mode),
 		.replicas_intended = replicas,
-		.replicas_observed = offer->is_mig ? device->status->sharing.replicas
-						   : offer->n_ids,
+		.replicas_observed = offer->n_replicas,
 		.is_renamed_intended = is_shared && config->is_renamed,
 		.is_renamed_observed = base.len < offer->resource.len,
 		.has_lost_one = may_have_lost_one(device->status),
@@ -98,7 +97,7 @@ static bool differs_in_mode(struct comparison c)
 /* Where only one of both is shared, that is a difference of modes. */
 static bool differs_in_replicas(struct comparison c)
 {
-	if (c.replicas_intended == 1 || !c.offer->is_replica || c.replicas_observed == 0)
+	if (c.replicas_intended == 1 || !c.offer->is_replica)
 		return false;
 	return c.replicas_observed != c.replicas_intended &&
 	       !(c.has_lost_one && c.replicas_observed == c.replicas_intended - 1);
@@ -194,6 +193,18 @@ static struct drift_finding look(const struct drift_node *node, const struct dri
 	};
 }
 
+/* Where the policy names no ConfigMap, its plugin may be told to share by other means. */
+static bool is_shared_by_other_means(const struct drift_node *node,
+				     const struct drift_device *device)
+{
+	static const struct plugin_config defaults;
+	struct comparison c;
+
+	return node->intent->plugin_configs_state == INTENT_CONFIG_NONE &&
+	       drift_operand_want(node, POLICY_DEVICE_PLUGIN) == DRIFT_OPERAND_WANTED &&
+	       find(device, &defaults, differs_in_mode, &c);
+}
+
 struct drift_finding drift_sharing_mode(const struct drift_node *node,
 					const struct drift_device *device,
 					struct drift_text *text)
@@ -201,6 +212,8 @@ struct drift_finding drift_sharing_mode(const struct drift_node *node,
 	struct comparison c;
 	struct drift_finding finding = look(node, device, differs_in_mode, &c, text);
 
+	if (finding.answer == DRIFT_NO && is_shared_by_other_means(node, device))
+		return DRIFT_ANSWER(DRIFT_NOT_COMPARED);
 	if (finding.answer != DRIFT_FOUND)
 		return finding;
 	finding.intent_hash = drift_hash_number(drift_plugin_hash(node), c.intended);

@@ -17,6 +17,7 @@
 #include "assess/health_reading.h"
 #include "assess/xid.h"
 #include "base/limits.h"
+#include "model/condition_parts.h"
 
 /* The longest reason of an XID error, with its NUL. */
 #define XID_REASON_SIZE 32u
@@ -180,9 +181,7 @@ static bool is_unread(const struct judge *judge)
 	const struct report_condition *c = &judge->condition;
 	const struct report *report = judge->input->report;
 	return report && judge->is_listed && c->present && !c->lost && !c->reset_required &&
-	       !health_reading_has_memory_errors(c) && !health_reading_has_links(c) &&
-	       !c->slowdown.present && c->recovery == REPORT_RECOVERY_UNREAD &&
-	       report->events_since == 0;
+	       condition_parts_find(c) == 0 && report->events_since == 0;
 }
 
 /*
@@ -222,7 +221,7 @@ static void look_at_recovery(struct judge *judge)
 			      : DRAIN_P2P_REQUIRED] = false;
 	/* A device that must be reset answers nothing else. */
 	found[RESET_REQUIRED] =
-		is_so(judge, is_read || c->reset_required || health_reading_has_memory_errors(c),
+		is_so(judge, is_read || c->reset_required || condition_parts_have_memory_errors(c),
 		      c->recovery == REPORT_RECOVERY_RESET || c->reset_required, RESET_REQUIRED);
 }
 
@@ -418,7 +417,7 @@ static int add_rows(struct judge *judge, struct error *err)
 /*
  * What the driver recommends counts before what the error alone would ask for. Exceptions: a lost
  * device does not tell, nothing mends a card whose rows cannot be remapped, and "none" is no remedy
- * for an unhealthy device.
+ * for an unhealthy device. It is old where nothing is known.
  */
 static void heed_driver(struct judge *judge)
 {
@@ -436,7 +435,7 @@ static void heed_driver(struct judge *judge)
 	if (judge->n_reasons > 0 && told > REPORT_RECOVERY_UNREAD &&
 	    told < REPORT_RECOVERY_OTHER && !judge->condition.lost &&
 	    state->recovery_action != ATTRIBUTION_RECOVERY_REPLACE &&
-	    (told != REPORT_RECOVERY_NONE || state->state != ATTRIBUTION_HEALTH_UNHEALTHY))
+	    (told != REPORT_RECOVERY_NONE || state->state == ATTRIBUTION_HEALTH_DEGRADED))
 		state->recovery_action = (int)actions[told];
 }
 

@@ -5,42 +5,35 @@
 #include <stdio.h>
 
 #include "assess/health.def"
+#include "model/condition_parts.h"
 
 #define READ_SIZE 512 /* room for the message */
-
-bool health_reading_has_memory_errors(const struct report_condition *c)
-{
-	return c->ecc_volatile.uncorrected >= 0 || c->remapped_rows.present ||
-	       c->retired_pages.present;
-}
-
-bool health_reading_has_links(const struct report_condition *c)
-{
-	return c->nvlinks.present || c->fabric != REPORT_FABRIC_UNREAD || c->pcie_lanes.present;
-}
+#define XID_ERRORS (REPORT_PART_ALL + 1u) /* a bit beside those of parts */
 
 /* That nothing was found says little without what was looked at. */
 int health_reading_say(const struct report_condition *c, const struct report *report,
 		       struct arena *arena, struct view *ret_message, struct error *err)
 {
-	const struct {
-		bool is_read;
+	static const struct {
+		unsigned part;
 		struct view name;
 	} parts[] = {
-		{report->events_since > 0, VIEW("XID errors")},
-		{c->ecc_volatile.uncorrected >= 0, VIEW("ECC")},
-		{c->remapped_rows.present || c->retired_pages.present, VIEW("row remapping")},
-		{c->recovery != REPORT_RECOVERY_UNREAD, VIEW("recovery action")},
-		{c->slowdown.present, VIEW("slowdown")},
-		{health_reading_has_links(c), VIEW("links")},
+		{XID_ERRORS, VIEW_INIT("XID errors")},
+		{REPORT_PART_ECC, VIEW_INIT("ECC")},
+		{REPORT_PART_ROWS, VIEW_INIT("row remapping")},
+		{REPORT_PART_RECOVERY, VIEW_INIT("recovery action")},
+		{REPORT_PART_SLOWDOWN, VIEW_INIT("slowdown")},
+		{REPORT_PART_LINKS, VIEW_INIT("links")},
 	};
+	const unsigned read = condition_parts_find(c) | (unsigned)c->parts_read |
+			      (report->events_since > 0 ? XID_ERRORS : 0u);
 	char text[READ_SIZE];
 	int len = snprintf(text, sizeof(text), "%s", HEALTH_NOTHING_FOUND_MESSAGE);
 
 	for (int is_read = 1; is_read >= 0; is_read--) {
 		const char *separator = is_read ? "; read: " : "; cannot be read here: ";
 		for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-			if (parts[i].is_read != is_read)
+			if (((parts[i].part & read) != 0) != is_read)
 				continue;
 			len += snprintf(text + len, sizeof(text) - (size_t)len, "%s%.*s", separator,
 					VIEW_ARG(parts[i].name));

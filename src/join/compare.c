@@ -41,9 +41,25 @@ static int by_resource(const void *a, const void *b)
 	return view_compare(x->resource, y->resource);
 }
 
+/* IDs of one resource that follow each other and are of one MIG device, or of the whole device. */
+struct run {
+	struct view partition;
+	int64_t n;
+};
+
+/* Slots are by ID, so all replicas of one are in one run. */
+static void count_replica(const struct slot *slot, struct run *run, struct drift_offer *offer)
+{
+	const bool goes_on = run->n > 0 && view_equal(run->partition, slot->partition);
+
+	*run = (struct run){slot->partition, goes_on ? run->n + 1 : 1};
+	offer->n_replicas = run->n > offer->n_replicas ? run->n : offer->n_replicas;
+}
+
 /* By resource: messages name the first. */
 static size_t list_offers(const struct subject *subject, struct drift_offer offers[LIMIT_OFFERS])
 {
+	struct run runs[LIMIT_OFFERS] = {0};
 	size_t n = 0;
 	for (size_t i = 0; i < subject->n_slots; i++) {
 		const struct slot *slot = &subject->slots[i];
@@ -52,6 +68,8 @@ static size_t list_offers(const struct subject *subject, struct drift_offer offe
 		if (!offer)
 			continue;
 		offer->n_ids++;
+		count_replica(slot, &runs[offer - offers], offer);
+		offer->n_free += !slot->is_held;
 		offer->is_replica |= slot->is_replica;
 		offer->is_mig |= slot->is_mig;
 		offer->is_hami |= slot->is_hami;
@@ -143,6 +161,7 @@ int compare_intent(const struct subject *subject, const struct drift_node *node,
 		.uuid = subject->device->uuid,
 		.reported = subject->device->reported,
 		.is_listing_good = subject->facts->devices->nvml == DEVICES_NVML_OK,
+		.is_claimed = subject->is_claimed,
 		.is_seen_since_boot = is_seen_since_boot(subject),
 		.here_since = here_since(subject, status),
 		.offers = offers,

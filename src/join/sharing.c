@@ -4,70 +4,14 @@
  * How one device is divided among containers, by what was seen on it. The node's label decides nothing:
  * it corroborates, or a line says that it contradicts.
  *
- * What is so of the device is a set of findings, most of which are lines of evidence. The first rule
- * of which all findings are there decides the mode, and which of the lines are said. The form of the
- * device IDs tells whether they name the device or MIG devices, and whether they are replicas. It does
- * not tell MPS from time-slicing: allocation responses do, then the compute mode.
- *
- * A line that contradicts is found together with the one that agrees: the rule says either. Of
- * processes there is a line only where nothing else tells the mode: they come and go.
+ * What is so of the device is a set of findings, most of which are lines of evidence. The first row of
+ * join/sharing.def of which all findings are there decides the mode, and which of the lines are said. The
+ * form of the device IDs tells whether they name the device or MIG devices, and whether they are replicas.
+ * It does not tell MPS from time-slicing: allocation responses do, then the compute mode.
  */
 
+#include "join/sharing_rule.h"
 #include "join/stages.h"
-
-/* Findings that are no lines. */
-enum finding {
-	WHOLE = 1u << N_EVIDENCE, /* IDs of the device, replicas or not */
-	WHOLE_REPLICA = WHOLE << 1,
-	PART = WHOLE << 2, /* IDs of MIG devices that are no replicas */
-	PART_REPLICA = WHOLE << 3,
-	SHARED_WHOLE = WHOLE << 4, /* by pods of one ID, or by shares */
-	SHARED_PART = WHOLE << 5,
-	UNSHARED = WHOLE << 6,
-	BY_MINOR = WHOLE << 7, /* replicas have names as GKE's plugin gives them */
-};
-
-#define E(line) EVIDENCE_##line
-#define SHARES (E(SHARED_ID) | E(SHARE_BY_CLAIM))
-#define AGREES (E(LABEL_MPS) | E(LABEL_TIME_SLICING))
-#define BESIDE (E(MIG_CONTRADICTS) | E(LABEL_NONE_CONTRADICTS) | E(SHARE_BY_CLAIM))
-#define BESIDE_MPS                                                                              \
-	(BESIDE | E(DEFAULT_MODE_CONTRADICTS) | E(LABEL_MPS) | E(LABEL_TIME_SLICING_CONTRADICTS))
-#define BESIDE_SLICES (BESIDE | E(LABEL_TIME_SLICING) | E(LABEL_MPS_CONTRADICTS))
-#define BESIDE_EXCLUSIVE                                                                        \
-	(E(MIG_CONTRADICTS) | E(LABEL_MPS_CONTRADICTS) | E(LABEL_TIME_SLICING_CONTRADICTS))
-
-/* Without a strategy for MIG the plugin offers a device in MIG mode as a whole one. */
-static const struct rule {
-	unsigned needs; /* findings, all of which are there */
-	enum attribution_mode mode;
-	unsigned says; /* of enum evidence: those that are found */
-} rules[] = {
-	{E(ODD_ID), ATTRIBUTION_MODE_UNKNOWN, E(ODD_ID)},
-	{E(HAMI_IDS), ATTRIBUTION_MODE_UNKNOWN, E(HAMI_IDS)},
-	{WHOLE | E(MIG_IDS), ATTRIBUTION_MODE_UNKNOWN, E(GPU_IDS) | E(MIG_IDS)},
-	{E(GPU_IDS) | WHOLE_REPLICA, ATTRIBUTION_MODE_UNKNOWN, E(GPU_IDS) | E(REPLICA_IDS)},
-	{PART_REPLICA, ATTRIBUTION_MODE_MIG_TIME_SLICED,
-	 E(MIG_IDS) | E(REPLICA_IDS) | E(PIPE_CONTRADICTS)},
-	{PART | SHARED_PART, ATTRIBUTION_MODE_MIG_TIME_SLICED, E(MIG_IDS) | SHARES},
-	{PART, ATTRIBUTION_MODE_MIG, E(MIG_IDS)},
-	{E(GPU_IDS) | UNSHARED, ATTRIBUTION_MODE_EXCLUSIVE, E(GPU_IDS) | BESIDE_EXCLUSIVE},
-	/* By time or by MPS */
-	{WHOLE | E(WITH_PIPE) | E(WITHOUT_PIPE), ATTRIBUTION_MODE_UNKNOWN,
-	 E(WITH_PIPE) | E(WITHOUT_PIPE)},
-	{WHOLE | E(WITH_PIPE), ATTRIBUTION_MODE_MPS, E(WITH_PIPE) | BESIDE_MPS},
-	{WHOLE | E(WITHOUT_PIPE) | E(EXCLUSIVE_PROCESS), ATTRIBUTION_MODE_UNKNOWN,
-	 E(WITHOUT_PIPE) | E(EXCLUSIVE_PROCESS)},
-	{WHOLE | E(WITHOUT_PIPE), ATTRIBUTION_MODE_TIME_SLICED, E(WITHOUT_PIPE) | BESIDE_SLICES},
-	{WHOLE | E(EXCLUSIVE_PROCESS), ATTRIBUTION_MODE_MPS, E(EXCLUSIVE_PROCESS) | BESIDE_MPS},
-	{WHOLE | E(MPS_PROCESS), ATTRIBUTION_MODE_MPS, E(MPS_PROCESS) | BESIDE_MPS},
-	{WHOLE | E(DEFAULT_MODE), ATTRIBUTION_MODE_TIME_SLICED, E(DEFAULT_MODE) | BESIDE_SLICES},
-	{WHOLE | SHARED_WHOLE, ATTRIBUTION_MODE_UNKNOWN, SHARES | AGREES},
-	{WHOLE, ATTRIBUTION_MODE_UNKNOWN, E(REPLICA_IDS) | AGREES},
-	/* Without IDs */
-	{E(MIG_IS_ON), ATTRIBUTION_MODE_MIG, E(MIG_IS_ON)},
-	{0, ATTRIBUTION_MODE_UNKNOWN, E(NO_IDS)},
-};
 
 static unsigned form_of(const struct slot *slot)
 {
@@ -77,8 +21,10 @@ static unsigned form_of(const struct slot *slot)
 		return EVIDENCE_HAMI_IDS;
 	if (slot->is_mig)
 		return EVIDENCE_MIG_IDS |
-		       (slot->is_replica ? EVIDENCE_REPLICA_IDS | PART_REPLICA : PART);
-	return WHOLE | (slot->is_replica ? EVIDENCE_REPLICA_IDS | WHOLE_REPLICA : EVIDENCE_GPU_IDS);
+		       (slot->is_replica ? EVIDENCE_REPLICA_IDS | SHARING_PART_REPLICA
+					 : SHARING_PART);
+	return SHARING_WHOLE | (slot->is_replica ? EVIDENCE_REPLICA_IDS | SHARING_WHOLE_REPLICA
+						 : EVIDENCE_GPU_IDS);
 }
 
 /* What allocation responses said of it, and that several pods have it by claims. */
@@ -87,11 +33,11 @@ static unsigned use_of(const struct slot *slot)
 	unsigned found = slot->is_share ? EVIDENCE_SHARE_BY_CLAIM : 0;
 
 	if (slot->is_share || slot->is_shared)
-		found |= slot->is_mig ? SHARED_PART : SHARED_WHOLE;
+		found |= slot->is_mig ? SHARING_SHARED_PART : SHARING_SHARED_WHOLE;
 	if (!slot->is_replica)
 		return found;
 	if (slot->is_by_minor)
-		found |= BY_MINOR;
+		found |= SHARING_BY_MINOR;
 	if (slot->mps & FACT_MPS_USED)
 		found |= slot->is_mig ? EVIDENCE_PIPE_CONTRADICTS : EVIDENCE_WITH_PIPE;
 	if (slot->mps & FACT_MPS_NOT_USED && !slot->is_mig)
@@ -117,13 +63,14 @@ static unsigned look_at_slots(const struct subject *subject)
 			left_over |= form_of(slot);
 	}
 	for (size_t i = 0; i < subject->n_items; i++)
-		found |= subject->items[i].witnesses & WITNESS_KAI ? SHARED_WHOLE : 0u;
-	if (!(found & SHARED_WHOLE))
-		found |= UNSHARED;
-	if (found & (SHARED_WHOLE | SHARED_PART) && !(found & EVIDENCE_SHARE_BY_CLAIM))
+		found |= subject->items[i].witnesses & WITNESS_KAI ? SHARING_SHARED_WHOLE : 0u;
+	if (!(found & SHARING_SHARED_WHOLE))
+		found |= SHARING_UNSHARED;
+	if (found & (SHARING_SHARED_WHOLE | SHARING_SHARED_PART) &&
+	    !(found & EVIDENCE_SHARE_BY_CLAIM))
 		found |= EVIDENCE_SHARED_ID;
 	/* Replicas of the device beside MIG devices are IDs of the whole device. */
-	if (forms & WHOLE && forms & EVIDENCE_MIG_IDS)
+	if (forms & SHARING_WHOLE && forms & EVIDENCE_MIG_IDS)
 		found |= EVIDENCE_GPU_IDS;
 	return found | forms | (left_over & ~forms ? EVIDENCE_LEFT_OVER_ID : 0u);
 }
@@ -152,7 +99,7 @@ static unsigned look_at_device(const struct report_device *reported, unsigned sl
 		found |= EVIDENCE_MIG_IS_ON | EVIDENCE_MIG_CONTRADICTS;
 	if (reported->compute_mode == REPORT_COMPUTE_EXCLUSIVE_PROCESS)
 		found |= EVIDENCE_EXCLUSIVE_PROCESS;
-	if (reported->compute_mode == REPORT_COMPUTE_DEFAULT && !(slots & BY_MINOR))
+	if (reported->compute_mode == REPORT_COMPUTE_DEFAULT && !(slots & SHARING_BY_MINOR))
 		found |= EVIDENCE_DEFAULT_MODE | EVIDENCE_DEFAULT_MODE_CONTRADICTS;
 	if (reported->compute_mode == REPORT_COMPUTE_UNKNOWN && sharing_has_mps_process(reported))
 		found |= EVIDENCE_MPS_PROCESS;
@@ -168,7 +115,7 @@ static unsigned look_at_label(const struct node *node, unsigned slots)
 		return EVIDENCE_LABEL_MPS | EVIDENCE_LABEL_MPS_CONTRADICTS;
 	if (view_equal(label, VIEW("time-slicing")))
 		return EVIDENCE_LABEL_TIME_SLICING | EVIDENCE_LABEL_TIME_SLICING_CONTRADICTS;
-	return view_equal(label, VIEW("none")) && slots & WHOLE_REPLICA
+	return view_equal(label, VIEW("none")) && slots & SHARING_WHOLE_REPLICA
 		       ? EVIDENCE_LABEL_NONE_CONTRADICTS
 		       : 0u;
 }
@@ -219,7 +166,7 @@ int sharing_conclude(const struct subject *subject, struct attribution_sharing *
 		     bool *ret_is_without_ids, struct error *err)
 {
 	const struct previous *before = subject->device->published;
-	const struct rule *rule = rules;
+	const struct sharing_rule *rule;
 	unsigned slots, found;
 
 	*ret_is_without_ids = subject->is_as_published && is_without_ids(before->evidence);
@@ -231,11 +178,9 @@ int sharing_conclude(const struct subject *subject, struct attribution_sharing *
 	slots = look_at_slots(subject);
 	found = slots | look_at_device(subject->device->reported, slots) |
 		look_at_label(subject->facts->input->node, slots);
-	while (rule->needs & ~found)
-		rule++;
+	rule = sharing_rule_decide(found);
 	*ret_is_without_ids = is_without_ids(rule->says);
 	ret_sharing->mode = (int)rule->mode;
 	ret_sharing->replicas = count_replicas(subject);
-	return tell(found & (rule->says | EVIDENCE_LEFT_OVER_ID), subject->arena,
-		    &ret_sharing->evidence, err);
+	return tell(sharing_rule_lines(rule, found), subject->arena, &ret_sharing->evidence, err);
 }
