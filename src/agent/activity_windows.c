@@ -32,8 +32,10 @@ struct activity_window {
 	char uuid[NVML_ABI_UUID_SIZE];
 	bool is_measured;                /* else nothing of the following counts */
 	bool has_worked;
-	int source;                      /* enum report_activity_source */
-	int64_t utilization;
+	int source;                      /* enum report_activity_source: the one that is named */
+	int64_t utilization;             /* of the last sample */
+	uint64_t named;                  /* when that source told last, ms since boot */
+	int state;                       /* enum report_activity_state: that it told of */
 	struct processes_time measured;  /* since when */
 	struct processes_time sampled;   /* last */
 	struct processes_time busy;      /* last; of a window that has_worked */
@@ -109,27 +111,6 @@ static bool is_gap(const struct activity_window *window, struct processes_time n
 	return now.boot - window->sampled.boot > REPORT_ACTIVITY_GAP_MS;
 }
 
-static void add(struct activity_window *window, enum sample sample,
-		const struct report_activity *read, struct processes_time now)
-{
-	if (sample == SAMPLE_UNKNOWN)
-		window->is_measured = window->has_worked = false;
-	if (sample == SAMPLE_UNKNOWN || sample == SAMPLE_NONE)
-		return;
-	if (window->is_measured)
-		follow_clock(window, now);
-	if (!window->is_measured || is_gap(window, now))
-		window->measured = now;
-	window->is_measured = true;
-	window->sampled = now;
-	window->source = read->source;
-	window->utilization = read->utilization;
-	if (sample != SAMPLE_BUSY)
-		return;
-	window->has_worked = true;
-	window->busy = now;
-}
-
 static int state_of(const struct activity_windows *windows, const struct activity_window *window,
 		    struct processes_time now)
 {
@@ -139,6 +120,48 @@ static int state_of(const struct activity_windows *windows, const struct activit
 		return REPORT_ACTIVITY_BUSY;
 	return now.boot - window->measured.boot < idle_after ? REPORT_ACTIVITY_MEASURING
 							     : REPORT_ACTIVITY_IDLE;
+}
+
+/*
+ * What a worse source says counts. But it is named only when the state changes, or when the better one
+ * has failed for long: else what is told would change whenever that fails once. While the device is busy,
+ * the worse one is named only if it has seen work.
+ */
+static void name_source(struct activity_window *window, const struct report_activity *read,
+			struct processes_time now, int state)
+{
+	const bool is_worse = read->source > window->source;
+	const bool tells_state = state != REPORT_ACTIVITY_BUSY || window->busy.boot == now.boot;
+	const bool is_due = tells_state && now.boot - window->named > REPORT_ACTIVITY_GAP_MS;
+
+	if (is_worse && state == window->state && !is_due)
+		return;
+	window->source = read->source;
+	window->named = now.boot;
+	window->state = state;
+}
+
+static void add(const struct activity_windows *windows, struct activity_window *window,
+		enum sample sample, const struct report_activity *read, struct processes_time now)
+{
+	if (sample == SAMPLE_UNKNOWN) {
+		window->is_measured = window->has_worked = false;
+		window->state = REPORT_ACTIVITY_UNSAID;
+	}
+	if (sample == SAMPLE_UNKNOWN || sample == SAMPLE_NONE)
+		return;
+	if (window->is_measured)
+		follow_clock(window, now);
+	if (!window->is_measured || is_gap(window, now))
+		window->measured = now;
+	window->is_measured = true;
+	window->sampled = now;
+	window->utilization = read->utilization;
+	if (sample == SAMPLE_BUSY) {
+		window->has_worked = true;
+		window->busy = now;
+	}
+	name_source(window, read, now, state_of(windows, window, now));
 }
 
 static struct report_activity tell(const struct activity_windows *windows,
@@ -180,7 +203,7 @@ static void read_one(const struct reading *reading, const struct report_device *
 	*window = before ? *before : (struct activity_window){0};
 	assert(uuid.len < sizeof(window->uuid));
 	memcpy(window->uuid, uuid.ptr, uuid.len);
-	add(window, device->condition.lost ? SAMPLE_NONE : sample, activity, reading->now);
+	add(next, window, device->condition.lost ? SAMPLE_NONE : sample, activity, reading->now);
 	*activity = tell(next, window, reading->now);
 }
 

@@ -41,7 +41,8 @@ void activity_windows_offer(struct report_activity *into, enum report_activity_s
  * Adds a sample of each of these devices and partitions (struct report_device), and puts what the
  * windows amount to in the place of what was read. What was read is `present` if some source was
  * asked; source and utilization are as activity_windows_offer() left them. Where no source has a
- * figure, "no process" counts. are_processes_told: the lists of processes have those of all
+ * figure, "no process" counts. The source that is told stays for REPORT_ACTIVITY_GAP_MS after its last
+ * figure, and for as long as the device is busy by it. are_processes_told: the lists of processes have those of all
  * containers. A device that is lost gets no sample. Windows of devices that are not among these end.
  * The arena must stay until the next call. Without memory all is as if it had never been measured.
  */

@@ -29,12 +29,16 @@
 #include "wire/jindent.h"
 
 #define PRINT_CAP (4u * LIMIT_REPORT_BYTES)
+/* The last reports before the end; only the one after that with an event can acknowledge it. */
+#define N_LAST_REPORTS 3u
+#define LAST_REPORT_MS 500u
 
 struct agent {
 	const struct agent_settings *settings;
 	struct loop *loop;
 	struct loop_timer *timer; /* for advance() */
 	struct loop_timer *look;  /* for sampler_look() */
+	struct loop_timer *last;  /* for report_once_more() */
 	struct loop_signal *terminated;
 	struct loop_signal *interrupted;
 	struct fetcher *fetcher;
@@ -48,6 +52,7 @@ struct agent {
 	unsigned last_loss; /* enum evidence_loss of the last report */
 	struct ready_mark mark;
 	int64_t refused; /* reports that were not accepted */
+	unsigned n_last; /* reports asked for since a signal; 0: there was none */
 
 	bool failed; /* --once did not succeed; error says why */
 	struct error error;
@@ -115,6 +120,10 @@ static void on_answer(void *owner, const struct replicas_answer *answer)
 	if (agent->settings->once) {
 		if (answer->accepted || !answer->others_wait)
 			end_once(agent, answer->accepted ? NULL : answer->error);
+		return;
+	}
+	if (agent->n_last > 0 && !sampler_has_events(agent->sampler)) {
+		loop_stop(agent->loop);
 		return;
 	}
 	if (answer->accepted)
@@ -186,10 +195,16 @@ static uint64_t report_at(const struct agent *agent)
 					       : replicas_next_at(agent->replicas);
 }
 
+/* After a signal, too, none is begun: it would hold the last reports up. */
+static bool may_sample(const struct agent *agent)
+{
+	return !sampler_is_busy(agent->sampler) && agent->n_last == 0;
+}
+
 static uint64_t next_at(const struct agent *agent)
 {
-	uint64_t sample_at = sampler_is_busy(agent->sampler) ? SCHEDULE_NEVER
-							     : schedule_next_at(&agent->schedule);
+	uint64_t sample_at = may_sample(agent) ? schedule_next_at(&agent->schedule)
+					       : SCHEDULE_NEVER;
 	return sample_at < report_at(agent) ? sample_at : report_at(agent);
 }
 
@@ -199,9 +214,7 @@ static void advance(struct agent *agent)
 	/* Before the next sample begins: samples that come one upon another would let none through. */
 	if (report_at(agent) <= now)
 		replicas_post(agent->replicas);
-	unsigned parts = sampler_is_busy(agent->sampler)
-				 ? 0
-				 : schedule_take_due(&agent->schedule, now);
+	unsigned parts = may_sample(agent) ? schedule_take_due(&agent->schedule, now) : 0;
 	if (parts)
 		sampler_start(agent->sampler, parts, now);
 	uint64_t next = next_at(agent);
@@ -268,11 +281,29 @@ static void on_socket_folder(void *owner, enum filewatch_change change, struct v
 	advance(agent);
 }
 
+static void report_once_more(void *owner)
+{
+	struct agent *agent = owner;
+	if (agent->n_last == N_LAST_REPORTS) {
+		LOG_WARN("Agent stops though XID errors were not acknowledged");
+		loop_stop(agent->loop);
+		return;
+	}
+	agent->n_last++;
+	loop_timer_set(agent->last, LAST_REPORT_MS);
+	replicas_changed(agent->replicas);
+	advance(agent);
+}
+
+/* XID errors that no controller has published would be gone with this agent. A second signal ends it. */
 static void on_signal(void *owner, int number)
 {
 	struct agent *agent = owner;
 	LOG_INFO("Agent stops on a signal", LOG_I64("signal", number));
-	loop_stop(agent->loop);
+	if (agent->settings->once || agent->n_last > 0 || !sampler_has_events(agent->sampler))
+		loop_stop(agent->loop);
+	else
+		report_once_more(agent);
 }
 
 /* Beginning and end. */
@@ -285,6 +316,7 @@ static int open_loop(struct agent *agent, struct error *err)
 	loop = agent->loop;
 	if (loop_timer_new(loop, on_time, agent, &agent->timer, err) < 0 ||
 	    loop_timer_new(loop, on_look_due, agent, &agent->look, err) < 0 ||
+	    loop_timer_new(loop, report_once_more, agent, &agent->last, err) < 0 ||
 	    loop_signal_new(loop, SIGTERM, on_signal, agent, &agent->terminated, err) < 0 ||
 	    loop_signal_new(loop, SIGINT, on_signal, agent, &agent->interrupted, err) < 0)
 		return -1;
@@ -449,6 +481,7 @@ void agent_free(struct agent *agent)
 	fetcher_free(agent->fetcher);
 	loop_signal_free(agent->interrupted);
 	loop_signal_free(agent->terminated);
+	loop_timer_free(agent->last);
 	loop_timer_free(agent->look);
 	loop_timer_free(agent->timer);
 	loop_free(agent->loop);

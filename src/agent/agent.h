@@ -35,7 +35,8 @@ MUST_USE int agent_new(const struct agent_settings *settings, struct agent **ret
 		       struct error *err);
 /*
  * Runs until SIGTERM or SIGINT, or with --once until the report was printed or answered. Fails when
- * --once did not get its report accepted, or found no source that answers.
+ * --once did not get its report accepted, or found no source that answers. Where XID errors are not
+ * acknowledged yet, it goes on for up to 1.5 s after the signal to tell them, or until a second one.
  */
 MUST_USE int agent_run(struct agent *agent, struct error *err);
 /* Accepts NULL. */

@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "model/condition_parts.h"
+
 /*
  * Counters of errors since the device was reset go down at a reset only. But a library may tell rubbish
  * once. So a counter must have been higher at two samples in a row, and lower at the next two. When the
@@ -19,7 +21,12 @@
  * compared with the most that were seen. Who starts while some are down takes what there is for the
  * most. It then says neither that they are down nor that they are not, until all of them are up, or
  * more than there were at first.
+ *
+ * In MIG mode a driver may switch the links off, as nothing can use them. So they are not down then, and
+ * what was the most before says nothing of those that come afterwards.
  */
+
+static_assert(1u << CONDITION_HISTORY_PARTS == REPORT_PART_ALL + 1u, "each part has a bit");
 
 static bool is_of(const struct condition_past *past, struct view uuid)
 {
@@ -119,8 +126,14 @@ static int pcie_verdict(const struct condition_past *past,
 	return past->pcie_lanes.verdict;
 }
 
-static void feed_nvlinks(struct condition_past *past, const struct report_links *links)
+static void feed_nvlinks(struct condition_past *past, const struct report_device *device)
 {
+	const struct report_links *links = &device->condition.nvlinks;
+	if (device->mig.current) {
+		past->most_nvlinks = -1;
+		past->nvlinks_down = REPORT_NO;
+		return;
+	}
 	if (!links->present)
 		return;
 	const bool is_first = past->most_nvlinks < 0;
@@ -167,6 +180,27 @@ static void feed_reset(struct condition_past *past, const struct report_conditio
 	past->read_reset = c->reset_uptime_ms;
 }
 
+/*
+ * A call that fails now and then must not change what is said to be readable. In MIG mode less is, and an
+ * agent that starts then would not know what was before.
+ */
+static unsigned note_parts(struct condition_past *past, const struct report_device *device,
+			   uint64_t now_ms)
+{
+	const unsigned read = condition_parts_find(&device->condition);
+	unsigned lately = 0;
+	if (past->was_in_mig_mode != device->mig.current)
+		memset(past->parts_until_ms, 0, sizeof(past->parts_until_ms));
+	past->was_in_mig_mode = device->mig.current;
+	for (unsigned i = 0; i < CONDITION_HISTORY_PARTS; i++) {
+		if (read & (1u << i))
+			past->parts_until_ms[i] = now_ms + REPORT_ACTIVITY_GAP_MS;
+		if (past->parts_until_ms[i] >= now_ms)
+			lately |= 1u << i;
+	}
+	return lately;
+}
+
 static void interrupt_all(struct condition_past *past)
 {
 	interrupt(&past->thermal);
@@ -176,9 +210,10 @@ static void interrupt_all(struct condition_past *past)
 	interrupt(&past->pcie_generation);
 }
 
-static void feed_all(struct condition_past *past, const struct report_condition *c,
+static void feed_all(struct condition_past *past, const struct report_device *device,
 		     const struct condition_history_settings *settings, struct wall_time now)
 {
+	const struct report_condition *c = &device->condition;
 	const int64_t reasons = c->clocks_event_reasons;
 	const uint64_t now_ms = (uint64_t)now.boot_ms;
 	if (now.boot_ms - past->read_at.boot_ms > REPORT_ACTIVITY_GAP_MS)
@@ -188,7 +223,7 @@ static void feed_all(struct condition_past *past, const struct report_condition 
 	feed_clocks(&past->hardware, reasons, REPORT_CLOCKS_HARDWARE, settings, now_ms);
 	feed_lanes(&past->pcie_lanes, &c->pcie_lanes, settings, now_ms);
 	feed_generation(&past->pcie_generation, &c->pcie_generation, settings, now_ms);
-	feed_nvlinks(past, &c->nvlinks);
+	feed_nvlinks(past, device);
 	feed_counter(past, &past->corrected, c->ecc_volatile.corrected);
 	feed_counter(past, &past->uncorrected, c->ecc_volatile.uncorrected);
 	feed_reset(past, c);
@@ -210,8 +245,9 @@ void condition_history_judge(struct condition_history *history, uint64_t now_ms,
 		if (c->lost)
 			interrupt_all(past);
 		else
-			feed_all(past, c, &history->settings, now);
+			feed_all(past, device, &history->settings, now);
 		wall_time_follow(&past->reset, wall_ms, now_ms);
+		c->parts_read = note_parts(past, device, now_ms);
 		c->slowdown.thermal = past->thermal.verdict;
 		c->slowdown.power_brake = past->power_brake.verdict;
 		c->slowdown.hardware = past->hardware.verdict;

@@ -3,7 +3,7 @@
 
 /*
  * condition_history - what takes several samples to tell of a device's condition: that it has been slow
- * for long, that links went down, that it was reset
+ * for long, that links went down, that it was reset. Also what of it was read lately.
  *
  * A verdict needs to have seen enough. Until then, and after an agent starts, it is undecided. Once
  * made it stays until the opposite is seen for long enough. Samples that are more than
@@ -38,13 +38,17 @@ struct condition_counter {
 	struct wall_time low_after;
 };
 
+#define CONDITION_HISTORY_PARTS 5u /* bits of enum report_part */
+
 /* What was seen of one device. */
 struct condition_past {
 	char uuid[LIMIT_TEXT_UUID + 1]; /* empty: of none */
 	struct condition_window thermal, power_brake, hardware, pcie_lanes, pcie_generation;
-	int64_t most_nvlinks; /* active in any sample; -1: none told */
+	int64_t most_nvlinks; /* active in any sample since MIG mode; -1: none told */
 	int nvlinks_down; /* enum report_verdict */
 	struct condition_counter corrected, uncorrected;
+	uint64_t parts_until_ms[CONDITION_HISTORY_PARTS]; /* each counts as read; 0: never read */
+	bool was_in_mig_mode; /* in the last sample; these times are of that mode */
 	struct wall_time read_at;
 	struct wall_time reset;
 	int64_t read_reset; /* reset_uptime_ms as the last sample had it */

@@ -145,6 +145,16 @@ static void read_nvlinks(struct device_subject *subject, struct report_links *re
 	*ret = links;
 }
 
+/* A registration that ended with an error leaves the device off the fabric, as one that never began. */
+static enum report_fabric end_of_registration(struct device_subject *subject, int status)
+{
+	if (status == NVML_ABI_SUCCESS)
+		return REPORT_FABRIC_COMPLETED;
+	device_reader_note(subject->reader, "%s: registration with the fabric: %s", subject->label,
+			   nvml_library_meaning(subject->reader->library, status));
+	return REPORT_FABRIC_NOT_STARTED;
+}
+
 static void read_fabric(struct device_subject *subject, struct report_condition *ret)
 {
 	struct nvml_abi_fabric_info info = {.state = NVML_ABI_FABRIC_NOT_SUPPORTED};
@@ -156,7 +166,7 @@ static void read_fabric(struct device_subject *subject, struct report_condition 
 	else if (info.state == NVML_ABI_FABRIC_IN_PROGRESS)
 		ret->fabric = REPORT_FABRIC_IN_PROGRESS;
 	else if (info.state == NVML_ABI_FABRIC_COMPLETED)
-		ret->fabric = REPORT_FABRIC_COMPLETED;
+		ret->fabric = (int)end_of_registration(subject, info.status);
 }
 
 static void read_pcie_lanes(struct device_subject *subject, struct report_links *ret)
@@ -193,7 +203,7 @@ static void read_clocks(struct device_subject *subject, struct report_condition 
 	ret->slowdown.present = true;
 }
 
-void condition_reader_read(struct device_subject *subject, struct report_condition *ret)
+void condition_reader_clear(struct report_condition *ret)
 {
 	*ret = (struct report_condition){
 		.present = true,
@@ -202,6 +212,11 @@ void condition_reader_read(struct device_subject *subject, struct report_conditi
 		.remapped_rows.counts = {-1, -1},
 		.clocks_event_reasons = -1,
 	};
+}
+
+void condition_reader_read(struct device_subject *subject, struct report_condition *ret)
+{
+	condition_reader_clear(ret);
 	if (subject->lost || subject->missing)
 		return;
 	read_ecc(subject, ret);

@@ -21,3 +21,5 @@
  * or missing.
  */
 void condition_reader_read(struct device_subject *subject, struct report_condition *ret);
+/* Of a device of which nothing could be read. */
+void condition_reader_clear(struct report_condition *ret);

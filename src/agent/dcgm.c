@@ -279,6 +279,15 @@ int64_t dcgm_percent(const struct dcgm *dcgm, struct view uuid, int64_t gpu_inst
 	return (int64_t)(percent + 1e-6);
 }
 
+/* Without its GPU instance it would get the figure of the whole device. */
+static int64_t percent_of_partition(const struct dcgm *dcgm, struct view uuid,
+				    const struct report_partition *part, uint64_t now_ms)
+{
+	return part->gpu_instance_id < 0
+		       ? -1
+		       : dcgm_percent(dcgm, uuid, part->gpu_instance_id, now_ms);
+}
+
 void dcgm_offer(const struct dcgm *dcgm, uint64_t now_ms, struct array devices)
 {
 	if (!dcgm->config.url[0])
@@ -291,8 +300,8 @@ void dcgm_offer(const struct dcgm *dcgm, uint64_t now_ms, struct array devices)
 			struct report_partition *part =
 				ARRAY_AT(device->partitions, struct report_partition, j);
 			activity_windows_offer(&part->activity, REPORT_ACTIVITY_DCGM,
-					       dcgm_percent(dcgm, device->uuid,
-							    part->gpu_instance_id, now_ms));
+					       percent_of_partition(dcgm, device->uuid, part,
+								    now_ms));
 		}
 	}
 }

@@ -18,6 +18,15 @@
  *
  * A controller that was away is told of every node within BACKOFF_CAP_MS of its return. A try that
  * nobody answers costs one packet; a controller that is too busy says when to come (Retry-After).
+ * One that was killed and started again between two reports is noticed by the end of the connection. All
+ * nodes notice at once, and come evenly over half a second, at 10 000 a second from 5 000 nodes. A longer
+ * spread helps nobody: new connections are what takes time, 0.35 to 1 ms of CPU each. So 5 000 are told in
+ * 2 to 8 s by any spread from half a second to four, and 1 250 in 2 s by this one. Where the controller
+ * takes longer to start, the back-off alone says who comes when. What it does not get round to it closes
+ * (io/strangers.h).
+ *
+ * A proxy that closes idle connections looks the same. So how long a connection lasted is counted from when
+ * it was made: one that a proxy closes after each report never lasts for a heartbeat.
  */
 
 #include "agent/delivery.h"
@@ -30,6 +39,7 @@
 enum {
 	BACKOFF_BASE_MS = 500,
 	BACKOFF_CAP_MS = 8000,
+	RECONNECT_BASE_MS = 500, /* to which as much of jitter is added */
 	RETRY_AFTER_CAP_MS = 300000,
 	HEARTBEAT_LOW_S = 1,
 	HEARTBEAT_HIGH_S = 3600,
@@ -57,6 +67,7 @@ void delivery_init(struct delivery *delivery, struct delivery_pace *pace)
 {
 	*delivery = (struct delivery){.pace = pace, .due_at = DELIVERY_NEVER};
 	backoff_init(&delivery->backoff, BACKOFF_BASE_MS, BACKOFF_CAP_MS);
+	backoff_init(&delivery->reconnect, RECONNECT_BASE_MS, HEARTBEAT_HIGH_S * 1000);
 }
 
 void delivery_changed(struct delivery *delivery, uint64_t now)
@@ -79,6 +90,13 @@ uint64_t delivery_next_at(const struct delivery *delivery)
 	if (delivery->pace->heartbeat_at < due_at)
 		due_at = delivery->pace->heartbeat_at;
 	return due_at > delivery->open_at ? due_at : delivery->open_at;
+}
+
+uint64_t delivery_wait(const struct delivery *delivery, uint64_t now)
+{
+	assert(!delivery->under_way);
+	uint64_t at = delivery_next_at(delivery);
+	return at > now ? at - now : 0;
 }
 
 void delivery_begin(struct delivery *delivery)
@@ -169,6 +187,8 @@ enum delivery_verdict delivery_end(struct delivery *delivery, const struct deliv
 	assert(delivery->under_way);
 	enum delivery_verdict verdict = judge(answer->status);
 	delivery->under_way = false;
+	if (answer->is_new_connection)
+		delivery->connected_at = now;
 	if (verdict == DELIVERY_ACCEPTED) {
 		accept(delivery, answer->heartbeat_s, now);
 		return verdict;
@@ -178,6 +198,17 @@ enum delivery_verdict delivery_end(struct delivery *delivery, const struct deliv
 	delivery->due_at = now;
 	delivery->open_at = now + wait_after_refusal(delivery, answer->retry_after_ms);
 	return verdict;
+}
+
+void delivery_disconnected(struct delivery *delivery, uint64_t now)
+{
+	assert(!delivery->under_way);
+	delivery->reconnect.cap_ms = delivery->pace->heartbeat_ms;
+	if (now - delivery->connected_at >= delivery->pace->heartbeat_ms)
+		backoff_reset(&delivery->reconnect);
+	uint64_t at = now + backoff_next(&delivery->reconnect, &delivery->pace->prng);
+	if (at < delivery->due_at)
+		delivery->due_at = at;
 }
 
 const char *delivery_advice(enum delivery_verdict verdict)

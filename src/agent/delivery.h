@@ -39,8 +39,11 @@ struct delivery_pace {
 struct delivery {
 	struct delivery_pace *pace; /* borrowed */
 	struct backoff backoff;
+	struct backoff reconnect; /* after connections that ended, since one lasted a heartbeat */
+	uint64_t connected_at;    /* when the connection of the last answer was made */
 	int64_t instance; /* of the report that is under way */
-	uint64_t due_at;  /* what this replica was not told yet; DELIVERY_NEVER: there is nothing */
+	uint64_t due_at;  /* what this replica was not told yet, or is to be told again; DELIVERY_NEVER:
+			     there is nothing */
 	uint64_t open_at; /* nothing is posted before: back-off or Retry-After */
 	bool under_way;
 	bool changed;     /* since the report that is under way was made */
@@ -51,6 +54,7 @@ struct delivery_answer {
 	int status;              /* HTTP status, 0: none, the transfer failed */
 	uint32_t retry_after_ms; /* 0: not said */
 	int64_t heartbeat_s;     /* of a 200 of the replica that leads; 0: not said */
+	bool is_new_connection;  /* one was made for this report */
 };
 
 /* What an answer asks of the people who run this, and of the caller. */
@@ -86,6 +90,8 @@ void delivery_join(struct delivery *delivery, uint64_t now);
 
 /* When the next report is to be made; DELIVERY_NEVER while one is under way. */
 uint64_t delivery_next_at(const struct delivery *delivery);
+/* How long until then; 0: it is overdue. None may be under way. */
+uint64_t delivery_wait(const struct delivery *delivery, uint64_t now);
 
 /* The report that was made last is posted. None may be under way. */
 void delivery_begin(struct delivery *delivery);
@@ -97,6 +103,13 @@ void delivery_begin(struct delivery *delivery);
  */
 enum delivery_verdict delivery_end(struct delivery *delivery, const struct delivery_answer *answer,
 				   uint64_t now, uint64_t boot_now_ms);
+
+/*
+ * The connection of the last answer has ended, and none is under way. Whoever listens there now may
+ * have started a moment ago and know nothing. So a report is due within a second. Where connections end
+ * before they have lasted for a heartbeat, each time twice as late, up to a heartbeat.
+ */
+void delivery_disconnected(struct delivery *delivery, uint64_t now);
 
 /* What to do about a verdict, one sentence; NULL where there is nothing to be done. */
 const char *delivery_advice(enum delivery_verdict verdict);

@@ -56,6 +56,7 @@ bool device_memory_keep(struct device_memory *memory, const struct report_device
 	if (memory->arena.cap == 0)
 		arena_init(&memory->arena, MEMORY_CAP);
 	arena_reset(&memory->arena);
+	memory->is_missing = false;
 	if (copy_device(device, &memory->arena, &memory->device))
 		return true;
 	device_memory_forget(memory);

@@ -15,6 +15,7 @@
 struct device_memory {
 	struct arena arena; /* of the device */
 	struct report_device device;
+	bool is_missing; /* since then the driver has said that there is no such device */
 };
 
 /* Forgets. Accepts one that remembers nothing. */

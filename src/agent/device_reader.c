@@ -205,8 +205,8 @@ static struct view profile_in_name(const char *name)
 }
 
 /*
- * The profile that attributes amount to: memory counts in eighths of the device, rounded up. What
- * a name can add ("+me") is not in them.
+ * The profile that attributes amount to, for drivers whose names have none: memory counts in eighths
+ * of the device, rounded up. What a name can add ("+me") is not in them.
  */
 static void profile_from_attributes(const struct subject *mig,
 				    const struct nvml_abi_attributes *attributes, char *ret_text,
@@ -229,11 +229,13 @@ static void read_profile(struct subject *mig, struct report_partition *partition
 	char text[NVML_ABI_NAME_SIZE] = "";
 	int code = ASK(mig, name, text, sizeof(text));
 	text[sizeof(text) - 1] = '\0';
-	struct view profile = fails(mig, "name", code) ? VIEW("") : profile_in_name(text);
+	/* A name that is not told may have more in it than attributes tell: then there is no profile. */
+	bool has_name = !fails(mig, "name", code);
+	struct view profile = has_name ? profile_in_name(text) : VIEW("");
 	code = ASK(mig, attributes, &attributes);
 	if (!fails(mig, "attributes", code)) {
 		partition->memory_mib = (int64_t)attributes.memory_mib;
-		if (profile.len == 0 && mig->memory) {
+		if (has_name && profile.len == 0 && mig->memory) {
 			profile_from_attributes(mig, &attributes, text, sizeof(text));
 			profile = view_from(text);
 		}

@@ -134,16 +134,28 @@ static bool take_failure(struct hardware *hardware, const struct report *reading
 	return tell_failure(hardware, &failure);
 }
 
+/* A doubtful reading tells what it has read, and not that the driver works. */
+static bool note_reading(struct hardware *hardware, const struct nvml_process_answer *answer)
+{
+	if (!answer->is_doubtful)
+		return source_state_succeed(&hardware->source, answer->asked_wall,
+					    answer->reading.sources.nvml.message);
+	hardware->source.said.observed_at = answer->asked_wall;
+	return false;
+}
+
 /* True when the reading says something new. */
 static bool take_reading(struct hardware *hardware, const struct nvml_process_answer *answer)
 {
 	const struct processes_time asked = {answer->asked_wall, answer->asked_boot};
 	const struct report_source *source = &answer->reading.sources.nvml;
 	if (source->state != REPORT_SOURCE_OK)
-		return take_failure(hardware, &answer->reading);
-	end_hold(hardware);
+		return (!answer->is_doubtful || !hardware->source.said.hangs) &&
+		       take_failure(hardware, &answer->reading);
+	if (!answer->is_doubtful)
+		end_hold(hardware);
 	condition_history_judge(&hardware->history, asked.boot, asked.wall, answer->reading.devices);
-	bool is_news = source_state_succeed(&hardware->source, asked.wall, source->message);
+	bool is_news = note_reading(hardware, answer);
 	is_news |= processes_fill(&hardware->processes, asked, answer->reading.devices,
 				  answer->arena);
 	if (hardware->offer)
@@ -210,6 +222,7 @@ void hardware_tell(const struct hardware *hardware, struct report *report)
 {
 	report->sources.nvml = hardware->source.said;
 	report->nvml_processes = nvml_process_started(hardware->process);
+	report->nvml_left_behind = nvml_process_left_behind(hardware->process);
 	processes_tell(&hardware->processes, report);
 	report->driver_version = hardware->reading.driver_version;
 	report->cuda_version = hardware->reading.cuda_version;

@@ -10,6 +10,7 @@
 #include "base/core_dump.h"
 #include "base/log.h"
 #include "io/fetch.h"
+#include "io/tls_library.h"
 
 #define HELP_CAP 65536u
 
@@ -48,7 +49,7 @@ static int run(const struct agent_settings *settings)
 {
 	struct agent *agent;
 	struct error err;
-	if (agent_new(settings, &agent, &err) < 0) {
+	if (tls_library_prepare(&err) < 0 || agent_new(settings, &agent, &err) < 0) {
 		LOG_ERROR("Agent could not start", LOG_ERROR_FIELD(&err));
 		return EXIT_FAILURE;
 	}

@@ -22,9 +22,9 @@
  * the session remembers handles and UUIDs by index. For the same reason a session in which no
  * device answers ends only at the next reading: until then its events can be fetched.
  *
- * What the devices told of themselves is remembered by index too, across sessions, for a lost one is
- * still reported. Indexes may go to other devices. So memories go when the number of devices changes,
- * and when a device answers under another index.
+ * What the devices told of themselves is remembered by index too, across sessions, for one that is lost or
+ * does not answer is still reported. Indexes may go to other devices. So memories go when the number of
+ * devices changes, and when a device answers under another index.
  */
 
 /* Utilisation from which on a PCIe link should not be in one of its idle states. */
@@ -32,12 +32,14 @@
 
 struct nvml {
 	struct nvml_library library; /* loaded exactly while the session lives */
+	struct nvml_call *call;      /* where its calls are announced; NULL: nowhere */
 	bool is_started;
 	bool is_barren; /* no device answered at the last reading */
 	struct nvml_events events;
 	struct wall_time observed; /* last good reading */
 	struct nvml_known_device known[LIMIT_REPORT_DEVICES];
 	struct device_memory memories[LIMIT_REPORT_DEVICES];
+	int strangers[LIMIT_REPORT_DEVICES]; /* code that was logged of a device never seen; 0: none */
 	unsigned n_devices; /* at the last count, 0: none or never counted */
 	struct device_reader_scratch scratch;
 	struct gpm gpm;
@@ -50,6 +52,7 @@ struct reading {
 	struct device_reader reader;
 	struct nvml_reading result;
 	unsigned n_answered; /* devices */
+	unsigned n_told;     /* these, and those that are lost or require a reset */
 };
 
 static const char *meaning(const struct nvml *nvml, int code)
@@ -61,8 +64,8 @@ static void end_session(struct nvml *nvml)
 {
 	nvml_events_close(&nvml->events);
 	gpm_clear(&nvml->gpm, &nvml->library);
-	if (nvml->is_started && nvml->library.shutdown)
-		(void)nvml->library.shutdown();
+	if (nvml->is_started)
+		(void)NVML_LIBRARY_CALL_PLAIN(&nvml->library, shutdown);
 	nvml->is_started = false;
 	nvml->is_barren = false;
 	nvml_library_unload(&nvml->library);
@@ -89,8 +92,8 @@ static void fail_source(struct reading *reading, const char *what, int code)
 static int start_library(const struct nvml_library *library)
 {
 	if (library->init_with_flags)
-		return library->init_with_flags(NVML_ABI_INIT_NO_GPUS);
-	return library->init();
+		return NVML_LIBRARY_CALL(library, init_with_flags, NVML_ABI_INIT_NO_GPUS);
+	return NVML_LIBRARY_CALL_PLAIN(library, init);
 }
 
 static bool begin_session(struct reading *reading)
@@ -106,6 +109,7 @@ static bool begin_session(struct reading *reading)
 		reading->result.source.state = REPORT_SOURCE_ABSENT;
 		return false;
 	}
+	nvml->library.call = nvml->call;
 	int code = start_library(&nvml->library);
 	nvml->is_started = code == NVML_ABI_SUCCESS;
 	if (!nvml->is_started)
@@ -135,9 +139,9 @@ static int identify(struct reading *reading, unsigned index, struct nvml_known_d
 	struct nvml_known_device now = {.has_events = known->has_events,
 				   .reset = known->reset,
 				   .peak = known->peak};
-	int code = library->handle(index, &now.handle);
+	int code = NVML_LIBRARY_CALL(library, handle, index, &now.handle);
 	if (code == NVML_ABI_SUCCESS)
-		code = library->uuid(now.handle, now.uuid, sizeof(now.uuid));
+		code = NVML_LIBRARY_CALL(library, uuid, now.handle, now.uuid, sizeof(now.uuid));
 	if (code != NVML_ABI_SUCCESS)
 		return code;
 	now.uuid[sizeof(now.uuid) - 1] = '\0';
@@ -163,25 +167,53 @@ static void remember(struct reading *reading, unsigned index, const struct repor
 		reading->reader.no_memory = true;
 }
 
+/* Says once of each device why it cannot be named. */
+static void log_stranger(struct nvml *nvml, unsigned index, int code)
+{
+	if (nvml->strangers[index] != code)
+		LOG_WARN("Device has no name, it is not reported", LOG_U64("index", index),
+			 LOG_I64("code", code), LOG_TEXT("meaning", view_from(meaning(nvml, code))));
+	nvml->strangers[index] = code;
+}
+
+/* Whether the code says what the device is like, or else only that it does not answer. */
+static bool is_verdict(int code)
+{
+	return code == NVML_ABI_GPU_IS_LOST || code == NVML_ABI_RESET_REQUIRED;
+}
+
+/* A device that does not answer is not well again for that: lost before, it still is. */
+static void recall_condition(struct device_memory *memory, int code, struct report_condition *ret)
+{
+	if (is_verdict(code))
+		memory->device.condition.lost = code == NVML_ABI_GPU_IS_LOST;
+	else
+		condition_reader_clear(ret);
+	ret->lost = memory->device.condition.lost;
+	ret->reset_required |= code == NVML_ABI_RESET_REQUIRED;
+}
+
 /*
  * Tells what is remembered of a device that answered with this code only. False: nothing is, or it
- * is not known to be the same device, or the code says something else.
+ * is not known to be the same device, or there is no such device.
  */
 static bool recall(struct reading *reading, unsigned index, int code, struct report_device *ret)
 {
-	const struct device_memory *memory = &reading->nvml->memories[index];
+	struct device_memory *memory = &reading->nvml->memories[index];
 	struct view uuid = view_from(reading->nvml->known[index].uuid);
-	if (code != NVML_ABI_GPU_IS_LOST && code != NVML_ABI_RESET_REQUIRED)
+	if (!device_memory_holds(memory)) {
+		log_stranger(reading->nvml, index, code);
 		return false;
-	if (!device_memory_holds(memory) ||
+	}
+	memory->is_missing |= code == NVML_ABI_GPU_NOT_FOUND;
+	if ((memory->is_missing && !is_verdict(code)) ||
 	    (uuid.len > 0 && !view_equal(uuid, memory->device.uuid)))
 		return false;
 	if (!device_memory_recall(memory, reading->reader.arena, ret)) {
 		reading->reader.no_memory = true;
 		return false;
 	}
-	ret->condition.lost = code == NVML_ABI_GPU_IS_LOST;
-	ret->condition.reset_required |= code == NVML_ABI_RESET_REQUIRED;
+	recall_condition(memory, code, &ret->condition);
 	return true;
 }
 
@@ -238,20 +270,35 @@ static int ask_device(struct reading *reading, unsigned index, struct report_dev
 	return NVML_ABI_SUCCESS;
 }
 
+/* The index may have gone to another device: only a call that has just returned tells its UUID. */
+static int ask_by_index(struct reading *reading, unsigned index, struct report_device *ret)
+{
+	struct nvml_known_device *known = &reading->nvml->known[index];
+	nvml_call_about(reading->nvml->call, (int32_t)index, "");
+	int code = identify(reading, index, known);
+	if (code != NVML_ABI_SUCCESS)
+		return code;
+	nvml_call_about(reading->nvml->call, (int32_t)index, known->uuid);
+	return ask_device(reading, index, ret);
+}
+
 /* False if the device is to be left out; the message then says why. */
 static bool read_device(struct reading *reading, unsigned index, struct report_device *ret)
 {
 	struct nvml_known_device *known = &reading->nvml->known[index];
 	*ret = (struct report_device){.index = index, .minor = -1};
-	int code = identify(reading, index, known);
-	if (code == NVML_ABI_SUCCESS)
-		code = ask_device(reading, index, ret);
+	int code = ask_by_index(reading, index, ret);
 	if (code != NVML_ABI_SUCCESS) {
 		bool is_known = recall(reading, index, code, ret);
 		note_device(reading, index, is_known ? ret->uuid : view_from(known->uuid), code);
+		reading->n_told += is_known && is_verdict(code);
+		/* Nothing shows that its errors are still told. */
+		reading->nvml->events.n_unwatched += is_known && !is_verdict(code);
 		return is_known;
 	}
 	reading->n_answered++;
+	reading->n_told++;
+	reading->nvml->strangers[index] = NVML_ABI_SUCCESS;
 	remember(reading, index, ret);
 	nvml_events_watch(&reading->nvml->events, &reading->reader, known);
 	return true;
@@ -280,10 +327,13 @@ static void read_devices(struct reading *reading, unsigned n)
 	}
 	for (unsigned i = 0; i < n; i++)
 		count += read_device(reading, i, &items[count]);
+	nvml_call_about(nvml->call, -1, "");
 	count = drop_forgotten(nvml, items, count);
 	nvml->is_barren = n > 0 && reading->n_answered == 0;
-	if (n > 0 && count == 0)
+	if (n > 0 && reading->n_told == 0) {
 		reading->result.source.state = REPORT_SOURCE_ERROR;
+		count = 0;
+	}
 	reading->result.devices = (struct array){items, count, true};
 }
 
@@ -296,7 +346,7 @@ static void forget_devices(struct nvml *nvml)
 static void read_node(struct reading *reading)
 {
 	unsigned n = 0;
-	int code = reading->nvml->library.count(&n);
+	int code = NVML_LIBRARY_CALL(&reading->nvml->library, count, &n);
 	if (code != NVML_ABI_SUCCESS) {
 		fail_source(reading, "count of devices", code);
 		return;
@@ -348,6 +398,11 @@ void nvml_wait_with(struct nvml *nvml, struct nvml_waiter *waiter)
 	nvml->events.waiter = waiter;
 }
 
+void nvml_announce(struct nvml *nvml, struct nvml_call *call)
+{
+	nvml->call = call;
+}
+
 uint64_t nvml_watch(const struct nvml *nvml)
 {
 	const struct nvml_events *events = &nvml->events;
@@ -371,12 +426,14 @@ void nvml_sample(struct nvml *nvml)
 	for (size_t i = 0; nvml->is_started && i < ARRAY_SIZE(nvml->known); i++) {
 		struct nvml_known_device *known = &nvml->known[i];
 		struct nvml_abi_utilization rates = {.gpu = 0};
+		nvml_call_about(nvml->call, (int32_t)i, known->uuid);
 		if (known->handle &&
 		    NVML_LIBRARY_CALL(&nvml->library, utilization, known->handle, &rates) ==
 			    NVML_ABI_SUCCESS &&
 		    rates.gpu <= LIMIT_NUMBER_PERCENT && rates.gpu > known->peak)
 			known->peak = rates.gpu;
 	}
+	nvml_call_about(nvml->call, -1, "");
 }
 
 int nvml_new(const char *library_name, struct nvml **ret_nvml, struct error *err)

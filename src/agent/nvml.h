@@ -12,6 +12,7 @@
  * Limits:  LIMIT_REPORT_DEVICES devices, LIMIT_REPORT_PARTITIONS and LIMIT_REPORT_PROCESSES each.
  */
 
+#include "agent/nvml_call.h"
 #include "agent/nvml_waiter.h"
 #include "base/arena.h"
 #include "base/wall_time.h"
@@ -53,6 +54,9 @@ void nvml_freep(struct nvml **nvml);
  */
 void nvml_wait_with(struct nvml *nvml, struct nvml_waiter *waiter);
 
+/* Has each call announced here, which outlives the reader. Before the first reading. */
+void nvml_announce(struct nvml *nvml, struct nvml_call *call);
+
 /*
  * Gives a new reader what another one read last (struct report_device; copied), as if it had read that
  * itself: so a device that is lost by now is still told. How many devices there were is not told: some
@@ -71,8 +75,10 @@ void nvml_remember(struct nvml *nvml, struct array devices);
  * - OK: all else.
  *
  * A lost device that was read before is told as it was then: condition.lost is set, and its
- * processes are not known. One that was not, or that cannot be named, is left out of devices. Either
- * is named in the message. Of a device that requires a reset, what it does not tell is as before.
+ * processes are not known. Of a device that requires a reset, what it does not tell is as before. One that
+ * was read before and cannot be named now is told as it was, but for its condition, of which nothing is
+ * read. If the driver says that there is no such device it is left out. So is one that was never read,
+ * which is logged. Each is named in the message.
  *
  * A value that a device or library does not have is empty or 0, or -1 for numbers where 0 has a
  * meaning. In a device's `partitions` and `processes`, `present` tells "none" from "not known".

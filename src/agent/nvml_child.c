@@ -259,8 +259,8 @@ static int serve(struct nvml_child *child, struct error *err)
 	return 0;
 }
 
-static int begin(struct nvml_child *child, const struct nvml_child_config *config,
-		 struct error *err)
+static int begin(struct nvml_child *child, const struct nvml_child_ends *ends,
+		 const struct nvml_child_config *config, struct error *err)
 {
 	const struct nvml_waiter_config waiter = {
 		.wait_ms = config->wait_ms ? config->wait_ms : NVML_CHILD_WAIT_MS,
@@ -272,6 +272,7 @@ static int begin(struct nvml_child *child, const struct nvml_child_config *confi
 	if (nvml_child_init(child, config, err) < 0 || nvml_waiter_new(&waiter, &events, err) < 0)
 		return -1;
 	nvml_wait_with(child->nvml, events);
+	nvml_announce(child->nvml, ends->call);
 	return 0;
 }
 
@@ -281,7 +282,7 @@ void nvml_child_run(const struct nvml_child_ends *ends, const struct nvml_child_
 	struct error err;
 	if (!settle(ends))
 		_exit(EXIT_FAILURE);
-	if (begin(&child, config, &err) < 0 || serve(&child, &err) < 0) {
+	if (begin(&child, ends, config, &err) < 0 || serve(&child, &err) < 0) {
 		LOG_ERROR("Process for NVML stopped after an error", LOG_ERROR_FIELD(&err));
 		_exit(EXIT_FAILURE);
 	}

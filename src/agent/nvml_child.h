@@ -53,6 +53,7 @@ struct nvml_child_config {
 struct nvml_child_ends {
 	int socket; /* of requests and answers */
 	int notice; /* eventfd: there are XID errors to be asked for */
+	struct nvml_call *call; /* where calls are announced; NULL: nowhere */
 	pid_t parent;
 };
 

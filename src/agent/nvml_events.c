@@ -17,12 +17,20 @@ static int64_t instance_id(uint32_t id)
 	return id == NVML_ABI_NO_INSTANCE ? -1 : (int64_t)id;
 }
 
+/* What the waiter has called is waited for here too, and so announced as if it was called here. */
+static int next_of_waiter(struct nvml_events *events, struct nvml_abi_event *ret_raw)
+{
+	nvml_call_begin(events->library->call, NVML_LIBRARY_NUMBER_event_wait);
+	return nvml_call_end(events->library->call, nvml_waiter_next(events->waiter, ret_raw));
+}
+
 static int next_raw(struct nvml_events *events, struct nvml_abi_event *ret_raw)
 {
 	*ret_raw = (struct nvml_abi_event){.gpu_instance = NVML_ABI_NO_INSTANCE,
 					   .compute_instance = NVML_ABI_NO_INSTANCE};
-	return events->waiter ? nvml_waiter_next(events->waiter, ret_raw)
-			      : events->library->event_wait(events->set, ret_raw, 0);
+	return events->waiter ? next_of_waiter(events, ret_raw)
+			      : NVML_LIBRARY_CALL(events->library, event_wait, events->set, ret_raw,
+						  0);
 }
 
 /* False, with the code that says why, when there is no XID error. */
@@ -49,7 +57,9 @@ static void leave_events(struct nvml_events *events)
 	if (!events->is_waited_for)
 		return;
 	events->is_waited_for = false;
+	nvml_call_begin(events->library->call, NVML_LIBRARY_NUMBER_event_wait);
 	nvml_waiter_leave(events->waiter);
+	(void)nvml_call_end(events->library->call, NVML_ABI_SUCCESS);
 	while (events->n_kept < LIMIT_NVML_EVENTS &&
 	       take_event(events, &events->kept[events->n_kept], &code))
 		events->n_kept++;

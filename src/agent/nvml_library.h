@@ -11,6 +11,7 @@
  */
 
 #include "agent/nvml_abi.h"
+#include "agent/nvml_call.h"
 #include "base/error.h"
 
 /* member, symbol, arguments; all return enum nvml_abi_return as an int */
@@ -85,23 +86,39 @@
 	X(event_wait, nvmlEventSetWait_v2,                                                         \
 	  (struct nvml_abi_event_set *, struct nvml_abi_event *, unsigned))
 
+/* The rows by number; 0 is none. */
+enum nvml_library_function {
+	NVML_LIBRARY_NO_FUNCTION,
+#define NVML_LIBRARY_NUMBER(member, symbol, arguments) NVML_LIBRARY_NUMBER_##member,
+	NVML_LIBRARY_FUNCTIONS(NVML_LIBRARY_NUMBER)
+#undef NVML_LIBRARY_NUMBER
+};
+
 struct nvml_library {
 	void *object; /* of dlopen(); NULL when not loaded, and all functions are */
+	struct nvml_call *call; /* where calls are announced; NULL: nowhere; borrowed */
 #define NVML_LIBRARY_MEMBER(member, symbol, arguments) int(*member) arguments;
 	NVML_LIBRARY_FUNCTIONS(NVML_LIBRARY_MEMBER)
 #undef NVML_LIBRARY_MEMBER
 	const char *(*error_text)(int code);
 };
 
-/* Calls an optional function; one that the library does not have is FUNCTION_NOT_FOUND. */
-#define NVML_LIBRARY_CALL(library, function, ...)                   \
-	((library)->function ? (library)->function(__VA_ARGS__)     \
-			     : (int)NVML_ABI_FUNCTION_NOT_FOUND)
+/* Announces a call and makes it; one that the library does not have is FUNCTION_NOT_FOUND. */
+#define NVML_LIBRARY_CALL(library, function, ...)                                         \
+	((library)->function                                                              \
+		 ? nvml_call_end((library)->call,                                         \
+				 (nvml_call_begin((library)->call,                        \
+						  NVML_LIBRARY_NUMBER_##function),        \
+				  (library)->function(__VA_ARGS__)))                      \
+		 : (int)NVML_ABI_FUNCTION_NOT_FOUND)
+/* The same of a function without arguments. */
+#define NVML_LIBRARY_CALL_PLAIN(library, function) NVML_LIBRARY_CALL(library, function, )
 
 /*
  * Loads the shared library `name` and looks up what it has. *ret_library is released with
  * nvml_library_unload(). Fails with ERROR_NOT_FOUND when there is no such library or it cannot be
- * loaded, ERROR_REJECTED when it lacks a function without which no device can be named.
+ * loaded, ERROR_REJECTED when it lacks a function without which no device can be named. Its calls are
+ * announced nowhere yet.
  */
 MUST_USE int nvml_library_load(const char *name, struct nvml_library *ret_library,
 			       struct error *err);

@@ -50,14 +50,18 @@ struct nvml_process {
 	int notice;                      /* the child's eventfd; -1: none */
 	struct loop_watch *notice_watch; /* NULL: not looked at for a while */
 	struct loop_timer *notice_later; /* ends the while */
+	struct nvml_call *call; /* NULL: there is no child, or no memory for it */
+	struct nvml_call_seen stuck; /* what hangs; of no call while nothing does */
 	struct sbuf in;
 	int64_t n_requests; /* of this child */
 	unsigned wanted;    /* enum nvml_child_request, a bit each */
 	unsigned asked;     /* the request under way; 0: none */
+	bool is_late;       /* it is older than the time-out */
 	uint64_t asked_at;  /* monotonic ms */
 	int64_t asked_wall;
 	uint64_t asked_boot;
 	bool is_hanging;
+	bool is_on_trial; /* this child: the one before failed */
 	uint64_t good_since; /* this child has answered in time; monotonic ms, 0: it does not */
 	int64_t events_since;
 	int64_t n_started;
@@ -82,12 +86,13 @@ static void tell_trouble(struct nvml_process *process, enum nvml_process_outcome
 			  &(struct nvml_process_answer){.outcome = outcome, .why = why});
 }
 
-/* The same hang always reads the same: it is news once. How many are left behind, only the log counts. */
+/* The same hang always reads the same: it is news once. How many are left behind is no news. */
 static void tell_hang(struct nvml_process *process)
 {
 	struct error why;
-	error_set(&why, ERROR_RETRY, 0, "a call has not returned for %g s%s",
-		  process->config.timeout_ms / 1000.0,
+	char what[NVML_CALL_TEXT];
+	nvml_call_describe(&process->stuck, process->config.timeout_ms, what);
+	error_set(&why, ERROR_RETRY, 0, "%s%s", what,
 		  process->n_orphans > 0 ? "; earlier calls cannot be ended" : "");
 	if (!process->is_hanging || process->n_orphans > process->n_logged)
 		LOG_ERROR("NVML hangs", LOG_I64("pid", process->pid),
@@ -146,6 +151,8 @@ static void give_up_child(struct nvml_process *process)
 		close(process->fd);
 	process->fd = -1;
 	close_notice(process);
+	nvml_call_free(process->call);
+	process->call = NULL;
 	sbuf_deinit(&process->in);
 	process->asked = 0;
 	process->wanted = 0;
@@ -170,6 +177,8 @@ static void fail(struct nvml_process *process, const struct error *why)
 {
 	LOG_ERROR("Process for NVML failed", LOG_I64("pid", process->pid), LOG_ERROR_FIELD(why));
 	process->is_hanging = false;
+	process->is_on_trial = true;
+	process->stuck = (struct nvml_call_seen){0};
 	restart_later(process);
 	tell_trouble(process, NVML_PROCESS_FAILED, why);
 }
@@ -206,6 +215,7 @@ static void pump(struct nvml_process *process)
 	process->asked = first_of(process->wanted);
 	/* Each brings what those after it do. */
 	process->wanted = 0;
+	process->is_late = false;
 	process->asked_at = loop_now_ms(process->loop);
 	process->asked_wall = clock_wall_ms();
 	process->asked_boot = clock_boot_ms();
@@ -234,17 +244,39 @@ static uint32_t longest_ms(const struct nvml_process *process)
 	return process->config.longest_ms ? process->config.longest_ms : NVML_PROCESS_LONGEST_MS;
 }
 
-/* One good reading shows little: a driver may break the next call of each new child. */
+static uint32_t trial_ms(const struct nvml_process *process)
+{
+	return process->config.trial_ms ? process->config.trial_ms : NVML_PROCESS_TRIAL_MS;
+}
+
+/*
+ * A driver that is always late hangs once, and not anew with each reading. One good reading shows little:
+ * a driver may break the next call of each new child.
+ */
 static void note_success(struct nvml_process *process)
 {
 	const uint64_t now = loop_now_ms(process->loop);
+	if (process->is_late)
+		return;
 	if (process->is_hanging)
 		LOG_INFO("NVML answers again", LOG_I64("pid", process->pid));
 	process->is_hanging = false;
+	process->stuck = (struct nvml_call_seen){0};
 	if (process->good_since == 0)
 		process->good_since = now;
+	if (now - process->good_since >= trial_ms(process))
+		process->is_on_trial = false;
 	if (now - process->good_since >= longest_ms(process))
 		backoff_reset(&process->backoff);
+}
+
+/* A trial need not wait for the next sample: a look that was in time may end it. */
+static void end_trial(struct nvml_process *process)
+{
+	const uint64_t now = loop_now_ms(process->loop);
+	if (process->is_on_trial && process->good_since > 0 &&
+	    now - process->good_since >= trial_ms(process))
+		process->wanted |= NVML_CHILD_READING;
 }
 
 static void take(struct nvml_process *process, struct view body)
@@ -270,6 +302,9 @@ static void take(struct nvml_process *process, struct view body)
 	process->events_since = answer.reading.events_since;
 	if (answer.outcome == NVML_PROCESS_READING)
 		note_success(process);
+	else
+		end_trial(process);
+	answer.is_doubtful = process->is_late || process->is_on_trial;
 	if (answer.reading.events.count == LIMIT_REPORT_EVENTS)
 		process->wanted |= NVML_CHILD_EVENTS;
 	process->answered(process->owner, &answer);
@@ -364,7 +399,8 @@ static int fork_child(struct nvml_process *process, int own, int its, struct err
 			   err) < 0 ||
 	    watch_notice(process, err) < 0)
 		return -1;
-	const struct nvml_child_ends ends = {its, process->notice, getpid()};
+	process->call = nvml_call_new();
+	const struct nvml_child_ends ends = {its, process->notice, process->call, getpid()};
 	pid_t pid = fork();
 	if (pid == 0)
 		live(process, &ends);
@@ -410,9 +446,15 @@ static void on_deadline(void *owner)
 {
 	struct nvml_process *process = owner;
 	const uint64_t age = loop_now_ms(process->loop) - process->asked_at;
-	/* If the answer comes after all, a reading must follow: only that ends the hang. */
-	process->wanted |= NVML_CHILD_READING;
+	/*
+	 * Only a reading ends the hang, so one must follow the answer. After a reading that is late itself the
+	 * owner asks for it: a driver that is always late would be asked without a pause.
+	 */
+	if (process->asked != NVML_CHILD_READING)
+		process->wanted |= NVML_CHILD_READING;
+	process->is_late = true;
 	reap(process);
+	nvml_call_follow(process->call, process->config.timeout_ms, &process->stuck);
 	tell_hang(process);
 	if (age < longest_ms(process))
 		loop_timer_set(process->deadline, longest_ms(process) - age);
@@ -475,6 +517,11 @@ int nvml_process_new(struct loop *loop, const struct nvml_process_config *config
 int64_t nvml_process_started(const struct nvml_process *process)
 {
 	return process->n_started;
+}
+
+int64_t nvml_process_left_behind(const struct nvml_process *process)
+{
+	return process->n_orphans;
 }
 
 /* Waits until the kernel has let all children go, or for as long as may be. */

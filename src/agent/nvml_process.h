@@ -12,11 +12,14 @@
  * XID errors are waited for by the child. It gives notice of them, and they are fetched at once, but no
  * more often than every NVML_PROCESS_NOTICE_MS.
  *
- * A request that is older than the time-out is told as a hang. Nothing waits for it any more, so its child
- * goes on: a driver that is only slow answers after all, and tells which XID errors it had meanwhile. A
- * child is ended when one request has taken NVML_PROCESS_LONGEST_MS, or the time-out if that is longer.
- * Later it is replaced. A process that a driver holds in the kernel cannot be ended: it is left behind
- * and counted. A hang is over when a reading comes.
+ * A request that is older than the time-out is told as a hang, with the call that is under way and its
+ * device (agent/nvml_call.h). Nothing waits for it any more, so its child goes on: a driver that is only
+ * slow answers after all, and tells which XID errors it had meanwhile. A child is ended when one request
+ * has taken NVML_PROCESS_LONGEST_MS, or the time-out if that is longer. Later it is replaced. A process
+ * that a driver holds in the kernel cannot be ended: it is left behind and counted. A hang is over when a
+ * reading comes within its time-out. One that is late brings what it has, and the hang goes on. So does a
+ * failure, until the next child has given readings, none of them late, for NVML_PROCESS_TRIAL_MS: a driver
+ * may break the next call of each child.
  *
  * Threads: the loop's.
  * Limits:  one child, and LIMIT_NVML_ORPHANS left behind: while there are as many, none is started.
@@ -31,6 +34,7 @@
 
 #define NVML_PROCESS_LONGEST_MS 60000u
 #define NVML_PROCESS_NOTICE_MS 100u
+#define NVML_PROCESS_TRIAL_MS 5000u /* there is a look at utilisation within that time */
 
 struct nvml_process;
 
@@ -46,6 +50,7 @@ struct nvml_process_config {
 	uint32_t timeout_ms;                      /* of a request */
 	uint32_t restart_ms;                      /* shortest back-off; 0: 1 s */
 	uint32_t longest_ms;                      /* 0: NVML_PROCESS_LONGEST_MS; not below restart_ms */
+	uint32_t trial_ms;                        /* 0: NVML_PROCESS_TRIAL_MS */
 	const struct nvml_process_system *system; /* NULL: the real one; borrowed */
 };
 
@@ -59,6 +64,7 @@ enum nvml_process_outcome {
 struct nvml_process_answer {
 	enum nvml_process_outcome outcome;
 	struct report reading;   /* READING, EVENTS: what report_doc_decode_reading() gives */
+	bool is_doubtful;        /* READING: the hang, or failure, that was told last goes on */
 	struct arena *arena;     /* of the reading; may be moved away, else it is freed afterwards */
 	int64_t asked_wall;      /* when the request was sent, ms since 1970 */
 	uint64_t asked_boot;     /* the same, ms since boot */
@@ -79,11 +85,13 @@ void nvml_process_free(struct nvml_process *process);
 /*
  * Asks for something. True: `answered` is called later, within the time-out; a request like one that
  * waits already is the same one. False: the driver hangs, or there is no child for a while, which
- * `answered` has told. A reading is then made as soon as there can be one.
+ * `answered` has told. What was asked for is then asked as soon as it can be.
  */
 bool nvml_process_ask(struct nvml_process *process, enum nvml_child_request request);
 /* How many children were started. */
 int64_t nvml_process_started(const struct nvml_process *process);
+/* How many children were killed and have not ended, as far as was seen. */
+int64_t nvml_process_left_behind(const struct nvml_process *process);
 /*
  * Since when (wall clock, ms) no XID error can have been missed, as the child said; 0: some can be
  * missed now.

@@ -21,7 +21,7 @@ static void log_refusal(const struct replica *replica, enum delivery_verdict ver
 			const struct error *err)
 {
 	const char *advice = delivery_advice(verdict);
-	uint64_t wait = delivery_next_at(&replica->delivery) - loop_now_ms(replica->config->loop);
+	uint64_t wait = delivery_wait(&replica->delivery, loop_now_ms(replica->config->loop));
 	if (!advice) {
 		LOG_INFO("Report delivery postponed", LOG_ERROR_FIELD(err),
 			 LOG_TEXT("replica", name_of(replica)), LOG_U64("retry_ms", wait));
@@ -57,6 +57,17 @@ static void answered(void *owner, const struct reporter_answer *answer)
 	config->answered(config->owner, &told);
 }
 
+static void disconnected(void *owner)
+{
+	struct replica *replica = owner;
+	const struct replica_config *config = replica->config;
+	uint64_t now = loop_now_ms(config->loop);
+	delivery_disconnected(&replica->delivery, now);
+	LOG_INFO("Connection to the controller ended", LOG_TEXT("replica", name_of(replica)),
+		 LOG_U64("report_ms", delivery_wait(&replica->delivery, now)));
+	config->disconnected(config->owner);
+}
+
 void replica_give_up(struct replica *replica, const struct error *err)
 {
 	const struct reporter_answer none = {.acknowledged_events = -1, .error = *err};
@@ -78,7 +89,8 @@ int replica_init(struct replica *replica, const struct replica_config *config, c
 	snprintf(replica->address, sizeof(replica->address), "%s", address);
 	reporter.address = address[0] ? replica->address : NULL;
 	delivery_init(&replica->delivery, config->pace);
-	if (reporter_new(config->fetcher, &reporter, answered, replica, &replica->reporter, err) == 0)
+	const struct reporter_handler handler = {replica, answered, disconnected};
+	if (reporter_new(config->fetcher, &reporter, &handler, &replica->reporter, err) == 0)
 		return 0;
 	*replica = (struct replica){0};
 	return -1;

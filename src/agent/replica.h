@@ -27,6 +27,7 @@ struct replica_config {
 	struct reporter_config reporter; /* its address is not read */
 	struct delivery_pace *pace;
 	replica_fn answered;
+	void (*disconnected)(void *owner); /* a report is due sooner than it was */
 	void *owner;
 };
 

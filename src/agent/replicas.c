@@ -8,6 +8,7 @@
 
 #include "agent/replicas.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,9 @@
 #define LOOK_MS 30000u
 #define LOOK_SOON_MS 2000u /* after the last one, when nobody answers a post */
 #define HOST_CAP 256u
+
+/* They share a fetcher with nobody who watches. */
+static_assert(RESOLVER_MAX <= LIMIT_FETCH_WATCHES, "the idle connection of each replica can be watched");
 
 struct replicas {
 	struct replicas_config config;
@@ -176,6 +180,12 @@ static void on_answer(void *owner, const struct replica_answer *answer)
 	replicas->config.answered(replicas->config.owner, &told);
 }
 
+static void on_disconnected(void *owner)
+{
+	struct replicas *replicas = owner;
+	replicas->config.changed(replicas->config.owner);
+}
+
 void replicas_changed(struct replicas *replicas)
 {
 	replicas->has_news = true;
@@ -294,6 +304,7 @@ int replicas_new(struct loop *loop, struct fetcher *fetcher, const struct replic
 		.reporter = config->reporter,
 		.pace = &replicas->pace,
 		.answered = on_answer,
+		.disconnected = on_disconnected,
 		.owner = replicas,
 	};
 	delivery_pace_init(&replicas->pace, &config->delivery, config->seed);

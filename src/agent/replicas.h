@@ -36,7 +36,7 @@ struct replicas_config {
 		    struct error *err);
 	/* What became of one post. May be called from inside replicas_post(). */
 	void (*answered)(void *owner, const struct replicas_answer *answer);
-	/* There are other replicas, and replicas_next_at() may be another. */
+	/* There are other replicas, or one has closed its connection: replicas_next_at() may be another. */
 	void (*changed)(void *owner);
 	void *owner;
 };

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The connection is kept between reports while all is well. After anything but a 200 the next
- * report gets a new one: behind a Service that may reach the replica that leads. (libcurl does not
- * reuse a connection that was made under other authorities.)
+ * The connection is kept between reports while all is well. After anything but a 200 it is closed, and
+ * the next report gets a new one: behind a Service that may reach the replica that leads. (libcurl does not
+ * reuse a connection that was made under other authorities.) Where a connection cannot be watched, the
+ * next heartbeat finds out.
  */
 
 #include "agent/reporter.h"
@@ -28,11 +29,10 @@
 struct reporter {
 	struct fetcher *fetcher;
 	struct reporter_config config;
-	reporter_fn answered;
-	void *owner;
+	struct reporter_handler handler;
 	struct fetch *fetch; /* NULL: none under way */
+	struct fetch_watch *watch; /* of the connection between two reports; NULL: none */
 	struct sbuf answer;
-	bool reconnect; /* the last report was not accepted */
 };
 
 /* What a report's answer may hold. */
@@ -71,6 +71,20 @@ static void explain_refusal(const struct fetch_result *result, struct view reaso
 		  VIEW_ARG(reason));
 }
 
+static void on_disconnected(void *owner)
+{
+	struct reporter *reporter = owner;
+	fetch_watch_free(TAKE(reporter->watch));
+	reporter->handler.disconnected(reporter->handler.owner);
+}
+
+static void watch_connection(struct reporter *reporter)
+{
+	struct error ignored;
+	if (fetch_watch_new(reporter->fetch, on_disconnected, reporter, &reporter->watch, &ignored) < 0)
+		reporter->watch = NULL;
+}
+
 static void finish(void *owner, const struct fetch_result *result)
 {
 	struct reporter *reporter = owner;
@@ -78,21 +92,29 @@ static void finish(void *owner, const struct fetch_result *result)
 	arena_init(&arena, 2 * ANSWER_CAP);
 	struct answer_body body = read_body(sbuf_view(&reporter->answer), &arena);
 	struct reporter_answer answer = {.acknowledged_events = -1};
-	reporter->fetch = NULL;
 	if (result->failed) {
 		answer.error = result->error;
 	} else {
 		answer.delivery.status = result->status;
 		answer.delivery.retry_after_ms = result->retry_after_ms;
+		answer.delivery.is_new_connection = result->is_new_connection;
 	}
 	if (answer.delivery.status == 200) {
+		watch_connection(reporter);
 		answer.delivery.heartbeat_s = body.heartbeat_s;
 		answer.acknowledged_events = body.acknowledged_events;
 	} else if (!result->failed) {
 		explain_refusal(result, body.error, &answer.error);
 	}
-	reporter->reconnect = answer.delivery.status != 200;
-	reporter->answered(reporter->owner, &answer);
+	reporter->fetch = NULL;
+	reporter->handler.answered(reporter->handler.owner, &answer);
+}
+
+static void see_head(void *owner, const struct fetch_result *head)
+{
+	struct reporter *reporter = owner;
+	if (head->status != 200)
+		fetch_forbid_reuse(reporter->fetch);
 }
 
 static int take_body(void *owner, struct view bytes, struct error *err)
@@ -108,7 +130,7 @@ static void freep(struct reporter **reporter)
 }
 
 int reporter_new(struct fetcher *fetcher, const struct reporter_config *config,
-		 reporter_fn answered, void *owner, struct reporter **ret_reporter,
+		 const struct reporter_handler *handler, struct reporter **ret_reporter,
 		 struct error *err)
 {
 	CLEANUP(freep) struct reporter *reporter = calloc(1, sizeof(*reporter));
@@ -116,8 +138,7 @@ int reporter_new(struct fetcher *fetcher, const struct reporter_config *config,
 		return error_no_memory(err);
 	reporter->fetcher = fetcher;
 	reporter->config = *config;
-	reporter->answered = answered;
-	reporter->owner = owner;
+	reporter->handler = *handler;
 	sbuf_init(&reporter->answer, ANSWER_CAP);
 	*ret_reporter = TAKE(reporter);
 	return 0;
@@ -128,6 +149,7 @@ void reporter_free(struct reporter *reporter)
 	if (!reporter)
 		return;
 	fetch_cancel(reporter->fetch);
+	fetch_watch_free(reporter->watch);
 	sbuf_deinit(&reporter->answer);
 	free(reporter);
 }
@@ -180,13 +202,12 @@ static int start(struct reporter *reporter, const char *authorization, struct vi
 		.headers = headers,
 		.body = body,
 		.protocol = FETCH_HTTP1,
-		.fresh_connection = reporter->reconnect,
 		.connect_timeout_ms = CONNECT_TIMEOUT_MS,
 		.total_timeout_ms = reporter->config.timeout_ms,
 		.ca_pem = pem,
 		.server_name = server_name[0] ? server_name : NULL,
 	};
-	const struct fetch_handler handler = {.owner = reporter, .body = take_body, .done = finish};
+	const struct fetch_handler handler = {reporter, see_head, take_body, finish};
 	sbuf_clear(&reporter->answer);
 	return fetch_start(reporter->fetcher, &request, &handler, &reporter->fetch, err);
 }
@@ -201,5 +222,6 @@ int reporter_post(struct reporter *reporter, struct view body, struct error *err
 	if (read_token(reporter, &authorization, err) < 0 ||
 	    read_authorities(reporter, &pem, err) < 0)
 		return -1;
+	fetch_watch_free(TAKE(reporter->watch));
 	return start(reporter, authorization.ptr, sbuf_view(&pem), body, err);
 }

@@ -8,6 +8,9 @@
  * the program runs. Redirects are not followed: the token goes to the configured address or
  * nowhere.
  *
+ * The connection is watched after a report that was accepted, until the next one. A controller that is
+ * killed ends it at once.
+ *
  * Threads: the loop's.
  * Limits:  token LIMIT_TOKEN_BYTES, authorities LIMIT_FILE_BYTES, an answer 64 KiB.
  */
@@ -34,11 +37,17 @@ struct reporter_answer {
 	struct error error;          /* why it was not accepted; kind ERROR_NONE: it was */
 };
 
-typedef void (*reporter_fn)(void *owner, const struct reporter_answer *answer);
+/* Texts and arguments are borrowed for the call. */
+struct reporter_handler {
+	void *owner;
+	void (*answered)(void *owner, const struct reporter_answer *answer);
+	/* The connection by which the last report was accepted has ended. None is under way. */
+	void (*disconnected)(void *owner);
+};
 
 /* Fails with ERROR_NO_MEMORY. */
 MUST_USE int reporter_new(struct fetcher *fetcher, const struct reporter_config *config,
-			  reporter_fn answered, void *owner, struct reporter **ret_reporter,
+			  const struct reporter_handler *handler, struct reporter **ret_reporter,
 			  struct error *err);
 /* Ends a post under way without calling back. Accepts NULL. */
 void reporter_free(struct reporter *reporter);

@@ -178,6 +178,11 @@ void sampler_look(struct sampler *sampler)
 	hardware_look(&sampler->hardware);
 }
 
+bool sampler_has_events(const struct sampler *sampler)
+{
+	return sampler->queue.count > 0;
+}
+
 void sampler_acknowledge(struct sampler *sampler, int64_t sequence)
 {
 	event_queue_acknowledge(&sampler->queue, sequence);

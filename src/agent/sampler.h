@@ -76,6 +76,8 @@ bool sampler_is_busy(const struct sampler *sampler);
  * themselves: SAMPLER_EVENTS or the end of a sample says so.
  */
 void sampler_look(struct sampler *sampler);
+/* Whether there are events that were not acknowledged. */
+bool sampler_has_events(const struct sampler *sampler);
 /* Events up to this sequence number need not be told again. */
 void sampler_acknowledge(struct sampler *sampler, int64_t sequence);
 /* Puts all that the sources said into the report, borrowed until anything else happens here. */
