@@ -80,6 +80,19 @@ static void say_sharing(struct output *output, const struct attribution_status *
 	end(output);
 }
 
+/* The driver repeats nothing: what it raised while nobody listened is in no list. */
+static void say_events_since(struct output *output, int64_t since)
+{
+	struct sbuf *line = begin(output, "  Errors:");
+	if (since > 0) {
+		sbuf_append(line, VIEW("all are known since "));
+		words_instant(line, since, output->now);
+	} else {
+		sbuf_append(line, VIEW("not all may be known"));
+	}
+	end(output);
+}
+
 static void say_health(struct output *output, const struct attribution_health_state *health)
 {
 	struct sbuf *line = begin(output, "Health:");
@@ -91,6 +104,7 @@ static void say_health(struct output *output, const struct attribution_health_st
 	}
 	end(output);
 	say(output, "  Recovery:", words_recovery(health->recovery_action));
+	say_events_since(output, health->events_since);
 }
 
 /* By time or by MPS: what is measured then is the sum of all. */

@@ -113,7 +113,9 @@ static void write_now(const void *row, struct sbuf *cell)
 static void write_workloads(const void *row, struct sbuf *cell)
 {
 	tenant_cell_write_workloads(
-		&(struct tenant_cell){.status = status_of(row), .room = INT64_MAX}, cell);
+		&(struct tenant_cell){.status = status_of(row),
+				      .room = is_wide(row) ? INT64_MAX : PODS_NOW},
+		cell);
 }
 
 static void write_remedy(const void *row, struct sbuf *cell)
@@ -149,10 +151,10 @@ static const struct text_table_column columns[] = {
 	{"HEALTH", 0, write_health, .drop = 1},
 	{"SINCE", 0, write_since},
 	{"REASON", 0, write_reason, .cut = true},
-	{"ACTION", 0, write_action, .drop = 2},
+	{"ACTION", 0, write_action},
 	{"ON IT WHEN IT FAILED", 0, write_then, .cut = true},
 	{"ON IT NOW", 0, write_now, .cut = true},
-	{"WORKLOAD", OUTPUT_IF_WIDE, write_workloads},
+	{"WORKLOAD", 0, write_workloads, .drop = 2},
 	{"INDEX", OUTPUT_IF_WIDE, write_index},
 	{"MODEL", OUTPUT_IF_WIDE, write_model},
 	{"PCI", OUTPUT_IF_WIDE, write_pci},

@@ -17,7 +17,7 @@
 
 #define GAP 3u
 #define SMALL_GAP 2u
-#define MIN_WRAPPED 24u /* characters in a line of a cell that is wrapped */
+#define MIN_WRAPPED 22u /* characters in a line of a cell that is wrapped */
 
 /* A table while it is being written. */
 struct writer {

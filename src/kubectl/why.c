@@ -4,11 +4,22 @@
 #include <inttypes.h>
 
 #include "assess/activity.h"
+#include "join/sharing_rule.h"
 #include "join/wording.h"
 #include "kubectl/tenancy_row.h"
 #include "kubectl/words.h"
 
 #define TENANCY_TABLE "src/join/arbitrate.def"
+#define ONE_OF_ROWS "one of these rows; the status does not tell which"
+#define ACTIVITY_TABLE "src/assess/activity.def"
+#define MODE_TABLE "src/join/sharing.def"
+#define WORDING_TABLE "src/join/wording.def"
+#define READ_BY_AGENT (WITNESS_CHECKPOINT | WITNESS_POD_RESOURCES | WITNESS_PROCESSES)
+/* Lines of evidence that come from the API server. */
+#define READ_BY_API                                                                        \
+	(EVIDENCE_SHARE_BY_CLAIM | EVIDENCE_LABEL_MPS | EVIDENCE_LABEL_MPS_CONTRADICTS |    \
+	 EVIDENCE_LABEL_TIME_SLICING | EVIDENCE_LABEL_TIME_SLICING_CONTRADICTS |            \
+	 EVIDENCE_LABEL_NONE_CONTRADICTS)
 
 /* What each witness is, by the index of its bit. */
 static const char *const witness_texts[N_WITNESSES] = {
@@ -21,35 +32,70 @@ static const char *const witness_texts[N_WITNESSES] = {
 	"processes of the pod on the device, by NVML and their cgroups; they only bear out others",
 };
 
+static void add_note(struct why_list *list, const char *text)
+{
+	why_list_say(list, WHY_NOTE, (struct view){0}, view_from(text));
+}
+
+/* The row of a reason in wording.def; 0: it is of another table, or the definition's default. */
+static unsigned wording_row(const struct attribution_status *status,
+			    const struct condition *condition)
+{
+#define ONE(...) +1
+	const unsigned before = WORDING_CONDITIONS(ONE) WORDING_RETIRED_CONDITIONS(ONE);
+	const enum reason reason = wording_reason_of(condition->reason);
+	const bool is_of_health = reason == REASON_NO_AGENT &&
+				  view_equal(condition->type, VIEW("Healthy"));
+	if (reason == REASON_NONE || is_of_health ||
+	    status->report_state == ATTRIBUTION_REPORT_PENDING)
+		return 0;
+	return before + (unsigned)reason;
+}
+
 void why_condition(struct why_list *list, const char *section, const struct attribution_status *status,
 		   struct view type)
 {
 	const struct condition *condition = attribution_find_condition(status, type);
 	struct sbuf *text = why_list_text(list);
+	unsigned row;
 	if (!condition)
 		return;
 	sbuf_printf(text, "%.*s is %.*s (%.*s)", VIEW_ARG(type),
 		    VIEW_ARG(words_condition(condition->status)), VIEW_ARG(condition->reason));
 	why_list_add(list, section, condition->last_transition_time);
-	if (condition->message.len > 0)
-		why_list_say(list, WHY_NOTE, (struct view){0}, condition->message);
+	row = wording_row(status, condition);
+	sbuf_append(text, condition->message);
+	if (row > 0)
+		why_list_row(list, WORDING_TABLE, row, condition->reason);
+	else if (condition->message.len > 0)
+		why_list_because(list, WHY_NOTE, (struct view){0}, 0);
 }
 
 /* Tenancy */
 
-static void add_witnesses(struct why_list *list, const struct attribution_tenant *tenant)
+/* Of what the API server has, the status does not tell when it said so. */
+static int64_t time_of(const struct attribution_status *status, struct view witness)
+{
+	return wording_witnesses_of(array_of(&witness, 1)) & READ_BY_AGENT
+		       ? status->report.observation_time
+		       : 0;
+}
+
+static void add_witnesses(struct why_list *list, const struct attribution_status *status,
+			  const struct attribution_tenant *tenant)
 {
 	for (uint32_t i = 0; i < tenant->witnesses.count; i++) {
 		const struct view *name = ARRAY_AT(tenant->witnesses, struct view, i);
 		unsigned bit = wording_witnesses_of(array_of(name, 1)), index = 0;
 		while (bit >> index > 1)
 			index++;
-		why_list_say(list, WHY_WITNESS, *name,
-			     view_from(bit ? witness_texts[index]
-					   : "a witness that this version does not know"));
+		sbuf_append(why_list_text(list),
+			    view_from(bit ? witness_texts[index]
+					  : "a witness that this version does not know"));
+		why_list_because(list, WHY_WITNESS, *name, time_of(status, *name));
 	}
 	if (tenant->witnesses.count == 0)
-		why_list_say(list, WHY_NOTE, (struct view){0}, VIEW("no witness names it any more"));
+		add_note(list, "no witness names it any more");
 }
 
 /* What each witness said, where they differ. */
@@ -71,7 +117,8 @@ static void add_disagreement(struct why_list *list, const struct attribution_sta
 			if (said->device_ids.count > 0)
 				sbuf_append(text, VIEW(": "));
 			words_list(text, said->device_ids);
-			why_list_because(list, WHY_EVIDENCE, said->witness);
+			why_list_because(list, WHY_EVIDENCE, said->witness,
+					 time_of(status, said->witness));
 		}
 	}
 }
@@ -91,11 +138,9 @@ static void add_rows(struct why_list *list, const struct attribution_status *sta
 		why_list_row(list, TENANCY_TABLE, i + 1, arbitrate_rule((enum arbitrate_row)i)->name);
 	}
 	if (rows == 0)
-		why_list_say(list, WHY_NOTE, (struct view){0},
-			     VIEW("no row of " TENANCY_TABLE " of this version gives that"));
+		add_note(list, "no row of " TENANCY_TABLE " of this version gives that");
 	else if (rows & (rows - 1))
-		why_list_say(list, WHY_NOTE, (struct view){0},
-			     VIEW("one of these rows; the status does not tell which"));
+		add_note(list, ONE_OF_ROWS);
 }
 
 static void add_tenant(struct why_list *list, const struct attribution_status *status,
@@ -117,13 +162,14 @@ static void add_tenant(struct why_list *list, const struct attribution_status *s
 	if (tenant->placeholder.len > 0)
 		sbuf_printf(text, ", placeholder of %.*s", VIEW_ARG(tenant->placeholder));
 	why_list_add(list, "tenancy", tenant->start_time);
-	add_witnesses(list, tenant);
+	add_witnesses(list, status, tenant);
 	add_disagreement(list, status, tenant);
 	add_rows(list, status, tenant);
 }
 
 /* A process that belongs to no tenant. */
-static void add_user(struct why_list *list, const struct attribution_user *user)
+static void add_user(struct why_list *list, const struct attribution_status *status,
+		     const struct attribution_user *user)
 {
 	struct sbuf *text = why_list_text(list);
 	words_process(text, user);
@@ -133,8 +179,8 @@ static void add_user(struct why_list *list, const struct attribution_user *user)
 	}
 	sbuf_append(text, VIEW(" is on the device and holds no slot of it"));
 	why_list_add(list, "tenancy", user->start_time);
-	why_list_say(list, WHY_WITNESS, VIEW("Processes"),
-		     VIEW("NVML's list of processes, and their cgroups"));
+	sbuf_append(text, VIEW("NVML's list of processes, and their cgroups"));
+	why_list_because(list, WHY_WITNESS, VIEW("Processes"), status->report.observation_time);
 }
 
 void why_tenancy(struct why_list *list, const struct attribution_status *status,
@@ -151,7 +197,7 @@ void why_tenancy(struct why_list *list, const struct attribution_status *status,
 		const struct attribution_user *user =
 			ARRAY_AT(status->unallocated_users, struct attribution_user, i);
 		if (is_of_all || view_equal(user->pod_uid, pod_uid))
-			add_user(list, user);
+			add_user(list, status, user);
 	}
 	if (is_of_all && status->tenants.count == 0) {
 		sbuf_append(why_list_text(list), status->tenant_count == 0
@@ -164,6 +210,26 @@ void why_tenancy(struct why_list *list, const struct attribution_status *status,
 
 /* Mode */
 
+/* By the lines that this version knows. */
+static void add_mode_rows(struct why_list *list, const struct attribution_sharing *sharing)
+{
+	unsigned lines = 0, rows;
+
+	for (uint32_t i = 0; i < sharing->evidence.count; i++)
+		lines |= wording_evidence_of(*ARRAY_AT(sharing->evidence, struct view, i));
+	rows = sharing_rule_find(sharing->mode, lines);
+	for (size_t i = 0; i < sharing_rule_count(); i++) {
+		if (!(rows & 1u << i))
+			continue;
+		sbuf_append(why_list_text(list), sharing_rule_at(i)->text);
+		why_list_row(list, MODE_TABLE, (unsigned)i + 1, sharing_rule_at(i)->name);
+	}
+	if (rows == 0)
+		add_note(list, "no row of " MODE_TABLE " of this version gives that");
+	else if (rows & (rows - 1))
+		add_note(list, ONE_OF_ROWS);
+}
+
 void why_mode(struct why_list *list, const struct attribution_status *status)
 {
 	const struct attribution_sharing *sharing = &status->sharing;
@@ -172,27 +238,29 @@ void why_mode(struct why_list *list, const struct attribution_status *status)
 	if (sharing->replicas > 1)
 		sbuf_printf(text, ", %" PRId64 " replicas", sharing->replicas);
 	why_list_add(list, "mode", 0);
-	for (uint32_t i = 0; i < sharing->evidence.count; i++)
-		why_list_say(list, WHY_EVIDENCE, (struct view){0},
-			     *ARRAY_AT(sharing->evidence, struct view, i));
+	for (uint32_t i = 0; i < sharing->evidence.count; i++) {
+		const struct view line = *ARRAY_AT(sharing->evidence, struct view, i);
+		sbuf_append(text, line);
+		why_list_because(list, WHY_EVIDENCE, (struct view){0},
+				 wording_evidence_of(line) & READ_BY_API
+					 ? 0
+					 : status->report.observation_time);
+	}
 	if (sharing->evidence.count == 0)
-		why_list_say(list, WHY_NOTE, (struct view){0}, VIEW("there is no evidence"));
+		add_note(list, "there is no evidence");
+	else
+		add_mode_rows(list, sharing);
 }
 
 /* Activity */
 
-/* By reason. */
-static const struct view activity_texts[] = {
-	[ACTIVITY_REASON_NO_AGENT] = VIEW_INIT("no agent reports for the node"),
-	[ACTIVITY_REASON_STALE] = VIEW_INIT("the node's agent is silent"),
-	[ACTIVITY_REASON_NOT_MEASURED] = VIEW_INIT("NVML tells no utilisation, and its processes "
-						   "cannot be listed, or there are some"),
-	[ACTIVITY_REASON_MIG_NOT_MEASURED] =
-		VIEW_INIT("under MIG NVML tells no utilisation of a partition"),
-	[ACTIVITY_REASON_SAMPLES_MISSING] = VIEW_INIT("the agent or the driver was away for more than "
-						      "2 min, so work may have been missed"),
-	[ACTIVITY_REASON_SETTLING] =
-		VIEW_INIT("measuring has begun, and the window is not full yet"),
+/* The rows of the table, by number. */
+static const struct {
+	struct view word, text;
+} activity_rows[] = {
+#define ROW(name, word, text) {VIEW_INIT(word), VIEW_INIT(text)},
+	ACTIVITY_STATES(ROW) ACTIVITY_REASONS(ROW)
+#undef ROW
 };
 
 static const struct {
@@ -207,26 +275,62 @@ static const struct {
 	 VIEW_INIT("there is no process on it, so nothing can compute")},
 };
 
-/* Of a reason or of a line of evidence. */
-static struct view activity_text(struct view word)
+/* Of a line of evidence. */
+static struct view source_text(struct view word)
 {
-	const enum activity_reason reason = activity_reason_of(word);
-
-	if (reason != ACTIVITY_REASON_NONE)
-		return activity_texts[reason];
 	for (size_t i = 0; i < ARRAY_SIZE(source_texts); i++)
 		if (view_equal(activity_source(source_texts[i].source), word))
 			return source_texts[i].text;
 	return VIEW("a word that this version does not know");
 }
 
-static void add_partition(struct why_list *list, const struct attribution_partition *partition)
+/* The state, or why it is Unknown. */
+static void add_activity_row(struct why_list *list, struct view word)
 {
+	for (size_t i = 0; i < ARRAY_SIZE(activity_rows); i++) {
+		if (!view_equal(activity_rows[i].word, word))
+			continue;
+		sbuf_append(why_list_text(list), activity_rows[i].text);
+		why_list_row(list, ACTIVITY_TABLE, (unsigned)i + 1, word);
+		return;
+	}
+	why_list_say(list, WHY_NOTE, word, VIEW("a word that this version does not know"));
+}
+
+static void add_sources(struct why_list *list, const struct attribution_status *status)
+{
+	for (uint32_t i = 0; i < status->activity.evidence.count; i++) {
+		const struct view word = *ARRAY_AT(status->activity.evidence, struct view, i);
+		sbuf_append(why_list_text(list), source_text(word));
+		why_list_because(list, WHY_EVIDENCE, word, status->report.observation_time);
+	}
+}
+
+/* The status has the sources of those that do as the device does, and a reason of the device alone. */
+static void add_partition(struct why_list *list, const struct attribution_status *status,
+			  const struct attribution_partition *partition)
+{
+	const struct attribution_activity_state *device = &status->activity;
+	const int state = partition->activity.state;
+	const bool is_as_device = state == device->state;
 	struct sbuf *text = why_list_text(list);
 	sbuf_printf(text, "partition %.*s (%.*s): %.*s", VIEW_ARG(partition->uuid),
-		    VIEW_ARG(words_known(partition->profile)),
-		    VIEW_ARG(words_activity(partition->activity.state)));
+		    VIEW_ARG(words_known(partition->profile)), VIEW_ARG(words_activity(state)));
 	why_list_add(list, "activity", partition->activity.idle_since);
+	if (state == ATTRIBUTION_ACTIVITY_ACTIVE || state == ATTRIBUTION_ACTIVITY_IDLE) {
+		if (is_as_device)
+			add_sources(list, status);
+		if (!is_as_device || device->evidence.count == 0)
+			add_note(list, "the status does not tell by which source");
+		else if (device->evidence.count > 1)
+			add_note(list, "one of these sources; the status does not tell which");
+		add_activity_row(list, words_activity(state));
+	} else if (is_as_device && device->reason.len > 0) {
+		add_activity_row(list, device->reason);
+		add_note(list, "the device's reason; the status has none of a partition");
+	} else {
+		add_note(list, "the status does not tell why");
+	}
 }
 
 void why_activity(struct why_list *list, const struct attribution_status *status)
@@ -235,14 +339,11 @@ void why_activity(struct why_list *list, const struct attribution_status *status
 	sbuf_append(why_list_text(list), words_activity(activity->state));
 	why_list_add(list, "activity",
 		     activity->idle_since ? activity->idle_since : activity->last_transition_time);
-	if (activity->reason.len > 0) {
-		sbuf_append(why_list_text(list), activity_text(activity->reason));
-		why_list_row(list, "src/assess/activity.c", 0, activity->reason);
-	}
-	for (uint32_t i = 0; i < activity->evidence.count; i++) {
-		const struct view word = *ARRAY_AT(activity->evidence, struct view, i);
-		why_list_say(list, WHY_EVIDENCE, word, activity_text(word));
-	}
+	add_sources(list, status);
+	if (activity->reason.len > 0 || activity->evidence.count > 0)
+		add_activity_row(list, activity->reason.len > 0 ? activity->reason
+								: words_activity(activity->state));
 	for (uint32_t i = 0; i < status->partitions.count; i++)
-		add_partition(list, ARRAY_AT(status->partitions, struct attribution_partition, i));
+		add_partition(list, status,
+			      ARRAY_AT(status->partitions, struct attribution_partition, i));
 }

@@ -63,9 +63,9 @@ static void add_reason(struct why_list *list, struct why_reason what)
 	list->last->end = &reason->next;
 }
 
-void why_list_because(struct why_list *list, enum why_kind kind, struct view name)
+void why_list_because(struct why_list *list, enum why_kind kind, struct view name, int64_t time)
 {
-	add_reason(list, (struct why_reason){.kind = kind, .name = name});
+	add_reason(list, (struct why_reason){.kind = kind, .name = name, .time = time});
 }
 
 void why_list_row(struct why_list *list, const char *table, unsigned row, struct view name)
@@ -77,7 +77,7 @@ void why_list_row(struct why_list *list, const char *table, unsigned row, struct
 void why_list_say(struct why_list *list, enum why_kind kind, struct view name, struct view text)
 {
 	sbuf_append(&list->text, text);
-	why_list_because(list, kind, name);
+	why_list_because(list, kind, name, 0);
 }
 
 int why_list_check(const struct why_list *list, struct error *err)

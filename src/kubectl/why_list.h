@@ -29,7 +29,8 @@ struct why_reason {
 	struct view name; /* of the witness, or of the row; or empty */
 	struct view text; /* or empty */
 	const char *table; /* WHY_ROW: the file that has it; else NULL; static */
-	unsigned row;      /* its number there, from 1 on; 0: none has a number */
+	unsigned row; /* its number in that file, from 1 on; 0: not known */
+	int64_t time; /* when that was said or seen; 0: not told, or no such reason */
 };
 
 struct why_statement {
@@ -58,8 +59,11 @@ void why_list_deinit(struct why_list *list);
 struct sbuf *why_list_text(struct why_list *list);
 /* Adds a statement with that text. */
 void why_list_add(struct why_list *list, const char *section, int64_t since);
-/* Adds a reason of the last statement, with that text. The name is borrowed. */
-void why_list_because(struct why_list *list, enum why_kind kind, struct view name);
+/*
+ * Adds what was said or seen, as a reason of the last statement, with that text. The name is borrowed.
+ * time: when; 0: not told.
+ */
+void why_list_because(struct why_list *list, enum why_kind kind, struct view name, int64_t time);
 /* Adds that this row decided, with that text. row: its number from 1 on, or 0. */
 void why_list_row(struct why_list *list, const char *table, unsigned row, struct view name);
 /* Adds a reason with a text that is copied. */

@@ -15,29 +15,32 @@
 
 /* Health */
 
+/* What a row of XID errors is of. */
+enum {
+	EVENT_XID_NEEDS_REBOOT = ATTRIBUTION_EVENT_NEEDS_REBOOT,
+	EVENT_XID_NEEDS_RESET = ATTRIBUTION_EVENT_NEEDS_RESET,
+	EVENT_XID_LOOK_CLOSER = ATTRIBUTION_EVENT_LOOK_CLOSER,
+};
+
 struct finding {
+	int class; /* enum attribution_event_class: of these errors; or UNSET: */
 	struct view reason;
 	int state, action; /* enum attribution_health, enum attribution_recovery */
 	struct view message;
 };
 
+/* By the number of the row, less 1. That nothing was found comes last. */
 static const struct finding findings[] = {
 #define FINDING(name, reason, state, action, matter, message, ...)                                 \
-	{VIEW_INIT(reason), ATTRIBUTION_HEALTH_##state, ATTRIBUTION_RECOVERY_##action,             \
-	 VIEW_INIT(message)},
-#define NO_XIDS(...)
-	HEALTH_TABLE(FINDING, NO_XIDS)
+	{ATTRIBUTION_EVENT_UNSET, VIEW_INIT(reason), ATTRIBUTION_HEALTH_##state,                   \
+	 ATTRIBUTION_RECOVERY_##action, VIEW_INIT(message)},
+#define XIDS(class, state, action, ...)                                                            \
+	{EVENT_##class, VIEW_INIT(""), ATTRIBUTION_HEALTH_##state, ATTRIBUTION_RECOVERY_##action,  \
+	 VIEW_INIT("")},
+	HEALTH_TABLE(FINDING, XIDS)
+	FINDING(NOTHING_FOUND, HEALTH_NOTHING_FOUND, HEALTHY, NONE, OTHER,
+		HEALTH_NOTHING_FOUND_MESSAGE, "")
 };
-
-/* Two rows may have one reason: the recovery action tells them apart. */
-static const struct finding *find_finding(struct view reason, int action)
-{
-	const struct finding *found = NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(findings); i++)
-		if (view_equal(findings[i].reason, reason) && (!found || findings[i].action == action))
-			found = &findings[i];
-	return found;
-}
 
 /* The newest event of that reason; NULL: it is no event's. */
 static const struct attribution_health_event *
@@ -52,6 +55,28 @@ find_event(const struct attribution_health_state *health, struct view reason)
 			return event;
 	}
 	return NULL;
+}
+
+/* Two rows may have one reason: the recovery action tells them apart. NULL: there is none. */
+static const struct finding *find_finding(const struct attribution_health_state *health,
+					  struct view reason)
+{
+	const struct attribution_health_event *event = find_event(health, reason);
+	const int class = event ? event->class : ATTRIBUTION_EVENT_UNSET;
+	const struct finding *found = NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(findings); i++) {
+		const bool fits = class != ATTRIBUTION_EVENT_UNSET
+					  ? findings[i].class == class
+					  : view_equal(findings[i].reason, reason);
+		if (fits && (!found || findings[i].action == health->recovery_action))
+			found = &findings[i];
+	}
+	return found;
+}
+
+static unsigned row_of(const struct finding *finding)
+{
+	return finding ? (unsigned)(finding - findings) + 1 : 0;
 }
 
 static struct view class_of(int class)
@@ -83,19 +108,19 @@ static void write_tenants(struct sbuf *text, struct array tenants)
 }
 
 static void add_event(struct why_list *list, const struct attribution_health_event *event,
-		      struct view reason)
+		      struct view reason, unsigned row)
 {
 	struct sbuf *text = why_list_text(list);
 	char time[RFC3339_SIZE];
 	sbuf_printf(text, "errors of class %.*s", VIEW_ARG(class_of(event->class)));
-	why_list_row(list, HEALTH_FILE, 0, reason);
+	why_list_row(list, HEALTH_FILE, row, reason);
 	rfc3339_seconds(event->event_time, time);
 	sbuf_printf(text, "XID %" PRId64 ", %.*s, at %s by the driver", event->xid,
 		    VIEW_ARG(event->meaning), time);
 	if (event->partition.len > 0)
 		sbuf_printf(text, ", on partition %.*s", VIEW_ARG(event->partition));
 	write_tenants(text, event->tenants);
-	why_list_because(list, WHY_EVIDENCE, (struct view){0});
+	why_list_because(list, WHY_EVIDENCE, (struct view){0}, event->event_time);
 	if (event->action.len > 0)
 		why_list_say(list, WHY_REMEDY, (struct view){0}, event->action);
 }
@@ -104,14 +129,14 @@ static void add_reason(struct why_list *list, const struct attribution_health_st
 		       struct view reason)
 {
 	const struct attribution_health_event *event = find_event(health, reason);
-	const struct finding *finding = find_finding(reason, health->recovery_action);
+	const struct finding *finding = find_finding(health, reason);
 	struct sbuf *text = why_list_text(list);
 	if (event) {
-		add_event(list, event, reason);
+		add_event(list, event, reason, row_of(finding));
 	} else if (finding) {
 		sbuf_printf(text, "%.*s; it makes the device %.*s", VIEW_ARG(finding->message),
 			    VIEW_ARG(words_health(finding->state)));
-		why_list_row(list, HEALTH_FILE, 0, reason);
+		why_list_row(list, HEALTH_FILE, row_of(finding), reason);
 	} else {
 		why_list_say(list, WHY_NOTE, reason,
 			     VIEW("what it rests on is not in the status any more, or this version "
@@ -124,8 +149,7 @@ static void add_recommendation(struct why_list *list, const struct attribution_h
 {
 	const struct finding *first =
 		health->reasons.count > 0
-			? find_finding(*ARRAY_AT(health->reasons, struct view, 0),
-				       health->recovery_action)
+			? find_finding(health, *ARRAY_AT(health->reasons, struct view, 0))
 			: NULL;
 	if (first && first->action != health->recovery_action)
 		why_list_say(list, WHY_NOTE, (struct view){0},
@@ -145,6 +169,8 @@ void why_verdicts_health(struct why_list *list, const struct attribution_status 
 	why_list_add(list, "health", healthy ? healthy->last_transition_time : 0);
 	for (uint32_t i = 0; i < health->reasons.count; i++)
 		add_reason(list, health, *ARRAY_AT(health->reasons, struct view, i));
+	if (health->state == ATTRIBUTION_HEALTH_HEALTHY)
+		add_reason(list, health, VIEW(HEALTH_NOTHING_FOUND));
 	add_recommendation(list, health);
 	why_condition(list, "health", status, VIEW("Healthy"));
 }
@@ -164,12 +190,20 @@ static const struct {
 	DRIFT_TABLE(RULE)
 };
 
+/* The rows below those of the types. */
 static const struct {
-	struct view word, text;
-} settling[] = {
-#define SETTLING(name, word, limit_s, text, label) {VIEW_INIT(word), VIEW_INIT(text)},
+	struct view word, text, label;
+} settling[N_DRIFT_SETTLING] = {
+#define SETTLING(name, word, limit_s, text, label)                                                 \
+	{VIEW_INIT(word), VIEW_INIT(text), VIEW_INIT(label)},
 	DRIFT_SETTLING_TABLE(SETTLING)
 };
+
+static void add_settling_row(struct why_list *list, unsigned kind)
+{
+	sbuf_append(why_list_text(list), settling[kind].text);
+	why_list_row(list, DRIFT_FILE, N_DRIFT_TYPES + kind + 1, settling[kind].word);
+}
 
 static void write_hold_off(struct sbuf *text, enum drift_type type)
 {
@@ -186,8 +220,8 @@ static void write_word(struct sbuf *text, unsigned n, const char *label, struct 
 	sbuf_printf(text, "%s%.*s", n == 0 ? label : ", ", VIEW_ARG(word));
 }
 
-/* What the table says of the type. */
-static void add_rule(struct why_list *list, struct view word)
+/* What the rule answered, and what the table says of the type. */
+static void add_rule(struct why_list *list, struct view word, const char *answer)
 {
 	const enum drift_type type = drift_type_of(word);
 	struct sbuf *text = why_list_text(list);
@@ -196,7 +230,8 @@ static void add_rule(struct why_list *list, struct view word)
 			     VIEW("this version does not know that type"));
 		return;
 	}
-	sbuf_printf(text, "found %s, ", rules[type].about & NODE ? "once a node" : "of each device");
+	sbuf_printf(text, "the rule's answer is %s; it is asked %s, and its answer ", answer,
+		    rules[type].about & NODE ? "once for the node" : "for each device");
 	write_hold_off(text, type);
 	if (rules[type].about & ANYWAY)
 		sbuf_append(text, VIEW(", needs no policy"));
@@ -219,7 +254,7 @@ static void add_drift(struct why_list *list, const struct attribution_drift *dri
 		why_list_say(list, WHY_INTENDED, nothing, drift->intended);
 	if (drift->observed.len > 0)
 		why_list_say(list, WHY_OBSERVED, nothing, drift->observed);
-	add_rule(list, drift->type);
+	add_rule(list, drift->type, "found");
 	if (drift->message.len > 0)
 		why_list_say(list, WHY_REMEDY, nothing, drift->message);
 }
@@ -227,12 +262,13 @@ static void add_drift(struct why_list *list, const struct attribution_drift *dri
 /* Work of which a label tells. True: the word is of such. */
 static bool add_work(struct why_list *list, const struct attribution_pending_drift *pending)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(settling); i++) {
+	for (unsigned i = 0; i < N_DRIFT_SETTLING; i++) {
 		if (!view_equal(settling[i].word, pending->type))
 			continue;
-		sbuf_printf(why_list_text(list), "%.*s, as a label of the node tells",
-			    VIEW_ARG(pending->type));
+		sbuf_printf(why_list_text(list), "%.*s, as label %.*s of the node tells",
+			    VIEW_ARG(pending->type), VIEW_ARG(settling[i].label));
 		why_list_add(list, "intent", pending->start_time);
+		add_settling_row(list, i);
 		return true;
 	}
 	return false;
@@ -244,18 +280,36 @@ static void add_pending(struct why_list *list, const struct attribution_pending_
 		return;
 	sbuf_printf(why_list_text(list), "%.*s, pending: it may still pass", VIEW_ARG(pending->type));
 	why_list_add(list, "intent", pending->start_time);
-	add_rule(list, pending->type);
+	add_rule(list, pending->type, "found, or what is intended cannot be read now");
 }
 
-/* Why there is no verdict. */
-static void add_settling(struct why_list *list, const struct attribution_status *status)
+/* The other reasons of the condition InSync, where there is no drift: the rows below settling. */
+static const struct {
+	struct view word, text;
+} verdicts[] = {
+#define IN_SYNC_TEXT "no rule found a difference"
+#define UNMANAGED_TEXT \
+	"there is no ClusterPolicy, and no rule that needs none found a difference"
+#define POLICY_UNREADABLE_TEXT "rules that need a policy have no answer, for it cannot be read"
+#define CONFIG_UNREADABLE_TEXT \
+	"rules that need a ConfigMap of the policy have no answer, for it cannot be read"
+#define VERDICT(name, word) {VIEW_INIT(word), VIEW_INIT(name##_TEXT)},
+	DRIFT_REASON_TABLE(VERDICT)
+};
+
+/* Why there is this verdict, or none. */
+static void add_verdict(struct why_list *list, const struct attribution_status *status)
 {
 	const struct condition *in_sync = attribution_find_condition(status, VIEW("InSync"));
-	for (size_t i = 0; in_sync && i < ARRAY_SIZE(settling); i++) {
-		if (!view_equal(settling[i].word, in_sync->reason))
+	for (unsigned i = 0; in_sync && i < N_DRIFT_SETTLING; i++)
+		if (view_equal(settling[i].word, in_sync->reason))
+			add_settling_row(list, i);
+	for (unsigned i = 0; in_sync && i < ARRAY_SIZE(verdicts); i++) {
+		if (!view_equal(verdicts[i].word, in_sync->reason))
 			continue;
-		sbuf_append(why_list_text(list), settling[i].text);
-		why_list_row(list, DRIFT_FILE, 0, settling[i].word);
+		sbuf_append(why_list_text(list), verdicts[i].text);
+		why_list_row(list, DRIFT_FILE, N_DRIFT_TYPES + N_DRIFT_SETTLING + i + 1,
+			     verdicts[i].word);
 	}
 }
 
@@ -267,7 +321,7 @@ void why_verdicts_intent(struct why_list *list, const struct attribution_status 
 	if (intent->policy.len > 0)
 		sbuf_printf(text, ", compared with ClusterPolicy %.*s", VIEW_ARG(intent->policy));
 	why_list_add(list, "intent", 0);
-	add_settling(list, status);
+	add_verdict(list, status);
 	for (uint32_t i = 0; i < intent->drifts.count; i++)
 		add_drift(list, ARRAY_AT(intent->drifts, struct attribution_drift, i));
 	for (uint32_t i = 0; i < intent->pending.count; i++)

@@ -70,7 +70,9 @@ static void write_text(struct output *output, struct view text, size_t column)
 		output->body.failure = shown.failure;
 }
 
-static void write_reason(struct output *output, const struct why_reason *reason)
+/* report_time: as the section says it; 0: it says that no time is told. */
+static void write_reason(struct output *output, const struct why_reason *reason,
+			 int64_t report_time)
 {
 	CLEANUP(sbuf_deinit) struct sbuf line;
 	sbuf_init(&line, LIMIT_MIB);
@@ -82,30 +84,40 @@ static void write_reason(struct output *output, const struct why_reason *reason)
 	if (reason->name.len > 0 && reason->text.len > 0)
 		sbuf_append(&line, VIEW(": "));
 	sbuf_append(&line, reason->text);
+	if ((reason->kind == WHY_WITNESS || reason->kind == WHY_EVIDENCE) && reason->time == 0 &&
+	    report_time != 0)
+		sbuf_append(&line, VIEW("; time not told"));
 	sbuf_printf(&output->body, "%*s%-*s", INDENT, "", LABEL, labels[reason->kind]);
 	write_text(output, sbuf_view(&line), INDENT + LABEL);
 	if (line.failure)
 		output->body.failure = line.failure;
 }
 
-static void write_statement(struct output *output, const struct why_statement *statement)
+static void write_time(struct sbuf *line, int64_t time, int64_t now)
+{
+	if (time != 0)
+		words_instant(line, time, now);
+	else
+		sbuf_append(line, VIEW("a time not told"));
+}
+
+static void write_statement(struct output *output, const struct why_statement *statement,
+			    int64_t report_time)
 {
 	CLEANUP(sbuf_deinit) struct sbuf line;
 	sbuf_init(&line, LIMIT_MIB);
 	sbuf_append(&line, statement->text);
-	if (statement->since > 0) {
-		sbuf_append(&line, VIEW(", since "));
-		words_instant(&line, statement->since, output->now);
-	}
+	sbuf_append(&line, VIEW(", since "));
+	write_time(&line, statement->since, output->now);
 	sbuf_append(&output->body, VIEW("  "));
 	write_text(output, sbuf_view(&line), INDENT);
 	for (const struct why_reason *reason = statement->reasons; reason; reason = reason->next)
-		write_reason(output, reason);
+		write_reason(output, reason, report_time);
 	if (line.failure)
 		output->body.failure = line.failure;
 }
 
-/* Which device, and from which report of the node's agent. */
+/* Which device, and how recent what the node's agent said is. */
 static void write_head(struct output *output, const struct attribution *device)
 {
 	CLEANUP(sbuf_deinit) struct sbuf line;
@@ -116,25 +128,33 @@ static void write_head(struct output *output, const struct attribution *device)
 	words_number(&line, status->device.index);
 	sbuf_printf(&line, "; the node's report is %.*s",
 		    VIEW_ARG(words_report_state(status->report_state)));
-	if (status->report.observation_time > 0) {
-		sbuf_append(&line, VIEW(", the status was made from that of "));
-		words_instant(&line, status->report.observation_time, output->now);
-	}
 	write_text(output, sbuf_view(&line), 0);
 	if (line.failure)
 		output->body.failure = line.failure;
 }
 
-static void write_section(struct output *output, const char *section)
+/* Its title, and of when it is. What is intended, and some of what is observed, the API server says. */
+static void write_section(struct output *output, const char *section, int64_t report_time)
 {
-	static const char *const titles[][2] = {
-		{"tenancy", "Who holds it:"},	   {"mode", "How it is shared:"},
-		{"health", "Whether it is well:"}, {"activity", "Whether it computes:"},
-		{"intent", "Whether it is as intended:"},
+	static const char *const titles[][3] = {
+		{"tenancy", "Who holds it", ""},
+		{"mode", "How it is shared", ""},
+		{"health", "Whether it is well", ""},
+		{"activity", "Whether it computes", ""},
+		{"intent", "Whether it is as intended", "; of the API server's part, time not told"},
 	};
-	for (size_t i = 0; i < ARRAY_SIZE(titles); i++)
-		if (strcmp(titles[i][0], section) == 0)
-			sbuf_printf(&output->body, "\n%s\n", titles[i][1]);
+	size_t i = 0;
+	CLEANUP(sbuf_deinit) struct sbuf line;
+	sbuf_init(&line, LIMIT_MIB);
+	while (strcmp(titles[i][0], section) != 0)
+		i++;
+	sbuf_printf(&line, "%s, as of %s", titles[i][1], report_time != 0 ? "the report of " : "");
+	write_time(&line, report_time, output->now);
+	sbuf_printf(&line, "%s:", report_time != 0 ? titles[i][2] : "");
+	sbuf_append_char(&output->body, '\n');
+	write_text(output, sbuf_view(&line), 0);
+	if (line.failure)
+		output->body.failure = line.failure;
 }
 
 static int write_device(struct output *output, const struct why_view_subject *subject,
@@ -142,15 +162,16 @@ static int write_device(struct output *output, const struct why_view_subject *su
 {
 	CLEANUP(why_list_deinit) struct why_list list;
 	const char *section = "";
+	const int64_t report_time = subject->device->status.report.observation_time;
 	why_list_init(&list, arena);
 	if (explain(subject, &list, err) < 0)
 		return -1;
 	write_head(output, subject->device);
 	for (const struct why_statement *s = list.statements; s; s = s->next) {
 		if (strcmp(s->section, section) != 0)
-			write_section(output, s->section);
+			write_section(output, s->section, report_time);
 		section = s->section;
-		write_statement(output, s);
+		write_statement(output, s, report_time);
 	}
 	return 0;
 }
@@ -181,6 +202,7 @@ static void write_json_reason(struct jout *out, const struct why_reason *reason)
 		jout_i64(out, reason->row);
 	else
 		jout_null(out);
+	json_output_instant(out, "time", reason->time);
 	jout_object_end(out);
 }
 
