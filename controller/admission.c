@@ -253,7 +253,9 @@ enum admission_step admission_ask(struct admission *admission,
 {
 	struct candidate candidate = {.question = question,
 				      .claims = {.end = INT64_MAX, .begin = INT64_MIN}};
-	tls_digest(question->token, candidate.digest);
+	struct error ignored;
+	if (tls_digest(question->token, candidate.digest, &ignored) < 0)
+		return ADMISSION_BUSY;
 	const struct identity *identity =
 		identity_cache_find(admission->cache, candidate.digest, question->now_ms);
 	if (!identity && foresee(admission, &candidate)) {

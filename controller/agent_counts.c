@@ -11,6 +11,7 @@ struct agent_counts agent_counts_of(const struct report *report)
 		.refused = report->reports_refused,
 		.nvml_hangs = sources->nvml.hang_count,
 		.nvml_processes = report->nvml_processes,
+		.nvml_left_behind = report->nvml_left_behind,
 		.events_dropped = report->events_dropped,
 		.failures = {
 			[AGENT_COUNTS_CHECKPOINT] = sources->checkpoint.failures,

@@ -21,12 +21,13 @@ enum agent_counts_source {
 	AGENT_COUNTS_N_SOURCES,
 };
 
-/* Since the agent started: they begin anew with another instance. */
+/* Since the agent started: they begin anew with another instance. But for what is so at the report. */
 struct agent_counts {
 	bool known;             /* it has reported */
 	int64_t refused;        /* reports that were not accepted */
 	int64_t nvml_hangs;
 	int64_t nvml_processes; /* started */
+	int64_t nvml_left_behind; /* of these, killed and not ended at the report */
 	int64_t events_dropped;
 	int64_t failures[AGENT_COUNTS_N_SOURCES]; /* readings that failed */
 };

@@ -9,10 +9,13 @@
 
 #include <inttypes.h>
 
+enum kind { COUNTER, GAUGE };
+
 /* Numbers of a node that a family shows, one for each of its label sets. */
 struct family {
 	const char *name;
 	const char *help;
+	enum kind kind;
 	bool by_source;
 	int64_t (*count)(const struct sender *sender, unsigned source);
 };
@@ -49,6 +52,12 @@ static int64_t count_processes(const struct sender *sender, unsigned source)
 	return sender->counts.nvml_processes;
 }
 
+static int64_t count_left_behind(const struct sender *sender, unsigned source)
+{
+	(void)source;
+	return sender->counts.nvml_left_behind;
+}
+
 static int64_t count_dropped(const struct sender *sender, unsigned source)
 {
 	(void)source;
@@ -61,19 +70,22 @@ static int64_t count_failures(const struct sender *sender, unsigned source)
 }
 
 static const struct family families[] = {
-	{"gpuattribution_agent_reports", "Reports that the node's agent has made since it started.", false,
-	 count_reports},
+	{"gpuattribution_agent_reports", "Reports that the node's agent has made since it started.",
+	 COUNTER, false, count_reports},
 	{"gpuattribution_agent_reports_refused", "Reports of the node's agent that were not accepted.",
-	 false, count_refused},
+	 COUNTER, false, count_refused},
 	{"gpuattribution_agent_nvml_hangs", "How often the node's agent found a call to NVML to hang.",
-	 false, count_hangs},
+	 COUNTER, false, count_hangs},
 	{"gpuattribution_agent_nvml_processes",
 	 "Processes that the node's agent has started to call NVML; more than one means that some failed.",
-	 false, count_processes},
+	 COUNTER, false, count_processes},
+	{"gpuattribution_agent_nvml_processes_left_behind",
+	 "Processes that called NVML, were killed by the node's agent, and have not ended yet.", GAUGE,
+	 false, count_left_behind},
 	{"gpuattribution_agent_events_dropped",
-	 "XID errors that the node's agent had no room for.", false, count_dropped},
+	 "XID errors that the node's agent had no room for.", COUNTER, false, count_dropped},
 	{"gpuattribution_agent_source_failures",
-	 "Readings of a source that failed on the node, by source.", true, count_failures},
+	 "Readings of a source that failed on the node, by source.", COUNTER, true, count_failures},
 };
 
 /* Names are those of Nodes, which have nothing to escape; a token's node is not looked up, though. */
@@ -93,7 +105,7 @@ static void append_node(struct sbuf *buf, struct view name)
 static void append_sample(struct sbuf *buf, const struct family *family,
 			  const struct sender *sender, unsigned source)
 {
-	sbuf_printf(buf, "%s_total{node=\"", family->name);
+	sbuf_printf(buf, "%s%s{node=\"", family->name, family->kind == COUNTER ? "_total" : "");
 	append_node(buf, senders_name(sender));
 	if (family->by_source)
 		sbuf_printf(buf, "\",source=\"%s", sources[source]);
@@ -118,8 +130,8 @@ static size_t render_family(const struct senders *senders, const struct family *
 			    uint64_t now_ms, struct sbuf *buf)
 {
 	size_t n = 0;
-	sbuf_printf(buf, "# TYPE %s counter\n# HELP %s %s\n", family->name, family->name,
-		    family->help);
+	sbuf_printf(buf, "# TYPE %s %s\n# HELP %s %s\n", family->name,
+		    family->kind == COUNTER ? "counter" : "gauge", family->name, family->help);
 	for (const struct sender *sender = next_shown(senders, NULL, now_ms); sender;
 	     sender = next_shown(senders, sender, now_ms)) {
 		if (++n > LIMIT_AGENT_SERIES_NODES)

@@ -24,11 +24,12 @@ static bool parse_number(struct view digits, int64_t *ret)
 	return true;
 }
 
-static void digest_rest(struct view body, size_t at, size_t tail,
+static bool digest_rest(struct view body, size_t at, size_t tail,
 			unsigned char ret[static TLS_DIGEST_SIZE])
 {
 	const struct view parts[] = {{body.ptr, at}, {body.ptr + body.len - tail, tail}};
-	tls_digest_parts(parts, ARRAY_SIZE(parts), ret);
+	struct error ignored;
+	return tls_digest_parts(parts, ARRAY_SIZE(parts), ret, &ignored) == 0;
 }
 
 /* The digits of the member "sequence"; the decoder has refused bodies that have it twice. */
@@ -55,7 +56,8 @@ void body_digest_learn(struct body_digest *known, struct view body, int64_t sequ
 		return;
 	known->at = (uint32_t)(digits.ptr - body.ptr);
 	known->tail = (uint32_t)(body.len - known->at - digits.len);
-	digest_rest(body, known->at, known->tail, known->digest);
+	if (!digest_rest(body, known->at, known->tail, known->digest))
+		known->at = 0;
 }
 
 bool body_digest_match(const struct body_digest *known, struct view body, int64_t *ret_sequence)
@@ -66,8 +68,8 @@ bool body_digest_match(const struct body_digest *known, struct view body, int64_
 	if (known->at == 0 || body.len <= rest ||
 	    !parse_number((struct view){body.ptr + known->at, body.len - rest}, &number))
 		return false;
-	digest_rest(body, known->at, known->tail, digest);
-	if (memcmp(digest, known->digest, sizeof(digest)) != 0)
+	if (!digest_rest(body, known->at, known->tail, digest) ||
+	    memcmp(digest, known->digest, sizeof(digest)) != 0)
 		return false;
 	*ret_sequence = number;
 	return true;

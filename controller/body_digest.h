@@ -29,8 +29,9 @@ struct body_digest {
 
 /*
  * Remembers a body that was accepted with this sequence number; forgets it instead when its number
- * is written in a way that cannot be recognised again.
+ * is written in a way that cannot be recognised again, and without memory.
  */
 void body_digest_learn(struct body_digest *known, struct view body, int64_t sequence);
-/* True when body is the one learned but for its number, which is then *ret_sequence. */
+/* True when body is the one learned but for its number, which is then *ret_sequence. False without
+ * memory. */
 bool body_digest_match(const struct body_digest *known, struct view body, int64_t *ret_sequence);

@@ -96,14 +96,16 @@ static int serve(struct certificates *certificates, struct view cert, struct vie
 		return -1;
 	if (end <= now_s())
 		return error_set(err, ERROR_DENIED, 0, "certificate has expired: renew it");
+	if (tls_digest_parts(parts, ARRAY_SIZE(parts), pair, err) < 0)
+		return -1;
+	if (memcmp(pair, certificates->pair, sizeof(pair)) != 0) {
+		if (certificates->config.changed(certificates->config.owner, cert, key, err) < 0)
+			return -1;
+		memcpy(certificates->pair, pair, sizeof(pair));
+		LOG_INFO("TLS certificate loaded");
+	}
 	certificates->end = end;
 	error_clear(&certificates->trouble);
-	tls_digest_parts(parts, ARRAY_SIZE(parts), pair);
-	if (memcmp(pair, certificates->pair, sizeof(pair)) == 0)
-		return 0;
-	memcpy(certificates->pair, pair, sizeof(pair));
-	LOG_INFO("TLS certificate loaded");
-	certificates->config.changed(certificates->config.owner, cert, key);
 	return 0;
 }
 

@@ -32,8 +32,9 @@ struct certificates_config {
 	const char *service;     /* the certificate is for its names */
 	const char *ca_config_map; /* second way: gets the Secret's ca.crt; NULL: none does */
 	const char *ca_namespace;  /* with it: where it is */
-	/* A pair to serve with, at first and after every change. Never called from _new(). */
-	void (*changed)(void *owner, struct view cert_pem, struct view key_pem);
+	/* A pair to serve with, at first and after every change. Never called from _new(). What could not be
+	 * taken is offered again after a back-off. */
+	int (*changed)(void *owner, struct view cert_pem, struct view key_pem, struct error *err);
 	void *owner;
 };
 

@@ -195,13 +195,11 @@ static void on_messages(void *owner, bool readable, bool writable)
 
 /* To the front */
 
-static void on_certificate(void *owner, struct view cert_pem, struct view key_pem)
+static int on_certificate(void *owner, struct view cert_pem, struct view key_pem, struct error *err)
 {
 	struct daemon *daemon = owner;
-	struct error error = {0};
 
-	if (front_set_certificate(daemon->front, cert_pem, key_pem, &error) < 0)
-		LOG_ERROR("TLS certificate rejected by the front thread", LOG_ERROR_FIELD(&error));
+	return front_set_certificate(daemon->front, cert_pem, key_pem, err);
 }
 
 static void on_events_published(void *owner, const struct reconciler_events *events)
@@ -252,6 +250,13 @@ static uint32_t lead_ms(void *owner)
 static bool leads(void *owner)
 {
 	return lead_ms(owner) > 0;
+}
+
+static int64_t term(void *owner)
+{
+	const struct daemon *daemon = owner;
+
+	return leadership_term(daemon->leadership);
 }
 
 static void on_changed(void *owner, struct view node_name, const struct event_change *changes,
@@ -324,6 +329,7 @@ static void on_leadership(void *owner)
 
 	readiness_forget(&daemon->readiness);
 	tell_readiness(daemon);
+	exposition_leader_changed(daemon->exposition);
 	if (leads(daemon))
 		reconciler_take_over(daemon->reconciler);
 }
@@ -363,13 +369,19 @@ static int make_client(struct daemon *daemon, struct error *err)
 			     GPU_ATTRIBUTION_VERSION, &daemon->client, err);
 }
 
-/* Clients must not take the descriptors that watches and writes need. */
-static int limit_connections(const struct settings *settings, struct front_config *config,
+static uint32_t wanted_connections(const struct daemon *daemon)
+{
+	return memory_limit_connections(daemon->memory_limit,
+					(uint32_t)daemon->settings->max_connections);
+}
+
+/* Clients must not take the memory and the descriptors that watches and writes need. */
+static int limit_connections(const struct daemon *daemon, struct front_config *config,
 			     struct error *err)
 {
 	const uint32_t limit = descriptors_raise();
 	const struct descriptors_shares wanted = {
-		.reports = (uint32_t)settings->max_connections,
+		.reports = wanted_connections(daemon),
 		.metrics = config->max_metrics_connections,
 		.probes = config->max_probe_connections,
 	};
@@ -403,6 +415,7 @@ static int make_front(struct daemon *daemon, struct error *err)
 	};
 	config.token_ttl_ms = (uint32_t)settings->token_ttl_ms;
 	config.reviews_per_second = (uint32_t)settings->token_reviews_per_second;
+	config.heartbeat_ms = (uint32_t)settings->heartbeat_ms;
 	config.max_connections_per_address = (uint32_t)settings->max_connections_per_address;
 	config.reports_per_second = (uint32_t)settings->reports_per_second;
 	config.max_nodes = MAX_NODES;
@@ -410,7 +423,7 @@ static int make_front(struct daemon *daemon, struct error *err)
 	config.max_silent_ms = MAX_SILENT_MS;
 	config.metrics = telemetry_front_metrics(daemon->telemetry);
 	config.with_exposition = true;
-	if (limit_connections(settings, &config, err) < 0 ||
+	if (limit_connections(daemon, &config, err) < 0 ||
 	    front_new(&config, &daemon->front, err) < 0)
 		return -1;
 	return loop_watch_new(daemon->loop, front_fd(daemon->front), LOOP_READ, on_messages,
@@ -555,7 +568,8 @@ static int make_exposition(struct daemon *daemon, struct error *err)
 		.loop = daemon->loop,
 		.inventory = daemon->inventory,
 		.with_devices = daemon->settings->metrics_devices,
-		.leads = leads,
+		.leads = daemon->settings->leader_elect ? leads : NULL,
+		.term = term,
 		.max_series = (size_t)daemon->settings->max_series,
 		.stale_ms = (uint64_t)daemon->settings->stale_ms,
 		.done = on_exposition,
@@ -595,7 +609,8 @@ static void choose_memory_limit(struct daemon *daemon)
 	if (daemon->memory_limit > limit)
 		LOG_WARN("Memory limit of the container is too small: set resources.limits.memory to 192Mi or more",
 			 LOG_I64("bytes", (int64_t)limit));
-	LOG_INFO("Memory limit chosen", LOG_I64("bytes", (int64_t)daemon->memory_limit));
+	LOG_INFO("Memory limit chosen", LOG_I64("bytes", (int64_t)daemon->memory_limit),
+		 LOG_I64("connections", wanted_connections(daemon)));
 }
 
 int daemon_new(const struct settings *settings, struct daemon **ret_daemon, struct error *err)

@@ -35,6 +35,8 @@ enum stage {
 	STAGE_NAMESPACES,
 };
 
+#define NO_TERM (-1)
+
 struct exposition {
 	struct exposition_config config;
 	struct gpu_time *gpu_time;
@@ -49,6 +51,8 @@ struct exposition {
 	size_t at; /* the next name, or the next place of a series */
 	struct table nodes; /* struct written_node */
 	size_t n_tenants;
+	bool has_led;  /* when we looked last */
+	int64_t term;  /* in which this replica led last; NO_TERM: it never did */
 	bool is_shown; /* else the text has no series */
 };
 
@@ -76,6 +80,23 @@ static void changed(void *owner, const struct attribution *before, const struct 
 			  LOG_TEXT("object", object->name), LOG_ERROR_FIELD(&error));
 }
 
+void exposition_leader_changed(struct exposition *exposition)
+{
+	const bool leads = !exposition->config.leads ||
+			   exposition->config.leads(exposition->config.owner);
+	int64_t term = exposition->term;
+
+	if (leads && !exposition->has_led) {
+		term = exposition->config.term(exposition->config.owner);
+		if (term != exposition->term)
+			gpu_time_resume(exposition->gpu_time, now(exposition));
+	}
+	if (!leads && exposition->has_led)
+		gpu_time_pause(exposition->gpu_time, now(exposition));
+	exposition->has_led = leads;
+	exposition->term = term;
+}
+
 /* Writing */
 
 static struct view node_key(const struct table_node *node)
@@ -94,8 +115,8 @@ static int begin(struct exposition *exposition, struct error *err)
 	exposition->n_names = 0;
 	exposition->n_tenants = 0;
 	exposition->at = 0;
-	exposition->is_shown = !exposition->config.leads ||
-			       exposition->config.leads(exposition->config.owner);
+	exposition_leader_changed(exposition);
+	exposition->is_shown = exposition->has_led;
 	return 0;
 }
 
@@ -382,6 +403,8 @@ int exposition_new(const struct exposition_config *config, struct exposition **r
 	if (!exposition)
 		return error_no_memory(err);
 	exposition->config = *config;
+	exposition->has_led = !config->leads;
+	exposition->term = NO_TERM;
 	if (gpu_time_new(LIMIT_GPU_TIME_SERIES, &exposition->gpu_time, err) < 0 ||
 	    xid_counts_new(LIMIT_XID_DEVICES, &exposition->xids, err) < 0 ||
 	    loop_timer_new(config->loop, work, exposition, &exposition->timer, err) < 0)

@@ -7,7 +7,7 @@
  * all else has its turn. What happens between two slices shows in one device and not in another.
  *
  * GPU time and XID errors are counted here as statuses are published, whether anybody asks or not, and
- * whoever has published them.
+ * whoever has published them. GPU time stands still while another one leads.
  *
  * Threads: the loop's.
  * Limits:  max_series samples: tenants beyond are left out. controller/exposition_budget.h.
@@ -26,6 +26,8 @@ struct exposition_config {
 	bool with_devices; /* false: of nodes and namespaces only */
 	/* Only the replica that leads shows series, so that sums count once. NULL: there is one only. */
 	bool (*leads)(void *owner);
+	/* Asked while it leads, and not below 0: another number whenever another replica led meanwhile. */
+	int64_t (*term)(void *owner);
 	size_t max_series;
 	uint64_t stale_ms; /* live figures of older reports are left out */
 	/* A text that was asked for, with one reference; NULL: it could not be made, for that reason. */
@@ -41,5 +43,7 @@ MUST_USE int exposition_new(const struct exposition_config *config,
 			    struct exposition **ret_exposition, struct error *err);
 /* Accepts NULL. */
 void exposition_free(struct exposition *exposition);
+/* config.leads() has changed. Without this it is seen only when somebody asks for a text. */
+void exposition_leader_changed(struct exposition *exposition);
 /* Writes a text; done() is called later. Nothing to do while one is being written. */
 void exposition_write(struct exposition *exposition);

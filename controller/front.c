@@ -100,6 +100,7 @@ struct front_config front_config_default(void)
 		.token_ttl_ms = 120000,
 		.reviews_per_second = 8,
 		.max_connections = 4096,
+		.heartbeat_ms = 60000,
 		.max_metrics_connections = 256,
 		.max_probe_connections = 128,
 		.max_connections_per_address = 256,
@@ -476,6 +477,7 @@ static void collect(void *owner)
 		collect_connections(front, &readers, metrics->readers, front->reader_events);
 	}
 	metric_set(metrics->registry, metrics->open_connections, 0, (double)counters.open);
+	metric_set(metrics->registry, metrics->idle_connections, 0, (double)counters.idle);
 	metric_set(metrics->registry, metrics->nodes, 0, (double)receiver_nodes(front->receiver));
 	metric_set(metrics->registry, metrics->tokens, 0,
 		   (double)(receiver_tokens(front->receiver) + metrics_gate_tokens(front->gate)));
@@ -640,6 +642,8 @@ static int make_servers(struct front *front, struct error *err)
 		.body_timeout_ms = 20000,
 		.write_timeout_ms = 10000,
 		.idle_timeout_ms = 30000,
+		/* Agents notice by its end that this process has ended. */
+		.idle_long_timeout_ms = 2 * config->heartbeat_ms,
 	};
 	const struct server_config probes = {
 		.address = config->probe_address,

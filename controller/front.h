@@ -40,6 +40,7 @@ struct front_metrics {
 	size_t reports;                   /* counter with RECEIVER_LABELS */
 	size_t connections;               /* counter with FRONT_CONNECTION_LABELS */
 	size_t open_connections;          /* gauge */
+	size_t idle_connections;          /* gauge: of these, between two requests */
 	size_t nodes;                     /* gauge: nodes that reported */
 	size_t tokens;                    /* gauge: verdicts remembered */
 	size_t incomplete;                /* counter with SCRAPES_LABELS */
@@ -72,6 +73,7 @@ struct front_config {
 	uint32_t token_ttl_ms;         /* how long a review is believed */
 	uint32_t reviews_per_second;   /* of new tokens from one address */
 	uint32_t max_connections;      /* of agents */
+	uint32_t heartbeat_ms;         /* an agent's connection may be idle for two of them */
 	uint32_t max_metrics_connections;
 	uint32_t max_probe_connections;
 	uint32_t max_connections_per_address;

@@ -120,6 +120,11 @@ void gpu_series_settle(struct gpu_series_line *line, double slots, double ms)
 	line->base += slots * ms;
 }
 
+void gpu_series_halt(struct gpu_series_line *line)
+{
+	*line = (struct gpu_series_line){.base = (double)line->shown, .shown = line->shown};
+}
+
 uint64_t gpu_series_read(struct gpu_series_line *line, double now)
 {
 	const double value = line->base + line->rate * now + 0.5;

@@ -63,6 +63,8 @@ void gpu_series_leave(struct gpu_series_set *set, struct gpu_series *series);
 void gpu_series_run(struct gpu_series_line *line, double slots, double from);
 /* So many slots were held for so long, once and for all. */
 void gpu_series_settle(struct gpu_series_line *line, double slots, double ms);
+/* Nothing is held any more, and what was never said is forgotten. */
+void gpu_series_halt(struct gpu_series_line *line);
 /* What the line says at that time; never less than before. */
 uint64_t gpu_series_read(struct gpu_series_line *line, double now);
 /* The namespace of a series; borrowed. */

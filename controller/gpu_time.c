@@ -467,6 +467,33 @@ void gpu_time_forget(struct gpu_time *time, struct view name, struct gpu_time_no
 	end_device(time, device, NULL, now);
 }
 
+void gpu_time_pause(struct gpu_time *time, struct gpu_time_now now)
+{
+	for (size_t i = 0; i < time->series.n_places; i++) {
+		(void)gpu_series_read(&time->series.places[i]->held, (double)now.monotonic);
+		(void)gpu_series_read(&time->series.places[i]->idle, (double)now.monotonic);
+	}
+}
+
+/* What is published later of a time before now finds `from` and `published_at`, and counts from there. */
+void gpu_time_resume(struct gpu_time *time, struct gpu_time_now now)
+{
+	struct table_node *node = NULL;
+
+	for (size_t i = 0; i < time->series.n_places; i++) {
+		gpu_series_halt(&time->series.places[i]->held);
+		gpu_series_halt(&time->series.places[i]->idle);
+	}
+	while ((node = table_next(&time->devices, node))) {
+		struct device *device = CONTAINER_OF(node, struct device, link);
+
+		device->published_at = (double)now.monotonic;
+		for (size_t i = 0; i < device->n_tenancies; i++)
+			device->tenancies[i].from = (double)now.monotonic;
+		run_all(device, 1);
+	}
+}
+
 /* Reading */
 
 size_t gpu_time_places(const struct gpu_time *time)

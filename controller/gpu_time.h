@@ -16,6 +16,9 @@
  * Published times are of the wall clock. They are put on the monotonic clock when they arrive, so
  * that a clock that is set changes no more than what arrives late.
  *
+ * Of several replicas one shows its series. What the others counted meanwhile is dropped when they do:
+ * gpu_time_resume().
+ *
  * Threads: owner; pure.
  * Limits:  max_series series; of those without tenants the oldest goes for a new one. If all have
  *          tenants, a further one is not counted.
@@ -45,6 +48,14 @@ MUST_USE int gpu_time_publish(struct gpu_time *time, const struct attribution *d
 			      struct gpu_time_now now, struct error *err);
 /* The object of that name is gone; its tenants have left. Nothing to do for one that is not known. */
 void gpu_time_forget(struct gpu_time *time, struct view name, struct gpu_time_now now);
+
+/* This replica does not show its series from now on: what was counted by now stays, for when it does. */
+void gpu_time_pause(struct gpu_time *time, struct gpu_time_now now);
+/*
+ * This replica shows its series from now on, and another one did before: each goes on from what it was at
+ * gpu_time_pause(), or at the last gpu_time_at(). Nothing since is counted.
+ */
+void gpu_time_resume(struct gpu_time *time, struct gpu_time_now now);
 
 /* One series; texts are borrowed until the next change. */
 struct gpu_time_series {

@@ -314,6 +314,13 @@ struct view leadership_holder(const struct leadership *leadership)
 	return leadership ? lease_holder(leadership->lease) : VIEW("");
 }
 
+int64_t leadership_term(const struct leadership *leadership)
+{
+	const int64_t transitions = leadership ? lease_transitions(leadership->lease) : 0;
+
+	return transitions > 0 ? transitions : 0;
+}
+
 const char *leadership_trouble(const struct leadership *leadership)
 {
 	return leadership ? leadership->trouble : "";

@@ -53,6 +53,8 @@ void leadership_release(struct leadership *leadership);
 
 /* Who holds the Lease, for people; "": nobody, or that is not known. Borrowed until the next call. */
 struct view leadership_holder(const struct leadership *leadership);
+/* While we lead: the same number as when we led before if no other replica has led since. Never below 0. */
+int64_t leadership_term(const struct leadership *leadership);
 /* What keeps this replica from running for the lead, and what to do; "": nothing. Likewise. */
 const char *leadership_trouble(const struct leadership *leadership);
 

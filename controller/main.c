@@ -8,6 +8,7 @@
 #include "controller/daemon.h"
 #include "controller/settings.h"
 #include "io/fetch.h"
+#include "io/tls_library.h"
 
 #define USAGE_CAP 65536
 
@@ -38,7 +39,7 @@ static int run(const struct settings *settings)
 	struct error error = {0};
 	int failed;
 
-	if (daemon_new(settings, &daemon, &error) < 0) {
+	if (tls_library_prepare(&error) < 0 || daemon_new(settings, &daemon, &error) < 0) {
 		LOG_ERROR("Controller could not start", LOG_ERROR_FIELD(&error));
 		return EXIT_FAILURE;
 	}

@@ -5,11 +5,14 @@
  * looked at. In a container the root is often the container's own cgroup. The path in
  * /proc/self/cgroup then is "/", or names a folder of the host that is not there.
  *
- * Of sixteen parts, bodies may use one, reports four, a join four. The decoder of reports uses 16 MiB
- * at most, a sixteenth of the limit in the manifests. That makes 62 %. Bodies have at least 24 MiB, so
- * that three of the largest pass at once. Reports that replace others may use an eighth more. With both,
- * it is 69 % of the limit in the manifests, and 74 % of the least limit. The rest is for all else:
- * objects of the API server, connections, the page of metrics.
+ * Of sixteen parts, bodies may use one, reports four, a join three; the worst join takes 40 MiB
+ * (tests/bench/worst_join_bench.c). The decoder of reports uses 16 MiB at most, a sixteenth of the limit in
+ * the manifests. There is a connection for each 200 KiB, of which it takes a fourteenth while it is idle.
+ * That makes 64 %. Bodies have at least 24 MiB, so that three of the largest pass at once. Reports that
+ * replace others may use an eighth more. With both, it is 70 % of the limit in the manifests, and 75 % of
+ * the least limit. The rest is for all else: objects of the API server, the page of metrics and its
+ * readers' connections. A connection that is not idle has a TLS record and a head on top; its body is in
+ * the account.
  */
 
 #include "controller/memory_limit.h"
@@ -24,9 +27,10 @@
 #define PARTS 16u
 #define BODIES_PARTS 1u
 #define REPORTS_PARTS 4u
-#define JOIN_PARTS 4u
+#define JOIN_PARTS 3u
 #define LEAST_OF_BODIES (24u * LIMIT_MIB)
-#define MOST_OF_JOIN (64u * LIMIT_MIB)
+#define MOST_OF_JOIN (48u * LIMIT_MIB)
+#define LIMIT_OF_CONNECTION (200u * LIMIT_KIB)
 #define PATH_CAP 4096
 #define NUMBER_CAP 64u
 
@@ -147,4 +151,9 @@ size_t memory_limit_reports(size_t limit)
 size_t memory_limit_join(size_t limit)
 {
 	return smaller(limit / PARTS * JOIN_PARTS, MOST_OF_JOIN);
+}
+
+uint32_t memory_limit_connections(size_t limit, uint32_t wanted)
+{
+	return (uint32_t)smaller(limit / LIMIT_OF_CONNECTION, wanted);
 }

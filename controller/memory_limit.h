@@ -2,7 +2,8 @@
 #pragma once
 
 /*
- * memory_limit - how much memory the process may use, and how much of it is for what agents send.
+ * memory_limit - how much memory the process may use, and how much of it is for agents: for what they
+ * send, and their connections.
  *
  * Threads: any.
  */
@@ -14,6 +15,8 @@
 
 /* Where the cgroup sets no limit. */
 #define MEMORY_LIMIT_DEFAULT ((size_t)1 << 30)
+/* What an idle connection over TLS takes: 14.5 KiB, as src/io/README.md has measured. */
+#define MEMORY_LIMIT_CONNECTION 14848u
 /* With less, the parts below leave too little for all else. */
 #define MEMORY_LIMIT_LEAST ((size_t)192 << 20)
 
@@ -34,5 +37,7 @@ size_t memory_limit_at_least(size_t limit);
 size_t memory_limit_bodies(size_t limit);
 /* What reports may use, those that wait for the loop and those that are kept. */
 size_t memory_limit_reports(size_t limit);
-/* What one join may use, at most 64 MiB; only one runs at a time. */
+/* What one join may use, at most 48 MiB; only one runs at a time. */
 size_t memory_limit_join(size_t limit);
+/* How many connections agents may have of those wanted: one for each 200 KiB. Idle they take a fourteenth. */
+uint32_t memory_limit_connections(size_t limit, uint32_t wanted);

@@ -183,7 +183,9 @@ static bool on_review(void *owner, uint64_t ticket, struct view token)
 	struct review begun = {.ticket = ticket,
 			       .deadline_ms = now_ms + gate->config.admission.timeout_ms};
 	bool may_begin = false;
-	tls_digest(token, begun.digest);
+	struct error ignored;
+	if (tls_digest(token, begun.digest, &ignored) < 0)
+		return false;
 	if (gate->asking.len < sizeof(begun.peer))
 		view_copy(gate->asking, begun.peer);
 	begun.is_strangers =

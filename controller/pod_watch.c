@@ -138,13 +138,13 @@ bool pod_watch_is_in_step(const struct pod_watch *watch)
 	       reflector_counters(watch->reflector).lists == watch->n_lists;
 }
 
-/* What was denied stays so until it is current. */
+/* What was denied stays so until it is current. A list alone, without its watch, is old at once. */
 static enum place_pods_age age_of(const struct pod_watch *watch)
 {
 	const struct place *place = inventory_find_place(watch->host->inventory, watch->name);
 
 	if (!watch->is_given_up)
-		return PLACE_PODS_CURRENT;
+		return watch->is_proven ? PLACE_PODS_CURRENT : PLACE_PODS_STALE;
 	return place->pods_age == PLACE_PODS_DENIED ||
 			       reflector_forbidden_ms(watch->reflector) >= FORBIDDEN_MS
 		       ? PLACE_PODS_DENIED

@@ -354,15 +354,21 @@ bool pod_watches_are_by_node(const struct pod_watches *watches)
 	return !are_whole(watches) && watches->by_node.count > 0;
 }
 
+/* What is known of the node is as old as the watch of the cluster says. */
+static bool is_by_whole(const struct pod_watches *watches, const struct pod_watch *watch)
+{
+	return are_whole(watches) && (!watch || !watch->is_known ||
+				      watches->config.is_whole_current(owner_of(watches)));
+}
+
 bool pod_watches_allow(struct pod_watches *watches, struct view node_name)
 {
 	struct pod_watch *watch;
 
-	if (watches->config.policy == POD_SELECTION_ALWAYS_CLUSTER || are_whole(watches) ||
-	    !pod_watch_is_name(node_name))
+	if (watches->config.policy == POD_SELECTION_ALWAYS_CLUSTER || !pod_watch_is_name(node_name))
 		return true;
 	watch = find(watches, node_name);
-	if (watch && pod_watch_allows(watch))
+	if (is_by_whole(watches, watch) || (watch && pod_watch_allows(watch)))
 		return true;
 	if (watch)
 		watch->is_asked_for = true;

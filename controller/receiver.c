@@ -291,7 +291,8 @@ static void answer_accepted(const struct receiver *receiver, struct server_reque
 			       server_request_seconds(request));
 	server_answer(request, &(struct server_answer){.status = 200,
 						       .content_type = "application/json",
-						       .body = {body, (size_t)len}});
+						       .body = {body, (size_t)len},
+						       .idle_long = true});
 }
 
 /* Says that the node was heard of. What finds no room is said with the next heartbeat. */

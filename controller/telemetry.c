@@ -88,6 +88,7 @@ struct front_metrics telemetry_front_metrics(const struct telemetry *telemetry)
 		.reports = METRICS_REPORTS,
 		.connections = METRICS_CONNECTIONS,
 		.open_connections = METRICS_OPEN_CONNECTIONS,
+		.idle_connections = METRICS_IDLE_CONNECTIONS,
 		.nodes = METRICS_NODES,
 		.tokens = METRICS_TOKENS,
 		.requests = METRICS_REQUESTS,
