@@ -41,7 +41,10 @@ if [ "${1-}" = --once ]; then
 	look
 	exit
 fi
+# As process 1 of a container a shell ignores TERM, and a trap waits for what runs in the foreground.
+trap 'exit 0' TERM
 while :; do
 	look || say "that failed; again in $INTERVAL s"
-	sleep "$INTERVAL"
+	sleep "$INTERVAL" &
+	wait $!
 done
