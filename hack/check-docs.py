@@ -8,13 +8,16 @@ usage: hack/check-docs.py [--write] [FOLDER]     the checkout (default: where th
 - each `file.py: a promise` and `unit/file_test.c: name` in tests/e2e/README.md is a test there, each
   `sim: word` an action of the simulator, each `defect: name` a planted one, no cell is empty, each
   reference has its promise or reason, and the matrices are those of `sim --matrix`;
+- a program with which a section of questions there begins has all its promises in the list, and no
+  two questions cite one promise;
 - tests/faults.md has a row for each of its FAULTS, and each `stem_test.name`, `file.py: a promise`,
   `sim: word`, `defect: name` and `stem_fuzz` in it is there;
 - each path in code style in README.md, src/README.md and CONTRIBUTING.md exists;
 - each option that the manifests pass is in the program's table of settings, each variable in one of
   them;
 - crds/README.md has each reason that src/join/wording.def, src/assess/health.def, src/assess/drift.def
-  and src/assess/activity.c publish;
+  and src/assess/activity.def publish;
+- where `$ kubectl get gpuattributions` is shown, the header has the columns that the definition prints;
 - no sentence of the documents in PLAIN has more than SENTENCE words, code not counted;
 - README.md and src/README.md have as many lines as LINES says, or fewer;
 - controller/README.md has the flags of both programs and the metrics, crds/README.md the types of drift
@@ -62,9 +65,10 @@ def check_symbols(name):
 
 def check_tests(name):
     text = (ROOT / name).read_text()
-    for path, promise in re.findall(r"`([\w-]+\.py): ([\w ]+)`", text):
-        file = ROOT / "tests/e2e" / path
-        if not file.exists() or f"def {promise.replace(' ', '_')}(" not in file.read_text():
+    for path, promise in re.findall(r"`([\w-]+\.py): ([\w .]+)`", text):
+        found = [f for f in (ROOT / "tests" / part / path for part in ("e2e", "process")) if f.exists()]
+        told = (f"def {promise.replace(' ', '_')}(", f'"{promise}"')
+        if not any(one in file.read_text() for file in found for one in told):
             faults.append(f"{name}: {path} does not promise that {promise}")
     for path, test in re.findall(r"`(unit/\w+\.c)(?:: (\w+))?`", text):
         file = ROOT / "tests" / path
@@ -135,6 +139,24 @@ def check_references(name):
             faults.append(f"{name}: –{letter} has no reason")
 
 
+def check_questions(name):
+    """The promises of a program that has a table of questions are in the list; a question has its own."""
+    text = (ROOT / name).read_text()
+    cited = []
+    for section in re.split(r"^## ", text, flags=re.M):
+        _, table, rows = section.partition("\n| question | promises |\n")
+        if not table:
+            continue
+        cited += re.findall(r"\[(\d+)\]", rows.partition("\n\n")[0])
+        program = re.search(r"\n\n`([\w-]+\.py)`", section)[1]
+        source = (ROOT / "tests/e2e" / program).read_text()
+        for promise in re.findall(r"^@tests\.promise\ndef (\w+)", source, re.M):
+            if f". `{program}: {promise.replace('_', ' ')}`\n" not in text:
+                faults.append(f"{name}: the list lacks {program}: {promise.replace('_', ' ')}")
+    for number in sorted(number for number in set(cited) if cited.count(number) > 1):
+        faults.append(f"{name}: two questions cite [{number}]")
+
+
 def check_matrices(name):
     """Each matrix has the rows and columns of the simulator's."""
     source = (ROOT / "tests/sim/matrix.c").read_text()
@@ -172,6 +194,20 @@ def check_sentences(name):
             words = re.findall(r"[\w'’-]+", sentence)
             if len(words) > SENTENCE:
                 faults.append(f"{name}: {len(words)} words in one sentence: {' '.join(words[:9])} ...")
+
+
+def printed_columns():
+    """The columns that kubectl prints without -o wide."""
+    text = (ROOT / "crds/gpuattributions.yaml").read_text()
+    block = re.search(r"\n( *)additionalPrinterColumns:\n((?:\1 .*\n|\1- .*\n)*)", text)[2]
+    rows = re.split(r"^ *- (?=name: )", block, flags=re.M)[1:]
+    return ["NAME"] + [re.match(r"name: (.*)", row)[1].upper() for row in rows if "priority:" not in row]
+
+
+def check_screens(name):
+    for header in re.findall(r"^\$ kubectl get gpuattributions\b.*\n(NAME .*)", (ROOT / name).read_text(), re.M):
+        if header.split() != printed_columns():
+            faults.append(f"{name}: kubectl does not print {header}")
 
 
 def check_lines(name, most):
@@ -349,7 +385,7 @@ def check_options():
 def check_reasons(document):
     text = (ROOT / document).read_text()
     published = re.findall(r'X\(REASON_\w+, "(\w+)"\)', (ROOT / "src/join/wording.def").read_text())
-    published += re.findall(r'REASON\(\w+, "(\w+)"\)', (ROOT / "src/assess/activity.c").read_text())
+    published += re.findall(r'REASON\(\w+, "(\w+)"', (ROOT / "src/assess/activity.def").read_text())
     published += re.findall(r'FINDING\(\w+, "(\w+)"', (ROOT / "src/assess/health.def").read_text())
     for kind in ("DRIFT", "SETTLING", "REASON"):
         published += re.findall(rf'\b{kind}\(\w+, "(\w+)"', (ROOT / "src/assess/drift.def").read_text())
@@ -361,12 +397,14 @@ def check_reasons(document):
 for document in DOCUMENTS:
     check_symbols(document)
     check_paths(document)
-for check in (check_tests, check_simulator, check_cells, check_references, check_matrices):
+for check in (check_tests, check_simulator, check_cells, check_references, check_questions,
+              check_matrices):
     check("tests/e2e/README.md")
 for check in (check_faults, check_tests, check_simulator, check_cells):
     check("tests/faults.md")
 for document in PLAIN:
     check_sentences(document)
+    check_screens(document)
 for document, lines in LINES.items():
     check_lines(document, lines)
 check_options()

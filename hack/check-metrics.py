@@ -38,7 +38,8 @@ def of_tables():
 
 def of_agents():
     text = (ROOT / "controller/agent_series.c").read_text()
-    names = [f"{name}_total" for name in re.findall(r'\{"(gpuattribution_\w+)",', text)]
+    names = [name + ("_total" if kind == "COUNTER" else "")
+             for name, kind in re.findall(r'\{"(gpuattribution_\w+)",\s+"[^"]+",\s+(COUNTER|GAUGE),', text)]
     return dict.fromkeys(names + re.findall(r"# TYPE (gpuattribution_\w+) gauge", text))
 
 

@@ -53,7 +53,7 @@ class Kind(NamedTuple):
 DEF, DOC, NAME = "src/assess/health.def", "src/schema/attribution_doc.c", r'"(\w+)"'
 FINDING, NOTHING = r'FINDING\(\w+, "(\w+)"', r'HEALTH_NOTHING_FOUND "(\w+)"'
 XID, STALE = r"XIDS\((\w+), [A-Z]", r'REASON_REPORT_STALE, "(\w+)"'
-WORDING, REASON = "src/join/wording.def", r'REASON\(\w+, "(\w+)"\)'
+WORDING, REASON = "src/join/wording.def", r'REASON\(\w+, "(\w+)"'
 STATE, ACTION, WORK = "ATTRIBUTION_HEALTH_", "ATTRIBUTION_RECOVERY_", "ATTRIBUTION_ACTIVITY_"
 ILL, BUSY = "(?i)health|reason", "(?i)activity"
 SICK, IDLE = r"(?!idleness|doubt)[\w.]+:(?!doubts|judge_idle)", r"idleness\.c:|[\w.]+:judge_idle"
@@ -71,7 +71,7 @@ KINDS = (
     Kind("settling", DRIFTS, r'SETTLING\(\w+, "(\w+)"', "", "", DRIFT, "*drift_test.c", JUDGED, "Intent",
          "reason of `InSync`"),
     Kind("reason of `InSync`", DRIFTS, REASON, "", "", DRIFT, "*drift_test.c", JUDGED, "Intent", "reason"),
-    Kind("reason of activity", "src/assess/activity.c", REASON, "", "", BUSY, "*activity_test.c", IDLE,
+    Kind("reason of activity", "src/assess/activity.def", REASON, "", "", BUSY, "*activity_test.c", IDLE,
          "Activity", "reason"),
     Kind("reason of an Event", "controller/event_types.def", r'EVENT\(\w+, "(\w+)"', "", "EVENT_", "(?i)of_object|of_pod|events",
          "event_changes_test.c", r"told\.c:", "Events", "reason"),

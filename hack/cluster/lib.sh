@@ -12,9 +12,9 @@ REPO_DIR=$(cd "$CLUSTER_DIR/../.." && pwd)
 CACHE_DIR=${GPU_ATTRIBUTION_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/gpu-attribution}
 STATE_ROOT=${GPU_ATTRIBUTION_STATE:-/var/lib/gpu-attribution}
 
-# What hack/cluster/build builds. All but the images have a folder with go.mod and go.sum beside
+# What hack/cluster/build builds. All but images and tools have a folder with go.mod and go.sum beside
 # this file.
-ALL_PARTS=(etcd containerd nvidia kubernetes clusterpolicy images nfd monitoring)
+ALL_PARTS=(etcd containerd nvidia kubernetes clusterpolicy images nfd monitoring tools)
 
 # Go 1.26 is what Kubernetes' own go.mod asks for.
 GO_WANTED=1.26
@@ -78,6 +78,11 @@ go_cgo() { [[ $1 == nvidia ]] && echo 1 || echo 0; }
 part_inputs() {
 	case $1 in
 	images) cat "$CLUSTER_DIR"/{build-images,make-image,pause.c} /bin/busybox ;;
+	tools)
+		cat "$CLUSTER_DIR"/{build-images,make-image} /bin/busybox
+		libraries_of "$(command -v jq)" | xargs cat "$(command -v jq)"
+		kubectl_program
+		;;
 	clusterpolicy | monitoring) cat "$CLUSTER_DIR/$1"/go.{mod,sum} ;;
 	*)
 		cat "$CLUSTER_DIR/$1"/go.{mod,sum}
@@ -94,6 +99,24 @@ part_dir() {
 	local hash
 	hash=$(part_inputs "$1" | sha256sum)
 	printf '%s/%s-%s\n' "$CACHE_DIR" "$1" "${hash:0:16}"
+}
+
+# Prints the kubectl of the local cluster: a ready-made one goes before the one that was built.
+kubectl_program() {
+	local ready=${KUBEBUILDER_ASSETS:-/nonexistent}/kubectl
+	if [[ -x $ready ]]; then realpath "$ready"; else printf '%s/kubectl\n' "$(part_dir kubernetes)"; fi
+}
+
+# Prints the paths of the shared libraries that program $1 needs, and of the loader.
+libraries_of() {
+	if ldd "$1" | grep 'not found' >&2; then die "$1 needs libraries that are not here"; fi
+	ldd "$1" | grep -o '/[^ ]*' | sort -u
+}
+
+# Copies them below $2, at the paths they have here.
+copy_libraries() {
+	local path
+	libraries_of "$1" | while read -r path; do install -D -m 0755 "$path" "$2$path"; done
 }
 
 # --- a running cluster
