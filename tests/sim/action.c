@@ -42,6 +42,7 @@ struct kind {
 	unsigned intent_weight;  /* among those that only fleets have with an operator */
 	unsigned layout_weight;  /* among those that only fleets have where layouts are edited */
 	unsigned more_weight;    /* among those that only such fleets have where there is more */
+	unsigned form_weight;    /* among those that only fleets have whose pods are read by node */
 };
 
 static const char *const mode_words[] = {"exclusive", "time-slicing", "MPS", "MIG",
@@ -131,6 +132,11 @@ static const char *const node_knob_words[] = {
 
 _Static_assert(ARRAY_SIZE(knob_words) == POLICIES_N_KNOBS, "a word each");
 _Static_assert(ARRAY_SIZE(node_knob_words) == POLICIES_N_NODE_KNOBS, "a word each");
+
+static const char *const node_watch_words[] = {
+	"is answered 500", "is answered 429", "hangs", "is silent", "is cut", "has expired"};
+
+_Static_assert(ARRAY_SIZE(node_watch_words) == APISERVER_N_NODE_FAULTS, "a word each");
 
 static const char *const forgery_words[] = {
 	"another node's name",   "a strange token", "another account's token",
@@ -286,6 +292,20 @@ static const struct kind kinds[] = {
 	 {NODE, {SPREAD, 100, 20000}, {SPREAD, 1000, 120000}}, deed_slow, 0, 0, 25},
 	{"crash", 0, "{n0}: the driver ends {1} processes that call it", NULL,
 	 {NODE, {EVEN, 1, 3}}, deed_crash, 0, 0, 15},
+	{"change-over", 0, "pods are read in the other form, {0} times, every {1} ms", NULL,
+	 {{EVEN, 1, 6}, {SPREAD, 10, 40000}}, deed_change_over, .form_weight = 70},
+	{"node-watch", 0, "{n0}: what asks for its pods alone {w1}, for {2} ms", node_watch_words,
+	 {NODE, {EVEN, 0, APISERVER_N_NODE_FAULTS - 1}, {SPREAD, 100, 180000}},
+	 deed_spoil_node_watch, .form_weight = 50},
+	{"throttle-lists", 0, "some lists of one node's pods are answered 429 for {0} ms", NULL,
+	 {{SPREAD, 500, 60000}}, deed_throttle_lists, .form_weight = 12},
+	{"label", 0, "{n0} loses and regains its GPU label, {1} times, every {2} ms", NULL,
+	 {NODE, {EVEN, 1, 8}, {SPREAD, 200, 40000}}, deed_flap_label, .form_weight = 20},
+	{"late-node", 0, "a node joins: {w0}, {1} devices, variant {2}; it shows no GPU for {3} ms",
+	 mode_words, {{EVEN, 0, 7}, {EVEN, 1, 3}, {EVEN, 0, 19}, {SPREAD, 500, 120000}},
+	 deed_add_late_node, .form_weight = 12},
+	{"no-streams", 0, "the API server speaks HTTP/1.1 only, from now on", NULL, {{0}},
+	 deed_lose_streams, .form_weight = 3},
 	{"inotify", 10, "{n0}: no inotify for {1} ms", NULL,
 	 {NODE, {SPREAD, 500, 60000}}, deed_silence_inotify},
 };
@@ -333,7 +353,7 @@ void action_make_rare_node(struct prng *prng, struct action *ret)
 	ret->args[0] = WORLD_EXCLUSIVE;
 }
 
-enum family { COMMON, OF_USE, OF_ILLNESS, OF_HANG, OF_INTENT, OF_MORE, OF_LAYOUTS };
+enum family { COMMON, OF_USE, OF_ILLNESS, OF_HANG, OF_INTENT, OF_MORE, OF_LAYOUTS, OF_FORMS };
 
 static unsigned weight_of(unsigned kind, enum family family)
 {
@@ -343,6 +363,7 @@ static unsigned weight_of(unsigned kind, enum family family)
 	       : family == OF_INTENT  ? kinds[kind].intent_weight
 	       : family == OF_MORE    ? kinds[kind].more_weight
 	       : family == OF_LAYOUTS ? kinds[kind].layout_weight
+	       : family == OF_FORMS   ? kinds[kind].form_weight
 				      : kinds[kind].weight;
 }
 
@@ -390,6 +411,11 @@ void action_make_layout(struct prng *prng, struct action *ret)
 void action_make_hang(struct prng *prng, struct action *ret)
 {
 	make(prng, OF_HANG, ret);
+}
+
+void action_make_form(struct prng *prng, struct action *ret)
+{
+	make(prng, OF_FORMS, ret);
 }
 
 /* A reservation is worth something with pods that share it. */

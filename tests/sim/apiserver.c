@@ -21,6 +21,9 @@
 #include "sim/check.h"
 #include "sim/claims.h"
 #include "sim/clockwork.h"
+#include "sim/forms.h"
+#include "sim/looks.h"
+#include "sim/memory.h"
 #include "sim/net.h"
 #include "sim/objects.h"
 #include "sim/policies.h"
@@ -30,7 +33,6 @@
 #define CAP (8u << 20)
 #define STANDS_MS 3000u /* in which all watches are back with a server, mostly */
 #define BOOKMARK_MS 60000u
-#define MAX_LOOKS 8192
 #define CUT_MS 25000u /* without an acknowledgement TCP gives up */
 
 struct entry {
@@ -43,6 +45,8 @@ struct entry {
 	int slice;    /* of the node: its index + 1, or 0 */
 	int generation; /* of the slice; 0: it is gone */
 	int boot;       /* that the node names; 0: it is gone */
+	int place;      /* of a pod: the node that it is on */
+	bool is_labelled; /* the node shows a GPU */
 	char *message;
 	size_t len;
 };
@@ -51,6 +55,7 @@ struct watch {
 	struct watch *next;
 	struct fetch *fetch;
 	enum apiserver_kind kind;
+	int place;     /* the node whose pods it tells; -1: it tells all */
 	uint64_t sent; /* version */
 	uint64_t late_until; /* nothing arrives before */
 	bool cut;
@@ -59,8 +64,10 @@ struct watch {
 struct listing {
 	struct fetch *fetch;
 	enum apiserver_kind kind;
+	int place; /* the node whose pods it has; -1: it has all */
 	uint64_t taken_at;
 	int boots[WORLD_MAX_NODES]; /* that the nodes name; 0: it is not in it */
+	bool are_labelled[WORLD_MAX_NODES];
 	int slices[WORLD_MAX_NODES][WORLD_MAX_SLICES]; /* generations of those that are in it */
 	struct sbuf body;
 };
@@ -104,13 +111,12 @@ static uint64_t parted_from, parted_until, parted_late; /* until then, and what 
 static bool is_parting_noticed; /* a request of the controller's has failed since */
 static bool pods_are_denied; /* nobody has watched them since they were */
 
-/* When the controller began and ceased to watch pods, and listed them. */
+/* What is wrong with the pods of one node alone. */
 static struct {
-	uint64_t at;
-	uint64_t since; /* what is known is of then, if it is not watched */
-	bool is_watched;
-} looks[MAX_LOOKS];
-static size_t n_looks;
+	uint64_t until[APISERVER_N_NODE_FAULTS];
+	uint64_t oldest; /* version */
+} of_nodes[WORLD_MAX_NODES];
+static uint64_t some_throttled_until; /* of those that ask for the pods of one node */
 
 static void send_list(void *owner, uint64_t number);
 
@@ -138,7 +144,9 @@ void apiserver_reset(void)
 	memset(cut_list, 0, sizeof(cut_list));
 	memset(denied_until, 0, sizeof(denied_until));
 	pods_are_denied = false;
-	n_looks = 0;
+	memset(of_nodes, 0, sizeof(of_nodes));
+	some_throttled_until = 0;
+	looks_reset();
 	unready_until = 0;
 	parted_until = 0;
 	parted_late = 0;
@@ -202,10 +210,11 @@ static void tell_pod(int index, bool is_over)
 }
 
 /* boot: that it names; 0: it is gone. */
-static void tell_node(int index, int boot)
+static void tell_node(int index, int boot, bool is_labelled)
 {
 	struct world_node *node = &world.nodes[index];
 
+	forms_told_node(index, is_labelled);
 	if (boot > 0) {
 		node->there_told_at = clockwork_now();
 		node->gone_told_at = WORLD_NEVER;
@@ -216,10 +225,10 @@ static void tell_node(int index, int boot)
 	}
 }
 
-static void tell_nodes(const int *boots)
+static void tell_nodes(const struct listing *listing)
 {
 	for (int i = 0; i < world.n_nodes; i++)
-		tell_node(i, boots[i]);
+		tell_node(i, listing->boots[i], listing->are_labelled[i]);
 }
 
 static bool is_whole_told(const struct world_pool *pool)
@@ -246,11 +255,13 @@ static void tell_slices(int generations[static WORLD_MAX_NODES][WORLD_MAX_SLICES
 			tell_slice(node, i, generations[node][i]);
 }
 
-static void tell_list(uint64_t taken_at)
+static void tell_list(uint64_t taken_at, int place)
 {
 	for (int i = 0; i < world.n_pods; i++) {
 		const struct world_pod *pod = &world.pods[i];
 
+		if (place >= 0 && pod->node != place)
+			continue;
 		if (pod->created_at <= taken_at && pod->over_at <= taken_at)
 			tell_pod(i, true);
 		else if (pod->created_at <= taken_at && pod->shown_at <= taken_at)
@@ -260,6 +271,7 @@ static void tell_list(uint64_t taken_at)
 
 void apiserver_forget_told(void)
 {
+	forms_forget_told();
 	for (int i = 0; i < world.n_pods; i++) {
 		world.pods[i].known_at = WORLD_NEVER;
 		world.pods[i].end_known_at = WORLD_NEVER;
@@ -280,6 +292,11 @@ void apiserver_forget_told(void)
 static const char *api_version(enum apiserver_kind kind)
 {
 	return kind == APISERVER_CLAIMS || kind == APISERVER_SLICES ? "resource.k8s.io/v1" : "v1";
+}
+
+static bool is_for(const struct watch *watch, const struct entry *entry)
+{
+	return watch->kind == entry->kind && (watch->place < 0 || watch->place == entry->place);
 }
 
 static void frame(const struct entry *entry, struct sbuf *out)
@@ -341,7 +358,7 @@ static bool send_entry(struct watch *watch, const struct entry *entry)
 		if (is_new && entry->slice > 0)
 			tell_slice(entry->node, entry->slice - 1, entry->generation);
 		else if (is_new && entry->node >= 0)
-			tell_node(entry->node, entry->boot);
+			tell_node(entry->node, entry->boot, entry->is_labelled);
 	}
 	if (goes_on && apiserver_is_spoilt(APISERVER_DOUBLES))
 		goes_on = net_feed(watch->fetch, sbuf_view(&bytes));
@@ -355,7 +372,7 @@ static bool send_older(struct watch *watch)
 		const struct entry *entry = &entries[i];
 		uint64_t sent = watch->sent;
 
-		if (entry->kind != watch->kind || entry->version >= sent || !world_chance(50))
+		if (!is_for(watch, entry) || entry->version >= sent || !world_chance(50))
 			continue;
 		if (!send_entry(watch, entry))
 			return false;
@@ -381,6 +398,16 @@ static size_t find_entry(uint64_t after)
 	return low;
 }
 
+/* Before then the watch tells nothing. */
+static uint64_t silent_until(const struct watch *watch)
+{
+	uint64_t until = held_until[watch->kind];
+
+	if (watch->place >= 0 && of_nodes[watch->place].until[APISERVER_NODE_SILENT] > until)
+		until = of_nodes[watch->place].until[APISERVER_NODE_SILENT];
+	return until;
+}
+
 static void pump(void *owner, uint64_t number)
 {
 	struct watch *watch = owner;
@@ -392,12 +419,12 @@ static void pump(void *owner, uint64_t number)
 		clockwork_at(watch->late_until, pump, watch, 0);
 		return;
 	}
-	if (clockwork_now() < held_until[watch->kind]) {
-		clockwork_at(held_until[watch->kind], pump, watch, 0);
+	if (clockwork_now() < silent_until(watch)) {
+		clockwork_at(silent_until(watch), pump, watch, 0);
 		return;
 	}
 	for (size_t i = find_entry(watch->sent); i < n_entries; i++)
-		if (entries[i].kind == watch->kind && !send_entry(watch, &entries[i]))
+		if (is_for(watch, &entries[i]) && !send_entry(watch, &entries[i]))
 			return;
 	if (apiserver_is_spoilt(APISERVER_DOUBLES))
 		(void)send_older(watch);
@@ -413,7 +440,7 @@ static void bookmark(void *owner, uint64_t number)
 	(void)number;
 	if (!watch->fetch->open)
 		return;
-	if (clockwork_now() >= held_until[watch->kind] && clockwork_now() >= watch->late_until) {
+	if (clockwork_now() >= silent_until(watch) && clockwork_now() >= watch->late_until) {
 		pump(watch, 0);
 		snprintf(text, sizeof(text), "%" PRIu64, version);
 		object.version = text;
@@ -472,55 +499,39 @@ void apiserver_refuse(struct fetch *fetch, enum apiserver_kind kind, int code, c
 	sbuf_deinit(&body);
 }
 
-static void look_since(bool is_watched, uint64_t since)
+static void look_at_pods(int place, bool is_watched)
 {
-	check(n_looks < MAX_LOOKS);
-	looks[n_looks].at = clockwork_now();
-	looks[n_looks].since = since;
-	looks[n_looks++].is_watched = is_watched;
-}
-
-static void look_at_pods(bool is_watched)
-{
-	look_since(is_watched, clockwork_now());
-}
-
-uint64_t apiserver_pods_age(uint64_t at)
-{
-	size_t i = n_looks;
-
-	while (i > 0 && looks[i - 1].at > at)
-		i--;
-	if (i == 0)
-		return at;
-	return looks[i - 1].is_watched ? 0 : at - looks[i - 1].since;
+	looks_note(place, is_watched, clockwork_now());
 }
 
 /*
  * A watch that is open and lags is known to be old only if something else has failed: TCP alone tells
  * after CUT_MS. What was sent before the network was parted failed for another reason.
  */
-static bool does_pods_watch_lag(void)
+static bool does_pods_watch_lag(const struct watch *watch)
 {
-	for (const struct watch *watch = watches; watch; watch = watch->next)
-		if (watch->kind == APISERVER_PODS && watch->fetch->open &&
-		    watch->late_until > clockwork_now())
-			return true;
-	return false;
+	return watch->kind == APISERVER_PODS && watch->fetch->open &&
+	       watch->late_until > clockwork_now();
 }
 
 void apiserver_failed(uint64_t sent_at)
 {
-	if (is_parting_noticed || sent_at < parted_from || !does_pods_watch_lag())
+	if (is_parting_noticed || sent_at < parted_from)
 		return;
-	is_parting_noticed = true;
-	look_since(false, parted_from);
+	for (const struct watch *watch = watches; watch; watch = watch->next) {
+		if (!does_pods_watch_lag(watch))
+			continue;
+		is_parting_noticed = true;
+		looks_note(watch->place, false, parted_from);
+	}
 }
 
 static void lose_watch(struct fetch *fetch)
 {
+	const struct watch *watch = fetch->peer;
+
 	if (fetch->headed)
-		look_at_pods(false);
+		look_at_pods(watch->place, false);
 }
 
 /* A server that goes again at once tells too little: nothing is written while other watches are away. */
@@ -540,7 +551,10 @@ static void begin_watch(void *owner, uint64_t number)
 	(void)number;
 	if (watch->kind == APISERVER_PODS && watch->fetch->open) {
 		watch->fetch->closed = lose_watch;
-		look_at_pods(true);
+		watch->fetch->peer = watch;
+		look_at_pods(watch->place, true);
+		if (watch->place >= 0)
+			forms_began_watch(watch->place);
 	}
 	net_head(watch->fetch, 200, resource_media_type(&resources[watch->kind]), 0);
 	if (watch->kind == APISERVER_PODS && pods_are_denied)
@@ -549,19 +563,20 @@ static void begin_watch(void *owner, uint64_t number)
 	clockwork_in(BOOKMARK_MS, bookmark, watch, 0);
 }
 
-static void serve_watch(struct fetch *fetch, enum apiserver_kind kind)
+static void serve_watch(struct fetch *fetch, enum apiserver_kind kind, int place)
 {
 	uint64_t from = strtoull(parameter(fetch->url, "resourceVersion="), NULL, 10);
 	uint64_t timeout_s = strtoull(parameter(fetch->url, "timeoutSeconds="), NULL, 10);
 	struct watch *watch;
 
-	if (from < oldest) {
+	if (from < oldest || (place >= 0 && from < of_nodes[place].oldest)) {
 		apiserver_refuse(fetch, kind, 410, "Expired", 0);
 		return;
 	}
 	watch = calloc(1, sizeof(*watch));
 	check(watch);
-	*watch = (struct watch){.next = watches, .fetch = fetch, .kind = kind, .sent = from};
+	memory_keep(watch);
+	*watch = (struct watch){.next = watches, .fetch = fetch, .kind = kind, .place = place, .sent = from};
 	watches = watch;
 	clockwork_in(world_between(1, 10), begin_watch, watch, 0);
 	clockwork_in(timeout_s * 1000, end_in_time, fetch, 0);
@@ -579,6 +594,56 @@ void apiserver_cut(enum apiserver_kind kind)
 		else
 			watch->cut = true;
 	}
+}
+
+bool apiserver_is_cluster_watched(void)
+{
+	return apiserver_are_pods_watched(-1);
+}
+
+bool apiserver_are_pods_watched(int node)
+{
+	for (const struct watch *watch = watches; watch; watch = watch->next)
+		if (watch->kind == APISERVER_PODS && watch->fetch->open &&
+		    (watch->place < 0 || watch->place == node))
+			return true;
+	return false;
+}
+
+/* Ends the node's own watch, if there is one. */
+static void break_node(int node, void (*end)(struct watch *watch))
+{
+	for (struct watch *watch = watches; watch; watch = watch->next)
+		if (watch->place == node && watch->fetch->open && watch->fetch->headed)
+			end(watch);
+}
+
+static void reset_watch(struct watch *watch)
+{
+	net_fail(watch->fetch, "stream reset");
+}
+
+static void cut_in_event(struct watch *watch)
+{
+	watch->cut = true;
+}
+
+void apiserver_spoil_node(int node, enum apiserver_node_fault fault, uint64_t until)
+{
+	of_nodes[node].until[fault] = until;
+	if (fault == APISERVER_NODE_CUT) {
+		break_node(node, world_chance(50) ? cut_in_event : reset_watch);
+	} else if (fault == APISERVER_NODE_EXPIRES) {
+		of_nodes[node].oldest = version;
+		break_node(node, world_chance(50) ? expire_watch : reset_watch);
+	} else if (fault != APISERVER_NODE_SILENT) {
+		break_node(node, reset_watch);
+	}
+}
+
+void apiserver_throttle_some(uint64_t until)
+{
+	some_throttled_until = until;
 }
 
 bool apiserver_is_watched(enum apiserver_kind kind)
@@ -620,7 +685,7 @@ static void append_entry(const struct entry *entry)
 	}
 	entries[n_entries++] = *entry;
 	for (struct watch *watch = watches; watch; watch = watch->next)
-		if (watch->kind == entry->kind && watch->fetch->open && watch->fetch->headed)
+		if (is_for(watch, entry) && watch->fetch->open && watch->fetch->headed)
 			clockwork_in(world_between(1, 15), pump, watch, 0);
 }
 
@@ -630,6 +695,7 @@ static void append(struct entry entry, struct sbuf *message)
 	check(message->failure == ERROR_NONE);
 	entry.version = version;
 	entry.message = message->ptr;
+	memory_keep(message->ptr);
 	entry.len = message->len;
 	append_entry(&entry);
 }
@@ -643,7 +709,14 @@ static const char *type_of(bool was_known, bool is_there)
 
 void apiserver_log(enum apiserver_kind kind, const char *type, struct sbuf *take_message)
 {
-	append((struct entry){.kind = kind, .type = type, .pod = -1, .node = -1}, take_message);
+	apiserver_log_of(kind, -1, type, take_message);
+}
+
+void apiserver_log_of(enum apiserver_kind kind, int node, const char *type,
+		      struct sbuf *take_message)
+{
+	append((struct entry){.kind = kind, .type = type, .pod = -1, .node = -1, .place = node},
+	       take_message);
 }
 
 uint64_t apiserver_version(void)
@@ -677,6 +750,7 @@ void apiserver_put_pod(struct world_pod *pod)
 			      .type = type_of(was_known, pod->object.exists),
 			      .pod = index,
 			      .node = -1,
+			      .place = pod->node,
 			      .is_over = is_over},
 	       &message);
 	claims_see(pod);
@@ -699,7 +773,8 @@ void apiserver_put_node(struct world_node *node)
 			      .type = type_of(was_known, node->in_api),
 			      .pod = -1,
 			      .node = (int)index,
-			      .boot = node->in_api ? node->boot : 0},
+			      .boot = node->in_api ? node->boot : 0,
+			      .is_labelled = node->in_api && forms_is_labelled((int)index)},
 	       &message);
 }
 
@@ -793,18 +868,18 @@ static void list_item(struct sbuf *message, struct sbuf *item)
 	sbuf_deinit(item);
 }
 
-static void list_pods(struct sbuf *message)
+static void list_pods(int place, struct sbuf *message)
 {
 	struct sbuf item;
 
 	for (int i = 0; i < world.n_pods; i++) {
-		if (!pod_is_known[i])
+		if (!pod_is_known[i] || (place >= 0 && world.pods[i].node != place))
 			continue;
 		sbuf_init(&item, CAP);
 		objects_pod(&world.pods[i], version, &item);
 		list_item(message, &item);
 	}
-	policies_list_pods(list_item, message);
+	policies_list_pods(place, list_item, message);
 }
 
 static void list_nodes(struct sbuf *message)
@@ -847,7 +922,7 @@ static void list_slices(struct sbuf *message)
 		}
 }
 
-static void list_text(enum apiserver_kind kind, struct sbuf *out)
+static void list_text(enum apiserver_kind kind, int place, struct sbuf *out)
 {
 	char list_kind[32];
 	struct sbuf message;
@@ -855,7 +930,7 @@ static void list_text(enum apiserver_kind kind, struct sbuf *out)
 	sbuf_init(&message, CAP);
 	list_head(kind, &message);
 	if (kind == APISERVER_PODS)
-		list_pods(&message);
+		list_pods(place, &message);
 	else if (kind == APISERVER_NODES)
 		list_nodes(&message);
 	else if (kind == APISERVER_ATTRIBUTIONS)
@@ -893,11 +968,11 @@ static void send_list(void *owner, uint64_t number)
 		break_off(listing->fetch, sbuf_view(&listing->body));
 	} else if (feed(listing->fetch, sbuf_view(&listing->body))) {
 		if (listing->kind == APISERVER_PODS) {
-			tell_list(listing->taken_at);
-			look_at_pods(false);
+			tell_list(listing->taken_at, listing->place);
+			look_at_pods(listing->place, false);
 		}
 		if (listing->kind == APISERVER_NODES)
-			tell_nodes(listing->boots);
+			tell_nodes(listing);
 		if (listing->kind == APISERVER_SLICES)
 			tell_slices(listing->slices);
 		net_end(listing->fetch);
@@ -905,25 +980,36 @@ static void send_list(void *owner, uint64_t number)
 	drop_listing(listing);
 }
 
-static void serve_list(struct fetch *fetch, enum apiserver_kind kind)
+/* Where pods are told twice, some lists are overtaken by what the other watch tells. */
+static uint64_t list_ms(enum apiserver_kind kind)
+{
+	return kind == APISERVER_PODS && forms_are_there(world.seed) && world_chance(30)
+		       ? world_between(40, 3000)
+		       : world_between(1, 40);
+}
+
+static void serve_list(struct fetch *fetch, enum apiserver_kind kind, int place)
 {
 	struct listing *listing = calloc(1, sizeof(*listing));
 
 	check(listing);
 	listing->fetch = fetch;
 	listing->kind = kind;
+	listing->place = place;
 	listing->taken_at = clockwork_now();
-	for (int i = 0; i < world.n_nodes; i++)
+	for (int i = 0; i < world.n_nodes; i++) {
 		listing->boots[i] = node_is_known[i] ? world.nodes[i].boot : 0;
+		listing->are_labelled[i] = node_is_known[i] && forms_is_labelled(i);
+	}
 	for (int node = 0; node < world.n_nodes; node++)
 		for (int i = 0; i < WORLD_MAX_SLICES; i++)
 			listing->slices[node][i] = slice_version[node][i] > 0
 							   ? world.pools[node].slices[i].generation
 							   : 0;
 	sbuf_init(&listing->body, CAP);
-	list_text(kind, &listing->body);
+	list_text(kind, place, &listing->body);
 	check(listing->body.failure == ERROR_NONE);
-	clockwork_in(world_between(1, 40), send_list, listing, 0);
+	clockwork_in(list_ms(kind), send_list, listing, 0);
 }
 
 /* Requests */
@@ -1002,21 +1088,50 @@ static void serve_pod(struct fetch *fetch, struct view namespace, const char *na
 	answer_one(fetch, uid);
 }
 
+/* The node whose pods are asked for; -1: those of all are. */
+static int place_in(const char *path)
+{
+	const char *name = parameter(path, "fieldSelector=spec.nodeName%3D");
+
+	for (int i = 0; *name && i < world.n_nodes; i++)
+		if (strcmp(world.nodes[i].name, name) == 0)
+			return i;
+	check(!*name);
+	return -1;
+}
+
+/* The answer to one who asks for the pods of that node. */
+static bool is_node_refused(struct fetch *fetch, int node)
+{
+	const uint64_t *until = of_nodes[node].until, now = clockwork_now();
+
+	if (now < until[APISERVER_NODE_BREAKS])
+		apiserver_refuse(fetch, APISERVER_PODS, 500, "InternalError", 0);
+	else if (now < until[APISERVER_NODE_THROTTLES] ||
+		 (now < some_throttled_until && world_chance(50)))
+		apiserver_refuse(fetch, APISERVER_PODS, 429, "TooManyRequests", 1);
+	else
+		return now < until[APISERVER_NODE_HANGS];
+	return true;
+}
+
 static void serve_kind(struct fetch *fetch, enum apiserver_kind kind, const char *path)
 {
 	const char *behind = path + strlen(paths[kind]);
 	const char *name = parameter(path, "fieldSelector=metadata.name%3D");
 
-	if (is_refused(fetch, kind))
+	int place = kind == APISERVER_PODS ? place_in(path) : -1;
+
+	if (is_refused(fetch, kind) || (place >= 0 && is_node_refused(fetch, place)))
 		return;
 	if (kind == APISERVER_NODES && *name)
 		serve_node(fetch, name);
 	else if (strcmp(fetch->method, "GET") != 0 || *behind == '/')
 		attributions_serve(fetch, behind);
 	else if (strstr(path, "watch=1"))
-		serve_watch(fetch, kind);
+		serve_watch(fetch, kind, place);
 	else
-		serve_list(fetch, kind);
+		serve_list(fetch, kind, place);
 }
 
 void apiserver_kill(bool forgets)
@@ -1037,7 +1152,7 @@ static void arrive(void *owner, uint64_t number)
 
 	(void)number;
 	if (watch->fetch->open && watch->kind == APISERVER_PODS)
-		look_at_pods(true);
+		look_at_pods(watch->place, true);
 	pump(watch, 0);
 }
 

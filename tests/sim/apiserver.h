@@ -39,6 +39,17 @@ enum apiserver_fault {
 	APISERVER_N_FAULTS,
 };
 
+/* What is wrong with the list and watch of one node's pods alone. */
+enum apiserver_node_fault {
+	APISERVER_NODE_BREAKS,    /* 500 */
+	APISERVER_NODE_THROTTLES, /* 429 with Retry-After */
+	APISERVER_NODE_HANGS,     /* nothing is answered */
+	APISERVER_NODE_SILENT,    /* the watch tells nothing */
+	APISERVER_NODE_CUT,       /* the watch ends at any byte, once */
+	APISERVER_NODE_EXPIRES,   /* the same, and none can begin at an older version than now */
+	APISERVER_N_NODE_FAULTS,
+};
+
 /* Begins a history: no object is known, and no fault is set. */
 void apiserver_reset(void);
 /* Frees what it holds. */
@@ -55,17 +66,23 @@ uint64_t apiserver_version(void);
 /* The version of the next change, and the change itself, told to all watches. */
 uint64_t apiserver_next_version(void);
 void apiserver_log(enum apiserver_kind kind, const char *type, struct sbuf *take_message);
+/* The same of a pod on that node. */
+void apiserver_log_of(enum apiserver_kind kind, int node, const char *type,
+		      struct sbuf *take_message);
 /* False while kubelets cannot reach it either. */
 bool apiserver_is_up(void);
 /* Requests for that kind are answered with this code up to then, and its open watch ends. */
 void apiserver_deny(enum apiserver_kind kind, int code, uint64_t until);
 /* True while a watch of that kind is open. */
 bool apiserver_is_watched(enum apiserver_kind kind);
-/*
- * How old what the controller was told of pods was at that time: 0 while it watched them, else the
- * time since it last did, or listed them.
- */
-uint64_t apiserver_pods_age(uint64_t at);
+/* True while the pods of the whole cluster are watched. */
+bool apiserver_is_cluster_watched(void);
+/* True while the node's pods are watched, by a watch of their own or that of the cluster. */
+bool apiserver_are_pods_watched(int node);
+/* What the fault says of the node's pods, up to then. Its own watch, if it is open, ends. */
+void apiserver_spoil_node(int node, enum apiserver_node_fault fault, uint64_t until);
+/* Some of those that ask for the pods of one node are refused by 429 up to then. */
+void apiserver_throttle_some(uint64_t until);
 /* A request of the controller's, which was sent then, has failed, not by an answer. */
 void apiserver_failed(uint64_t sent_at);
 /* Each open connection breaks off, and watches begin anew from what is there then (or not). */

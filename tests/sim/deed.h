@@ -7,8 +7,8 @@
  * itself afterwards (a restart, a fault with an end) is planned, and what it may cause is noted.
  *
  * Pods and users are in deed_pods.c, nodes and hardware in deed_nodes.c. What ails devices is in
- * deed_illness.c, what is intended in deed_policies.c; programs, the API server and the ways between
- * them are in deed_faults.c.
+ * deed_illness.c, what is intended in deed_policies.c, and how pods are read in deed_forms.c. Programs,
+ * the API server and the ways between them are in deed_faults.c.
  *
  * Threads: the program's only one.
  */
@@ -104,3 +104,9 @@ void deed_leave_exclusive(const int *args);
 void deed_mismatch(const int *args);
 void deed_leak(const int *args);
 void deed_take_out(const int *args);
+void deed_change_over(const int *args);
+void deed_spoil_node_watch(const int *args);
+void deed_throttle_lists(const int *args);
+void deed_flap_label(const int *args);
+void deed_add_late_node(const int *args);
+void deed_lose_streams(const int *args);

@@ -8,6 +8,7 @@
 #include "sim/clockwork.h"
 #include "sim/drifts.h"
 #include "sim/driver.h"
+#include "sim/forms.h"
 #include "sim/hang.h"
 #include "sim/illness.h"
 #include "sim/intents.h"
@@ -111,7 +112,7 @@ static void publish_slices(void *owner, uint64_t node)
 	claims_publish((int)node, world_between(1, 3000));
 }
 
-void deed_add_node(const int *args)
+static int add_node(const int *args, bool is_late)
 {
 	/*
 	 * Of variants 0 to 7 each has one of four kubelets, 8 and 9 have no agent. From 10 on it is
@@ -124,26 +125,59 @@ void deed_add_node(const int *args)
 				  variant / 4 % 2 != 0);
 
 	if (node < 0)
-		return;
+		return -1;
 	world.nodes[node].tells_resources = variant < 8 ? (minor >= 36) != (args[3] >= 10)
 							: args[3] != 19;
 	policies_set_up(node);
 	if (policies_have_plugin_obey())
 		obey(node, args[2]);
+	world.nodes[node].agentless = variant >= 8;
+	forms_label(node, !is_late);
 	apiserver_put_node(&world.nodes[node]);
 	clockwork_boot(node);
-	world.nodes[node].agentless = variant >= 8;
 	usage_set_up(node);
 	illness_set_up(node);
 	load_set_up(node);
 	strain_set_up(node);
 	trouble_set_up(node);
 	kubelet_start(node, 100, 300);
-	clockwork_in(500, publish_slices, NULL, (uint64_t)node);
-	deed_start_agent(NULL, (uint64_t)node);
+	if (!is_late) {
+		clockwork_in(500, publish_slices, NULL, (uint64_t)node);
+		deed_start_agent(NULL, (uint64_t)node);
+	}
 	cause_add(CAUSE_NEW_DEVICE, node, -1, clockwork_now(), clockwork_now());
 	if (world.nodes[node].agentless)
 		cause_add(CAUSE_AGENTLESS, node, -1, clockwork_now(), WORLD_NEVER);
+	return node;
+}
+
+void deed_add_node(const int *args)
+{
+	(void)add_node(args, false);
+}
+
+static void show_gpus(void *owner, uint64_t number)
+{
+	const int node = (int)number;
+
+	forms_label(node, true);
+	apiserver_put_node(&world.nodes[node]);
+	publish_slices(owner, number);
+	deed_start_agent(owner, number);
+	cause_add(CAUSE_NEW_DEVICE, node, -1, clockwork_now(), clockwork_now());
+}
+
+/* Its driver, agent and label come later. */
+void deed_add_late_node(const int *args)
+{
+	const int node = add_node((const int[]){args[0], args[1], 2, args[2]}, true);
+
+	if (node < 0)
+		return;
+	clockwork_at(deed_for_ms(args[3]), show_gpus, NULL, (uint64_t)node);
+	deed_excuse(CAUSE_REPORTS_MISSING, node, args[3]);
+	deed_excuse(CAUSE_SLICES, node, args[3]);
+	deed_excuse(CAUSE_NEW_DEVICE, node, args[3]);
 }
 
 /* Kubelets and plugins */

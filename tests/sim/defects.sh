@@ -5,7 +5,8 @@
 #        tests/sim/defects.sh --dry-run
 #
 # Checks the fleet simulator: builds it once for each defect in tests/sim/defects, with that defect
-# in it, and runs seeds from 1 on until a rule is violated, SEEDS (4000) at most. Prints the table of
+# in it, and runs seeds from 1 on until a rule is violated, SEEDS (4000) at most. A patch that begins
+# with a line "sim OPTION" is for histories with that option (--by-node). Prints the table of
 # which rule caught which defect at which seed. BUILD is a build folder in which `sim` is built and
 # up to date (.build/dev); only the source file that a defect is in is compiled again.
 #
@@ -97,21 +98,32 @@ build_defect() {
 table=()
 failed=0
 
+# Those of --by-node are 2^62 and more.
+show_seed() {
+	if (($1 >> 62)); then
+		echo "--by-node $(($1 - (1 << 62)))"
+	else
+		echo "$1"
+	fi
+}
+
 run_defect() {
-	local patch=$1 name folder output
+	local patch=$1 name folder output options
 	name=$(basename "$patch" .patch)
 	folder=$work/$name
 	if ! build_defect "$patch" "$folder"; then
 		failed=$((failed + 1))
 		return
 	fi
+	options=$(sed -n '1s/^sim //p' "$patch")
 	# A defect may well make the programs abort or hang: that is being caught, too.
-	output=$(timeout 600 "$folder/sim" --from 1 --count "$seeds" --no-shrink 2>&1) || true
+	# shellcheck disable=SC2086
+	output=$(timeout 600 "$folder/sim" $options --from 1 --count "$seeds" --no-shrink 2>&1) || true
 	rm -rf "$folder"
 	if [[ $output =~ seed\ ([0-9]+)\ violates\ ([A-Z_]+) ]]; then
-		table+=("| $name | ${BASH_REMATCH[2]} | ${BASH_REMATCH[1]} |")
+		table+=("| $name | ${BASH_REMATCH[2]} | $(show_seed "${BASH_REMATCH[1]}") |")
 	elif [[ $output =~ (aborted|crashed)\ in\ seed\ ([0-9]+) ]]; then
-		table+=("| $name | the program ${BASH_REMATCH[1]} | ${BASH_REMATCH[2]} |")
+		table+=("| $name | the program ${BASH_REMATCH[1]} | $(show_seed "${BASH_REMATCH[2]}") |")
 	else
 		table+=("| $name | **not caught** | - |")
 		failed=$((failed + 1))
@@ -119,11 +131,14 @@ run_defect() {
 	printf '%s\n' "${table[-1]}"
 }
 
-if ! "$build/tests/sim/sim" --from 1 --count "$seeds" --no-shrink >"$work/none.log"; then
-	say "without any defect:"
-	cat "$work/none.log" >&2
-	exit 1
-fi
+for options in "" --by-node; do
+	# shellcheck disable=SC2086
+	if ! "$build/tests/sim/sim" $options --from 1 --count "$seeds" --no-shrink >"$work/none.log"; then
+		say "without any defect:"
+		cat "$work/none.log" >&2
+		exit 1
+	fi
+done
 for patch in tests/sim/defects/*.patch; do
 	run_defect "$patch"
 done

@@ -137,6 +137,7 @@ static void judge_reason(const struct judge *judge, unsigned told, const char *r
 		accuse(judge, reason, "is a reason, and nobody told it");
 }
 
+/* After a failure the agent believes NVML again a while later only: till then the state is Unknown. */
 static void judge_state(const struct judge *judge)
 {
 	const struct attribution_health_state *health = &judge->status->health;
@@ -145,7 +146,8 @@ static void judge_state(const struct judge *judge)
 		oracle_accuse(judge->rule, "%s is Healthy, and its driver told otherwise",
 			      world.gpus[judge->gpu].uuid);
 	if (judge->told & UNHEALTHY && health->state != ATTRIBUTION_HEALTH_UNHEALTHY &&
-	    !diagnosis_has_reason(judge->status, "DeviceMissing"))
+	    !diagnosis_has_reason(judge->status, "DeviceMissing") &&
+	    !diagnosis_has_reason(judge->status, "NVMLUnavailable"))
 		oracle_accuse(judge->rule, "%s is not Unhealthy, and its driver told so",
 			      world.gpus[judge->gpu].uuid);
 	if (health->state == ATTRIBUTION_HEALTH_HEALTHY && health->reasons.count > 0)

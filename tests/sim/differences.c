@@ -48,7 +48,7 @@ static enum difference_state policy_conflict(int node)
 static enum difference_state policy_not_ready(int node)
 {
 	(void)node;
-	return say(intents_written(POLICIES_STATE) == 2);
+	return say(intents_written(POLICIES_STATE) == 2 && !policies_of(POLICIES_CLUSTER));
 }
 
 static bool is_anything_offered(int node)
@@ -94,9 +94,16 @@ static enum difference_state of_text(int node, bool is_so)
 	return where_wanted(node, POLICIES_PLUGIN, policies_of(POLICIES_MAP) && is_so);
 }
 
+/* What rests on the mode of devices is not judged: by NVML it is known later, or not at all. */
 static enum difference_state config_invalid(int node)
 {
-	return of_text(node, intents_text(node) == POLICIES_INVALID || shares_is_refused(node));
+	const enum difference_state state =
+		of_text(node, intents_text(node) == POLICIES_INVALID || shares_is_refused(node));
+
+	return state == DIFFERENCE_NO &&
+			       of_text(node, shares_is_refused_for_mig(node)) != DIFFERENCE_NO
+		       ? DIFFERENCE_UNJUDGED
+		       : state;
 }
 
 static enum difference_state config_dead(int node)
@@ -389,7 +396,7 @@ enum difference_work differences_work(int node)
 		return DIFFERENCE_NO_WORK;
 	if (mig == POLICIES_PENDING || mig == POLICIES_REBOOTING)
 		return DIFFERENCE_MIG;
-	if (policies_of_node(node, POLICIES_LABEL_UPGRADE) > 2)
+	if (policies_of_node(node, POLICIES_LABEL_UPGRADE) > 3)
 		return DIFFERENCE_UPGRADE;
 	for (int i = POLICIES_LABEL_ALL; i < POLICIES_LABEL_CONFIG; i++)
 		if (policies_of_node(node, (enum policies_node_knob)i) == POLICIES_PAUSED)

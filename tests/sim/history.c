@@ -17,12 +17,14 @@
 #include "sim/clockwork.h"
 #include "sim/deed.h"
 #include "sim/driver.h"
+#include "sim/forms.h"
 #include "sim/drifts.h"
 #include "sim/hang.h"
 #include "sim/host.h"
 #include "sim/illness.h"
 #include "sim/kubelet.h"
 #include "sim/load.h"
+#include "sim/memory.h"
 #include "sim/net.h"
 #include "sim/policies.h"
 #include "sim/programs.h"
@@ -42,10 +44,13 @@
 #define MAX_MORE 10
 #define MAX_LAYOUTS 6
 #define MAX_RARE 24
+#define MAX_FORMS 16
+#define HOUR_MS 3600000u
 #define BEGIN_MS 5000 /* nothing but the fleet happens before */
 
 const struct history *history_under_way;
 unsigned history_writes, history_events;
+unsigned history_hours;
 uint64_t history_digest;
 
 /* Making */
@@ -164,6 +169,15 @@ static void add_rare(struct history *history, uint64_t seed)
 	}
 }
 
+static void add_forms(struct history *history, uint64_t seed)
+{
+	struct prng prng;
+
+	prng_init(&prng, ~(seed << 6));
+	if (forms_are_there(seed))
+		add_beside(history, &prng, MAX_FORMS, action_make_form);
+}
+
 void history_make(struct history *history, uint64_t seed)
 {
 	struct prng prng;
@@ -198,14 +212,17 @@ void history_make(struct history *history, uint64_t seed)
 	add_intents(history, seed);
 	add_more(history, seed);
 	add_layouts(history, seed);
+	add_forms(history, seed);
 }
 
 /* Running */
 
 static void set_up(const struct history *history)
 {
+	memory_reset();
 	clockwork_reset(history->seed);
 	world_reset(history->seed);
+	forms_reset(history->seed);
 	usage_reset(history->seed);
 	illness_reset(history->seed);
 	policies_reset(history->seed);
@@ -255,6 +272,19 @@ static bool pass(uint64_t ms)
 	return pass_until(clockwork_now() + ms);
 }
 
+/* Where pods are read by node, too, the form changes over there and back. */
+static bool pass_changing(uint64_t ms)
+{
+	if (!forms_are_there(world.seed))
+		return pass(ms);
+	for (int i = 0; i < 3; i++) {
+		if (!pass(ms / 3))
+			return false;
+		forms_change();
+	}
+	return pass(ms / 3);
+}
+
 static bool act(const struct history *history)
 {
 	for (int i = 0; i < history->n_actions; i++) {
@@ -301,6 +331,22 @@ static bool rest_in_trouble(void)
 	return true;
 }
 
+static bool live_on(void)
+{
+	size_t before = 0, now = 0;
+
+	for (unsigned hour = 1; hour <= history_hours; hour++) {
+		if (!pass(HOUR_MS))
+			return false;
+		if (!memory_is_flat(&before, &now)) {
+			oracle_accuse(ORACLE_GROWING, "%zu bytes in use, and %zu %d hours later",
+				      before, now, MEMORY_SPAN_H);
+			return false;
+		}
+	}
+	return true;
+}
+
 static bool rest(void)
 {
 	uint64_t busy_until = deed_busy_until();
@@ -317,12 +363,12 @@ static bool rest(void)
 		return false;
 	oracle_check_rest();
 	oracle_set_quiet(true);
-	if (!pass(SIM_QUIET_MS))
+	if (!pass_changing(SIM_QUIET_MS))
 		return false;
 	programs_stop_controller();
 	told_forbid();
 	programs_start_controller();
-	return pass(SIM_QUIET_MS);
+	return pass_changing(SIM_QUIET_MS);
 }
 
 struct oracle_violation history_run(const struct history *history)
@@ -332,7 +378,7 @@ struct oracle_violation history_run(const struct history *history)
 	history_under_way = history;
 	set_up(history);
 	programs_start_controller();
-	if (act(history))
+	if (act(history) && live_on())
 		(void)rest();
 	found = *oracle_found();
 	history_writes = oracle_writes();

@@ -6,9 +6,9 @@
  * needed for its violation.
  *
  *	history_make()	the actions, in the order of their times
- *	history_run()	carries them out; then faults end, SIM_BOUND_MS pass, and all must be true;
- *			then SIM_QUIET_MS pass, and nothing may be written; then the controller
- *			restarts, and nothing may be written either
+ *	history_run()	carries them out, and goes on for history_hours. Then faults end. After
+ *			SIM_BOUND_MS all must be true. From then on nothing may be written: for
+ *			SIM_QUIET_MS, and after a restart of the controller.
  *	history_shrink()	leaves out actions as long as the same rule is violated
  *
  * Threads: the program's only one.
@@ -17,9 +17,11 @@
 #include "sim/action.h"
 #include "sim/oracle.h"
 
-#define HISTORY_MAX 128
+#define HISTORY_MAX 144
 /* Seeds with this bit make histories with more of what seldom comes together in others. */
 #define HISTORY_RARE (UINT64_C(1) << 63)
+/* With this bit pods are read by node, too (sim/forms.h). */
+#define HISTORY_BY_NODE (UINT64_C(1) << 62)
 
 struct history {
 	uint64_t seed; /* of all that the actions do not say: delays, choices */
@@ -39,6 +41,8 @@ void history_write(const struct history *history, FILE *file);
 /* False: the file is none; a line on standard error says why. */
 bool history_read(struct history *history, const char *path);
 
+/* For so long all goes on after the last action, which has programs' memory judged (sim/memory.h). */
+extern unsigned history_hours;
 /* What is running now, for a last word. */
 extern const struct history *history_under_way;
 /* Of the last run: writes that took effect. */

@@ -16,9 +16,11 @@
 
 #include "base/prng.h"
 #include "sim/check.h"
+#include "sim/forms.h"
 #include "sim/history.h"
 #include "sim/matrix.h"
 #include "sim/programs.h"
+#include "sim/recorded.h"
 
 #define RARE_EVERY 3
 
@@ -28,12 +30,13 @@ struct options {
 	uint64_t from;
 	uint64_t count;
 	const char *replay;
-	bool verbose, shrink, goes_on, matrix, digest;
+	bool verbose, shrink, goes_on, matrix, digest, by_node;
 };
 
 static const char help[] =
-	"usage: sim [--from N] [--count N] [--seed N] [--fresh] [--no-shrink]\n"
-	"           [--keep-going] [--verbose] [--matrix] [--digest]\n"
+	"usage: sim [--from N] [--count N] [--seed N] [--fresh] [--hours N] [--no-shrink]\n"
+	"           [--keep-going] [--recorded FILE] [--verbose] [--matrix] [--digest]\n"
+	"           [--by-node]\n"
 	"       sim --replay FILE\n"
 	"\n"
 	"Runs histories of a simulated fleet with the real controller and agents in virtual time,\n"
@@ -42,13 +45,17 @@ static const char help[] =
 	"  --from N      the first seed (1)\n"
 	"  --count N     how many seeds (1000)\n"
 	"  --seed N      this one only\n"
+	"  --hours N     all goes on for so long, at most 240, before it comes to rest, and memory is\n"
+	"                to stay as it is\n"
 	"  --fresh       start at a seed that nobody has run before, and say which\n"
 	"  --replay FILE run the history in the file, as printed for a violation\n"
 	"  --no-shrink   do not look for a shorter history that violates the same rule\n"
 	"  --keep-going  go on after a violation\n"
+	"  --recorded FILE  violations in the file are counted and do not fail\n"
 	"  --verbose     tell each history, and let the programs log\n"
 	"  --matrix      count which life cycles met which modes and witnesses, and run histories of\n"
 	"                what is rare (seeds from 2^63 on) between the others, so that none is missing\n"
+	"  --by-node     histories in which pods are read by node, too: the same seeds from 2^62 on\n"
 	"  --digest      print a digest of all that was written and when; it knows no case of letters\n"
 	"\n"
 	"Exit status: 0 nothing was violated, 1 something was or the matrix has an empty cell,\n"
@@ -100,7 +107,8 @@ static void tell(struct history *history, const struct oracle_violation *found,
 	printf("---\n");
 }
 
-static bool run_one(struct history *history, const struct options *options)
+/* False: a rule is violated that is not recorded of this seed, as which it is counted. */
+static bool run_one(struct history *history, const struct options *options, unsigned *recorded)
 {
 	struct oracle_violation found;
 
@@ -112,6 +120,13 @@ static bool run_one(struct history *history, const struct options *options)
 	matrix_end(found.rule == ORACLE_NONE);
 	if (found.rule == ORACLE_NONE)
 		return true;
+	const char *reason = recorded_reason(history->seed, oracle_rule_name(found.rule));
+	if (reason) {
+		printf("seed %" PRIu64 " violates %s, as recorded: %s\n", history->seed,
+		       oracle_rule_name(found.rule), reason);
+		(*recorded)++;
+		return true;
+	}
 	tell(history, &found, options);
 	return false;
 }
@@ -133,7 +148,7 @@ static bool is_rare_due(const struct options *options, uint64_t n)
 
 struct tally {
 	uint64_t n, writes, events, digest;
-	unsigned violations;
+	unsigned violations, recorded;
 };
 
 static void run_seed(uint64_t seed, const struct options *options, struct tally *tally)
@@ -141,11 +156,19 @@ static void run_seed(uint64_t seed, const struct options *options, struct tally 
 	static struct history history;
 
 	history_make(&history, seed);
-	tally->violations += !run_one(&history, options);
+	tally->violations += !run_one(&history, options, &tally->recorded);
 	tally->writes += history_writes;
 	tally->events += history_events;
 	tally->digest = tally->digest * 31 + history_digest;
 	tally->n++;
+}
+
+/* Of which many are wanted. */
+static void tell_changes(const struct options *options)
+{
+	if (options->by_node)
+		printf("%u change-overs between pods of the cluster and pods by node\n",
+		       forms_n_changes());
 }
 
 static int run_many(const struct options *options)
@@ -164,8 +187,10 @@ static int run_many(const struct options *options)
 	}
 	took = seconds() - start;
 	printf("%" PRIu64 " histories, %" PRIu64 " writes, %" PRIu64 " Events, %u violations, "
-	       "%.2f ms of CPU each\n",
-	       tally.n, tally.writes, tally.events, tally.violations, took * 1000 / (double)tally.n);
+	       "%u recorded ones, %.2f ms of CPU each\n",
+	       tally.n, tally.writes, tally.events, tally.violations, tally.recorded,
+	       took * 1000 / (double)tally.n);
+	tell_changes(options);
 	if (options->digest)
 		printf("digest %016" PRIx64 "\n", tally.digest);
 	if (tally.violations > 0 && !options->goes_on)
@@ -178,10 +203,11 @@ static int run_many(const struct options *options)
 static int run_file(const struct options *options)
 {
 	static struct history history;
+	unsigned recorded = 0;
 
 	if (!history_read(&history, options->replay))
 		return EXIT_USAGE;
-	if (!run_one(&history, options))
+	if (!run_one(&history, options, &recorded))
 		return EXIT_VIOLATED;
 	printf("nothing is violated\n");
 	return EXIT_SUCCESS;
@@ -195,6 +221,16 @@ static bool parse_number(const char *text, uint64_t *ret)
 	return false;
 }
 
+static bool parse_hours(const char *text)
+{
+	uint64_t hours;
+
+	if (!parse_number(text, &hours) || hours > 240)
+		return false;
+	history_hours = (unsigned)hours;
+	return true;
+}
+
 static bool parse_option(int option, struct options *options)
 {
 	switch (option) {
@@ -205,6 +241,8 @@ static bool parse_option(int option, struct options *options)
 	case 's':
 		options->count = 1;
 		return parse_number(optarg, &options->from);
+	case 'H':
+		return parse_hours(optarg);
 	case 'n':
 		options->from = ((uint64_t)time(NULL) << 20) + (uint64_t)getpid();
 		return true;
@@ -217,11 +255,16 @@ static bool parse_option(int option, struct options *options)
 	case 'k':
 		options->goes_on = true;
 		return true;
+	case 'R':
+		return recorded_read(optarg);
 	case 'm':
 		options->matrix = true;
 		return true;
 	case 'd':
 		options->digest = true;
+		return true;
+	case 'b':
+		options->by_node = true;
 		return true;
 	case 'v':
 		options->verbose = true;
@@ -240,7 +283,9 @@ static bool parse(int argc, char **argv, struct options *options)
 		{"replay", required_argument, NULL, 'r'}, {"no-shrink", no_argument, NULL, 'x'},
 		{"keep-going", no_argument, NULL, 'k'},   {"verbose", no_argument, NULL, 'v'},
 		{"digest", no_argument, NULL, 'd'},       {"matrix", no_argument, NULL, 'm'},
-		{"help", no_argument, NULL, 'h'},
+		{"help", no_argument, NULL, 'h'},	  {"hours", required_argument, NULL, 'H'},
+		{"by-node", no_argument, NULL, 'b'},
+		{"recorded", required_argument, NULL, 'R'},
 		{0},
 	};
 	int option;
@@ -254,6 +299,8 @@ static bool parse(int argc, char **argv, struct options *options)
 		if (!parse_option(option, options))
 			return false;
 	}
+	if (options->by_node)
+		options->from |= HISTORY_BY_NODE;
 	return optind == argc;
 }
 

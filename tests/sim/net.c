@@ -8,6 +8,8 @@
 #include "sim/apiserver.h"
 #include "sim/check.h"
 #include "sim/clockwork.h"
+#include "sim/forms.h"
+#include "sim/memory.h"
 
 #define API_SERVER "https://apiserver.sim/"
 #define EVENTS "/apis/events.k8s.io/" /* a request of which that fails tells nothing of the server */
@@ -101,13 +103,31 @@ void net_kill(int actor)
 bool fetch_is_http2(const struct fetch *fetch)
 {
 	(void)fetch;
-	return true;
+	return forms_have_streams();
 }
 
 void fetch_cancel(struct fetch *fetch)
 {
 	if (fetch)
 		close_fetch(fetch);
+}
+
+/* There are no connections here, so none is closed or watched: agents report with their heartbeats. */
+void fetch_forbid_reuse(struct fetch *fetch)
+{
+	(void)fetch;
+}
+
+int fetch_watch_new(const struct fetch *fetch, fetch_watch_fn ended, void *owner,
+		    struct fetch_watch **ret_watch, struct error *err)
+{
+	(void)fetch, (void)ended, (void)owner, (void)ret_watch;
+	return error_set(err, ERROR_RETRY, 0, "the connection is not kept");
+}
+
+void fetch_watch_free(struct fetch_watch *watch)
+{
+	(void)watch;
 }
 
 static char *copy(const char *bytes, size_t len)
@@ -166,6 +186,7 @@ int fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
 	(void)fetcher;
 	if (!fetch)
 		return error_no_memory(err);
+	memory_keep(fetch);
 	fetch->next = fetches;
 	fetches = fetch;
 	fetch->actor = clockwork_actor;

@@ -8,14 +8,15 @@
 #include <stdio.h>
 
 #include "lib/kube_bytes.h"
+#include "sim/forms.h"
 #include "sim/policies.h"
 #include "sim/usage.h"
 
 #define CAP (1u << 20)
 #define DRIVER "gpu.nvidia.com"
 #define REFUSED \
-	"Allocate failed due to requested number of devices unavailable for nvidia.com/gpu. " \
-	"Requested: 1, Available: 0, which is unexpected"
+	"Allocate failed due to requested number of devices unavailable for %s. Requested: 1, " \
+	"Available: 0, which is unexpected"
 
 static void close_field(struct sbuf *out, uint32_t number, struct sbuf *from)
 {
@@ -245,6 +246,19 @@ static void claim_status(struct sbuf *status, const struct world_pod *pod)
 	close_field(status, 15, &claim);
 }
 
+/* The first that asks is the one that had none. */
+static void refusal(struct sbuf *status, const struct world_pod *pod)
+{
+	char text[256];
+
+	for (int i = 0; i < pod->n_containers; i++)
+		if (pod->containers[i].wanted > 0) {
+			snprintf(text, sizeof(text), REFUSED, pod->containers[i].resource);
+			text_field(status, 3, text);
+			return;
+		}
+}
+
 static void pod_status(struct sbuf *out, const struct world_pod *pod)
 {
 	static const char *const phases[] = {"Pending", "Running", "Succeeded", "Failed"};
@@ -256,7 +270,7 @@ static void pod_status(struct sbuf *out, const struct world_pod *pod)
 		text_field(&status, 4, "UnexpectedAdmissionError");
 	if (pod->object.admission_failed && pod->is_refused_for_none &&
 	    pod->created_wall_ms != 0)
-		text_field(&status, 3, REFUSED);
+		refusal(&status, pod);
 	if (pod->object.started_at != 0)
 		time_field(&status, 7, pod->object.started_at);
 	for (int i = 0; pod->object.has_statuses && i < pod->n_containers; i++)
@@ -321,6 +335,8 @@ void objects_node(const struct world_node *node, uint64_t version, struct sbuf *
 		  : node->mode == WORLD_TIME_SLICED ? "time-slicing"
 						    : "none");
 	policies_label(node, map_entry, &meta);
+	if (forms_is_labelled((int)(node - world.nodes)))
+		map_entry(&meta, 11, "nvidia.com/gpu.present", "true");
 	close_field(out, 1, &meta);
 	if (policies_allocatable(node) >= 0)
 		quantity_entry(&status, 2, "nvidia.com/gpu", policies_allocatable(node));

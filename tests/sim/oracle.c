@@ -22,6 +22,7 @@
 #include "sim/drifts.h"
 #include "sim/hang.h"
 #include "sim/idleness.h"
+#include "sim/looks.h"
 #include "sim/matrix.h"
 #include "sim/named.h"
 #include "sim/programs.h"
@@ -61,8 +62,8 @@ static bool quiet;
 static const char *const rule_names[ORACLE_N_RULES] = {
 	"none",	      "FALSE_TENANT", "FALSE_USER", "FALSE_EVENT", "FALSE_HEALTH", "CLEARED",
 	"LOST_EVENT", "FALSE_IDLE", "AT_REST",      "NO_CAUSE",   "NEEDLESS",	   "LOST",	   "LATE",
-	"STALE",      "FORGED",	      "DELETED",    "STUCK",
-	"FALSE_DRIFT", "MISSED_DRIFT", "FLAPPING"};
+	"STALE",      "GAP",	      "FORGED",	      "DELETED",    "STUCK",
+	"FALSE_DRIFT", "MISSED_DRIFT", "FLAPPING", "GROWING"};
 
 void oracle_reset(void)
 {
@@ -426,7 +427,8 @@ static void judge_absent(const struct attribution_status *now,
 static void judge_age(const struct attribution_status *status, int gpu, uint64_t sent_at)
 {
 	const struct condition *ready = attribution_find_condition(status, VIEW("Ready"));
-	uint64_t age = apiserver_pods_age(sent_at);
+	int node = node_of(status->node_name);
+	uint64_t age = looks_age(node, sent_at);
 
 	if (ready && ready->status == CONDITION_TRUE && age > PODS_AGE_MS)
 		oracle_accuse(ORACLE_STALE, "%s is Ready, by pods as they were %u ms ago",

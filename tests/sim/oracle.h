@@ -132,6 +132,10 @@
  * STALE. A status that says Ready is sent only while the controller watches pods: what it knows of
  * them is no older than a second.
  *
+ * GAP. When the controller changes over from the watch of all pods to those of nodes, or back, the new
+ * form tells all before the old one ends. A watch of a node that shows a GPU, or did so lately, does
+ * not end otherwise. Nothing is written, and nothing is doubtful, because the form changed.
+ *
  * FALSE_DRIFT. A published drift is one of the types that sim/differences.h finds in the world. When
  * it is published for the first time, these hold:
  * - it was so when it is said to have begun, and was not over since then;
@@ -157,6 +161,8 @@
  * node, whatever the watch has told of that.
  *
  * STUCK. Nothing spins at one moment of virtual time.
+ *
+ * GROWING. Where all goes on for hours, the programs need as much memory as MEMORY_SPAN_H hours before.
  *
  * By FALSE_TENANT, entries that are forged under the node's own token are never visible: they are
  * not true. The same holds for what a pod says of itself in HAMi's or KAI's name. Pods that the
@@ -197,12 +203,14 @@ enum oracle_rule {
 	ORACLE_LOST,
 	ORACLE_LATE,
 	ORACLE_STALE,
+	ORACLE_GAP,
 	ORACLE_FORGED,
 	ORACLE_DELETED,
 	ORACLE_STUCK,
 	ORACLE_FALSE_DRIFT,
 	ORACLE_MISSED_DRIFT,
 	ORACLE_FLAPPING,
+	ORACLE_GROWING,
 	ORACLE_N_RULES,
 };
 

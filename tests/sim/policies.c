@@ -405,23 +405,23 @@ static void write_sharing(int value, struct sbuf *text)
 
 	sbuf_printf(text, "version: v1\n");
 	if (sharing.is_unsupported)
-		sbuf_printf(text, "flags: &flags\n  failOnInitError: true\nmore: *flags\n");
+		sbuf_printf(text, "flags: !!map\n  failOnInitError: true\n");
 	if (sharing.replicas == 1)
 		return;
 	sbuf_printf(text, "sharing:\n  %s:\n", sharing.is_mps ? "mps" : "timeSlicing");
 	if (sharing.is_renamed)
 		sbuf_printf(text, "    renameByDefault: true\n");
-	sbuf_printf(text, "    resources:\n    - name: nvidia.com/gpu\n      replicas: %d\n",
+	sbuf_printf(text, "    resources:\n    - name: nvidia.com/gpu\n      replicas: &n %d\n",
 		    sharing.replicas);
 	if (!sharing.is_mps)
-		sbuf_printf(text, "    - name: nvidia.com/mig-1g.5gb\n      replicas: %d\n",
-			    sharing.replicas);
+		sbuf_printf(text, "    - name: nvidia.com/mig-1g.5gb\n      replicas: *n\n");
 }
 
 static void write_key(const char *name, int text, int sharing, struct sbuf *out)
 {
 	static const char *const texts[] = {
-		[POLICIES_INVALID] = "version: v1\nsharing:\n  timeSlicing:\n    resources: 7\n",
+		[POLICIES_INVALID] = "version: v1\nsharing:\n  timeSlicing:\n    resources:\n"
+				     "    - {name: nvidia.com/gpu, replicas: four}\n",
 		[POLICIES_DEAD] = "version: v1\nresources:\n  gpus:\n  - pattern: '*'\n"
 				  "    name: nvidia.com/gpu\n",
 	};
@@ -631,7 +631,7 @@ static void tell_pod(int node, enum policies_operand operand)
 	sbuf_init(&message, CAP);
 	const char *type = change(object, is_there_now, was_there);
 	write_pod(node, operand, apiserver_next_version(), &message);
-	apiserver_log(APISERVER_PODS, type, &message);
+	apiserver_log_of(APISERVER_PODS, node, type, &message);
 }
 
 void policies_begin(void)
@@ -735,14 +735,14 @@ void policies_list_configs(void (*item)(struct sbuf *message, struct sbuf *item)
 	}
 }
 
-void policies_list_pods(void (*item)(struct sbuf *message, struct sbuf *item),
+void policies_list_pods(int of_node, void (*item)(struct sbuf *message, struct sbuf *item),
 			struct sbuf *message)
 {
 	struct sbuf pod;
 
 	for (int node = 0; node < world.n_nodes; node++)
 		for (int i = 0; i < POLICIES_N_PODS; i++) {
-			if (!pod_objects[node][i].is_known)
+			if (!pod_objects[node][i].is_known || (of_node >= 0 && of_node != node))
 				continue;
 			sbuf_init(&pod, CAP);
 			write_pod(node, (enum policies_operand)i, apiserver_version(), &pod);
@@ -785,7 +785,7 @@ void policies_label(const struct world_node *node, label_fn *label, struct sbuf 
 	static const char *const keys[] = {"", "a", "b", "nowhere"};
 	static const char *const states[] = {"", "success", "failed", "pending", "rebooting"};
 	static const char *const upgrades[] = {"", "upgrade-done", "upgrade-failed",
-					       "upgrade-required", "drain-required"};
+					       "upgrade-required", "drain-required"}; /* the last is work */
 	const int *of_node = node_values[node - world.nodes];
 
 	if (!is_there)

@@ -173,7 +173,8 @@ bool policies_list(struct sbuf *message);
 void policies_list_clusters(struct sbuf *message);
 void policies_list_configs(void (*item)(struct sbuf *message, struct sbuf *item),
 			   struct sbuf *message);
-void policies_list_pods(void (*item)(struct sbuf *message, struct sbuf *item),
+/* Those of that node; -1: all. */
+void policies_list_pods(int of_node, void (*item)(struct sbuf *message, struct sbuf *item),
 			struct sbuf *message);
 /* What the node has to give of nvidia.com/gpu; -1: nothing is written. */
 int policies_allocatable(const struct world_node *node);

@@ -9,6 +9,7 @@
 #include "sim/apiserver.h"
 #include "sim/check.h"
 #include "sim/clockwork.h"
+#include "sim/forms.h"
 #include "sim/illness.h"
 #include "sim/load.h"
 #include "sim/net.h"
@@ -17,7 +18,7 @@
 #include "sim/world.h"
 
 static struct daemon *controller;
-static struct settings controller_settings, hurried_settings;
+static struct settings controller_settings[2][2]; /* hurried?, by node? */
 static bool is_parsed;
 static uint64_t controller_since;
 static struct agent *agents[WORLD_MAX_NODES];
@@ -56,7 +57,8 @@ void __wrap_log_write(enum log_level level, const char *message, const struct lo
 }
 
 /* Hold-offs of 5 minutes would last longer than a history's rest. */
-static void parse_controller(const char *percent, struct settings *ret_settings)
+static void parse_controller(const char *percent, const char *selection,
+			     struct settings *ret_settings)
 {
 	char *const arguments[] = {"controller",
 					  "--kubeconfig=/sim/kubeconfig",
@@ -73,6 +75,7 @@ static void parse_controller(const char *percent, struct settings *ret_settings)
 					  "--event-idle-after=2m",
 					  "--log-level=debug",
 					  (char *)(uintptr_t)percent,
+					  (char *)(uintptr_t)selection,
 					  NULL};
 	static char *const environment[] = {NULL};
 	enum option_outcome outcome;
@@ -112,8 +115,10 @@ void programs_reset(void)
 {
 	if (is_parsed)
 		return;
-	parse_controller("--hold-off-percent=100", &controller_settings);
-	parse_controller(PROGRAMS_HURRY, &hurried_settings);
+	for (int i = 0; i < 4; i++)
+		parse_controller(i / 2 ? PROGRAMS_HURRY : "--hold-off-percent=100",
+				 i % 2 ? "--pod-selection=node" : "--pod-selection=cluster",
+				 &controller_settings[i / 2][i % 2]);
 	for (int node = 0; node < WORLD_MAX_NODES; node++)
 		parse_agent(node);
 	is_parsed = true;
@@ -121,8 +126,8 @@ void programs_reset(void)
 
 void programs_start_controller(void)
 {
-	const struct settings *settings = policies_are_there(world.seed) ? &hurried_settings
-									  : &controller_settings;
+	const struct settings *settings =
+		&controller_settings[policies_are_there(world.seed)][forms_are_there(world.seed)];
 	struct error err;
 
 	if (controller)

@@ -8,6 +8,7 @@
 #include "sim/apiserver.h"
 #include "sim/cause.h"
 #include "sim/clockwork.h"
+#include "sim/forms.h"
 #include "sim/oracle.h"
 #include "sim/overlaps.h"
 #include "sim/programs.h"
@@ -22,10 +23,11 @@
 #define SYNCED_MS 60000u    /* a start, with what may be in its way */
 #define DENIED_MS 75000u    /* the last back-off before, 10 s, and the last one of these */
 
-static uint64_t heard_at[WORLD_MAX_NODES];
+static uint64_t heard_at[WORLD_MAX_NODES], first_heard_at[WORLD_MAX_NODES];
 static uint64_t denied_at, denied_until;
 static uint64_t disturbed_until;
 static bool was_away[APISERVER_N_KINDS];
+static bool was_node_away[WORLD_MAX_NODES];
 
 static bool is_calm(unsigned causes, int node)
 {
@@ -156,6 +158,20 @@ static void judge_denied(int gpu)
 			      world.gpus[gpu].uuid);
 }
 
+/* Who shows no GPU need not be watched. */
+static void judge_pods(bool is_calm_now)
+{
+	for (int node = 0; node < world.n_nodes; node++) {
+		bool is_away = forms_shows_gpu(node) && !apiserver_are_pods_watched(node);
+
+		if (is_calm_now && is_away && was_node_away[node])
+			oracle_accuse(ORACLE_LATE,
+				      "the API server answers, and nobody watches the pods of node-%d",
+				      node + 1);
+		was_node_away[node] = is_away;
+	}
+}
+
 /* Routine ends of watches last for milliseconds: who is away twice has been for long. */
 static void judge_watches(void)
 {
@@ -164,6 +180,11 @@ static void judge_watches(void)
 
 	for (int kind = 0; kind < APISERVER_N_FAULTY; kind++) {
 		bool is_away = !apiserver_is_watched((enum apiserver_kind)kind);
+
+		if (kind == APISERVER_PODS && forms_are_there(world.seed)) {
+			judge_pods(is_calm_now);
+			continue;
+		}
 
 		if (is_calm_now && is_away && was_away[kind])
 			oracle_accuse(ORACLE_LATE, "the API server answers, and watch %d is away",
@@ -188,7 +209,16 @@ static void look_for_silence(void *owner, uint64_t number)
 
 void prompt_heard(int node)
 {
+	if (heard_at[node] < programs_controller_since())
+		first_heard_at[node] = clockwork_now();
 	heard_at[node] = clockwork_now();
+}
+
+bool prompt_has_heard(int node, uint64_t from_ms, uint64_t until_ms)
+{
+	return heard_at[node] >= programs_controller_since() &&
+	       clockwork_now() - first_heard_at[node] >= from_ms &&
+	       clockwork_now() - heard_at[node] < until_ms;
 }
 
 void prompt_disturbed(uint64_t until)
@@ -209,6 +239,7 @@ void prompt_reset(void)
 	denied_until = 0;
 	disturbed_until = 0;
 	memset(was_away, 0, sizeof(was_away));
+	memset(was_node_away, 0, sizeof(was_node_away));
 	memset(heard_at, 0, sizeof(heard_at));
 	clockwork_in(SILENCE_LOOK_MS, look_for_silence, NULL, 0);
 }

@@ -14,6 +14,8 @@
 void prompt_told(const struct world_pod *pod);
 /* The controller has accepted a report of the node. */
 void prompt_heard(int node);
+/* Has it done so, at least `from_ms` and at most `until_ms` ago, since it started? */
+bool prompt_has_heard(int node, uint64_t from_ms, uint64_t until_ms);
 /* The controller may not read pods until then. */
 void prompt_denied(uint64_t until);
 /* Watches may be away until then, and for as long as it takes to begin them anew. */

@@ -327,6 +327,14 @@ bool shares_is_refused(int node)
 	       intents_config(node, &sharing) == INTENTS_CONFIG && sharing.is_mps;
 }
 
+bool shares_is_refused_for_mig(int node)
+{
+	struct policies_sharing sharing;
+
+	return strategy_meant() == POLICIES_SINGLE && world_is_mig(world.nodes[node].mode) &&
+	       intents_config(node, &sharing) == INTENTS_CONFIG && sharing.is_mps;
+}
+
 static bool has_layout(int gpu, int n)
 {
 	const struct world_gpu *g = &world.gpus[gpu];

@@ -28,3 +28,5 @@ enum difference_state shares_strategy(int gpu);
 enum difference_state shares_layout(int gpu);
 /* The text of the key asks for MPS, and the strategy is mixed. */
 bool shares_is_refused(int node);
+/* It refuses the text's MPS, if it is with strategy single and finds a device in MIG mode. */
+bool shares_is_refused_for_mig(int node);

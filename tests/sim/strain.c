@@ -135,8 +135,11 @@ bool strain_can_read(int gpu)
 	return false;
 }
 
+/* In MIG mode nothing can use them. */
 static int active_links(int gpu)
 {
+	if (world.gpus[gpu].mig)
+		return 0;
 	return n_links[gpu] - (is_so(gpu, NVLINKS) ? LINKS_DOWN : 0);
 }
 
@@ -205,13 +208,18 @@ void strain_started(int node)
 		}
 }
 
-/* Fewer than before are down. What it saw first may be all that there are, or not. */
+/* Fewer than before are down. What it saw first may be all that there are, or not. Under MIG none is. */
 static enum told look_at_links(int gpu)
 {
 	int n = active_links(gpu), most = most_links[gpu];
 	bool is_down = n < most;
 	bool is_up = n == LINKS || is_link_down[gpu] || (most > 0 && n > most);
 
+	if (world.gpus[gpu].mig) {
+		most_links[gpu] = 0;
+		is_link_down[gpu] = false;
+		return NO;
+	}
 	if (n > most)
 		most_links[gpu] = n;
 	if (is_down || is_up)

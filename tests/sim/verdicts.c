@@ -257,7 +257,10 @@ static int told_recovery(const struct judge *judge)
 	return ATTRIBUTION_RECOVERY_NONE;
 }
 
-/* The driver knows better, but for a card that is to be replaced, and none mends what is unhealthy. */
+/*
+ * The driver knows better, but for a card that is to be replaced. That it asks for nothing mends nothing
+ * that is unhealthy, and is no answer of a driver that gives none.
+ */
 static int expected_recovery(const struct judge *judge, const struct row *worst)
 {
 	int told = told_recovery(judge);
@@ -265,7 +268,7 @@ static int expected_recovery(const struct judge *judge, const struct row *worst)
 	if (!worst)
 		return ATTRIBUTION_RECOVERY_NONE;
 	if (told == ATTRIBUTION_RECOVERY_UNSET || worst->recovery == ATTRIBUTION_RECOVERY_REPLACE ||
-	    (told == ATTRIBUTION_RECOVERY_NONE && worst->state == ATTRIBUTION_HEALTH_UNHEALTHY))
+	    (told == ATTRIBUTION_RECOVERY_NONE && worst->state != ATTRIBUTION_HEALTH_DEGRADED))
 		return worst->recovery;
 	return told;
 }
