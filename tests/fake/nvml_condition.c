@@ -210,6 +210,7 @@ static int give_fabric(const struct nvml_target *target, void *arg)
 	if (!word)
 		return NVML_ABI_NOT_SUPPORTED;
 	*info = (struct nvml_abi_fabric_info){
+		.status = (int32_t)nvml_file_number(target->device, "fabricStatus", NVML_ABI_SUCCESS),
 		.state = (uint8_t)nvml_names_number(nvml_names_fabric, word, 0)};
 	return NVML_ABI_SUCCESS;
 }

@@ -150,6 +150,7 @@ static const struct field device_fields[] = {
 	{"recoveryAction", FIELD_NUMBER, false, NULL, NULL},
 	{"nvlinks", FIELD_OBJECT, false, links_fields, NULL},
 	{"fabric", FIELD_WORD, false, NULL, nvml_names_fabric},
+	{"fabricStatus", FIELD_NUMBER, false, NULL, NULL},
 	{"pcieLanes", FIELD_OBJECT, false, links_fields, NULL},
 	{"pcieGeneration", FIELD_OBJECT, false, links_fields, NULL},
 	{"mig", FIELD_OBJECT, false, mig_fields, NULL},

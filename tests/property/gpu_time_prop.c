@@ -6,9 +6,12 @@
  * status is published a second later, if it says anything new. A Prometheus reads the counters every
  * 15 s and adds them up over restarts of the controller, as increase() does.
  *
+ * One of two replicas may take over from the other; the one that leads is read.
+ *
  * By namespace the sums must agree with the truth to one sample at each end of each tenancy. After a
  * kill they may lack as much more as the time from the last scrape to the restart, and never have more.
- * Of the idle sums that is also missing for which a device was quiet then, and not called idle yet.
+ * Of the idle sums that is also missing for which a device was quiet then, and not called idle yet. A
+ * change of leader is like a kill and a restart at once.
  * While the API server takes no status, time may be missing from the idle sums.
  */
 
@@ -31,6 +34,7 @@
 #define N_PARTITIONS 2u
 #define WHOLE (-1)
 #define N_WORLDS 300u
+#define N_CHANGES 3u
 
 static const char *const namespaces[] = {"vision", "speech", "search"};
 static const char *const partition_uuids[N_PARTITIONS] = {"MIG-0", "MIG-1"};
@@ -59,6 +63,7 @@ struct script {
 	struct quiet quiets[MAX_SPANS];
 	size_t n_quiets;
 	int killed_at, back_at; /* the controller is away between them; NEVER: it is not */
+	int leads_at[N_CHANGES]; /* the other replica, from then on; 0: there is no further change */
 	int unwritten_from, written_at; /* the API server takes no status between them; 0: it does */
 };
 
@@ -82,9 +87,11 @@ struct world {
 	const struct script *script;
 	struct device devices[MAX_DEVICES];
 	char uids[MAX_SPANS][32];
-	struct gpu_time *gpu_time; /* NULL: the controller is away */
+	struct gpu_time *gpu_time; /* that leads; NULL: the controller is away */
+	struct gpu_time *follower;
 	struct sum before[ARRAY_SIZE(namespaces)]; /* what earlier controllers had when read last */
 	struct sum last[ARRAY_SIZE(namespaces)];
+	struct sum last_of_follower[ARRAY_SIZE(namespaces)];
 };
 
 static struct gpu_time_now at(int s)
@@ -195,6 +202,8 @@ static void publish(struct world *world, unsigned n, int s)
 
 	assert_int_equal(gpu_time_publish(world->gpu_time, &world->devices[n].object, at(s), &err),
 			 0);
+	assert_int_equal(gpu_time_publish(world->follower, &world->devices[n].object, at(s), &err),
+			 0);
 }
 
 static void start_controller(struct world *world, int s)
@@ -202,6 +211,7 @@ static void start_controller(struct world *world, int s)
 	struct error err;
 
 	assert_int_equal(gpu_time_new(64, &world->gpu_time, &err), 0);
+	assert_int_equal(gpu_time_new(64, &world->follower, &err), 0);
 	for (unsigned n = 0; n < world->script->n_devices; n++)
 		publish(world, n, s);
 }
@@ -231,7 +241,23 @@ static void kill_controller(struct world *world)
 	}
 	memset(world->last, 0, sizeof(world->last));
 	gpu_time_free(world->gpu_time);
+	gpu_time_free(world->follower);
 	world->gpu_time = NULL;
+}
+
+static void change_leader(struct world *world, int s)
+{
+	struct gpu_time *leader = world->follower;
+
+	world->follower = world->gpu_time;
+	world->gpu_time = leader;
+	for (size_t n = 0; n < ARRAY_SIZE(namespaces); n++) {
+		const struct sum last = world->last_of_follower[n];
+
+		world->last_of_follower[n] = world->last[n];
+		world->last[n] = last;
+	}
+	gpu_time_resume(leader, at(s));
 }
 
 static bool is_written(const struct script *script, int s)
@@ -245,6 +271,9 @@ static void pass_second(struct world *world, int s)
 		kill_controller(world);
 	if (s == world->script->back_at)
 		start_controller(world, s);
+	for (size_t i = 0; s > 0 && i < N_CHANGES; i++)
+		if (s == world->script->leads_at[i])
+			change_leader(world, s);
 	for (unsigned n = 0; n < world->script->n_devices; n++) {
 		if (s % SAMPLE == (int)n)
 			look_at_activity(world, n, s);
@@ -327,16 +356,16 @@ static bool is_ambiguous(const struct script *script, const struct span *span)
 	return false;
 }
 
-/* What was quiet at the kill and not called idle by then is called so later, and counts from there. */
-static int uncalled_seconds(const struct script *script, const struct span *span)
+/* What was quiet then and not called idle by then is called so later, and counts from there. */
+static int uncalled_seconds(const struct script *script, const struct span *span, int then)
 {
 	int seconds = 0;
 
 	for (size_t i = 0; i < script->n_quiets; i++) {
 		const struct quiet *quiet = &script->quiets[i];
 
-		if (is_of(quiet, span) && quiet->from + IDLE_AFTER + 2 * SAMPLE > script->killed_at)
-			seconds += overlap(span->from, span->to, quiet->from, script->killed_at);
+		if (is_of(quiet, span) && quiet->from + IDLE_AFTER + 2 * SAMPLE > then)
+			seconds += overlap(span->from, span->to, quiet->from, then);
 	}
 	return seconds;
 }
@@ -349,6 +378,15 @@ struct bound {
 	double unwritten;          /* while no status was written; of it idle time may lack */
 	bool is_ambiguous;
 };
+
+/* Nobody counted between them. */
+static void add_lost(const struct script *script, const struct span *span, int from, int to,
+		     struct bound *bound)
+{
+	bound->lost += span->slots * overlap(span->from, span->to < HOUR ? span->to : HOUR,
+					     from - SAMPLE, to + 2 * SAMPLE);
+	bound->uncalled += span->slots * uncalled_seconds(script, span, from);
+}
 
 static struct bound find_truth(const struct script *script, unsigned namespace)
 {
@@ -366,12 +404,10 @@ static struct bound find_truth(const struct script *script, unsigned namespace)
 		bound.held_off += (SAMPLE + 1) * span->slots;
 		bound.idle_off += 2 * (SAMPLE + 1) * span->slots;
 		bound.is_ambiguous |= is_ambiguous(script, span);
-		if (dies) {
-			bound.lost += span->slots * overlap(span->from, to,
-							    script->killed_at - SAMPLE,
-							    script->back_at + 2 * SAMPLE);
-			bound.uncalled += span->slots * uncalled_seconds(script, span);
-		}
+		if (dies)
+			add_lost(script, span, script->killed_at, script->back_at, &bound);
+		for (size_t j = 0; j < N_CHANGES && script->leads_at[j] > 0; j++)
+			add_lost(script, span, script->leads_at[j], script->leads_at[j], &bound);
 		bound.unwritten += span->slots * overlap(span->from, to,
 							 script->unwritten_from - SAMPLE,
 							 script->written_at);
@@ -379,12 +415,22 @@ static struct bound find_truth(const struct script *script, unsigned namespace)
 	return bound;
 }
 
+static struct sum sum_of(const struct world *world, unsigned n)
+{
+	const struct sum before = world->before[n], last = world->last[n];
+	const struct sum follower = world->last_of_follower[n];
+
+	return (struct sum){before.held + last.held + follower.held,
+			    before.idle + last.idle + follower.idle};
+}
+
 /* How far the sums of a namespace are from the truth, at most. */
 static void judge(const struct world *world, unsigned n)
 {
 	const struct bound bound = find_truth(world->script, n);
-	const double held = world->before[n].held + world->last[n].held;
-	const double idle = world->before[n].idle + world->last[n].idle;
+	const struct sum sum = sum_of(world, n);
+	const double held = sum.held;
+	const double idle = sum.idle;
 	const double lost_idle = bound.lost + bound.uncalled + bound.unwritten;
 
 	if (held > bound.truth.held + bound.held_off ||
@@ -410,6 +456,7 @@ static void run_hour(const struct script *script, struct world *world)
 		pass_second(world, s);
 	read_counters(world, HOUR);
 	gpu_time_free(world->gpu_time);
+	gpu_time_free(world->follower);
 	for (unsigned n = 0; n < ARRAY_SIZE(namespaces); n++)
 		judge(world, n);
 }
@@ -442,10 +489,10 @@ static void print_sums(const char *what, const struct world *world)
 {
 	for (unsigned n = 0; n < ARRAY_SIZE(namespaces); n++) {
 		const struct bound bound = find_truth(world->script, n);
+		const struct sum sum = sum_of(world, n);
 
 		print_message("%s %s: held %.0f of %.0f s, idle %.0f of %.0f s\n", what,
-			      namespaces[n], world->before[n].held + world->last[n].held,
-			      bound.truth.held, world->before[n].idle + world->last[n].idle,
+			      namespaces[n], sum.held, bound.truth.held, sum.idle,
 			      bound.truth.idle);
 	}
 }
@@ -470,6 +517,19 @@ static void after_a_kill_it_agrees_to_the_length_of_the_restart(void **state)
 	script.back_at = 1864;
 	run_hour(&script, &world);
 	print_sums("killed", &world);
+}
+
+static void two_replicas_that_lead_in_turn_agree_to_one_sample_a_change(void **state)
+{
+	static struct world world;
+	struct script script = scripted_hour();
+
+	(void)state;
+	script.leads_at[0] = 1004;
+	script.leads_at[1] = 1804;
+	script.leads_at[2] = 2704;
+	run_hour(&script, &world);
+	print_sums("in turn", &world);
 }
 
 /* The work ends and the device is called idle anew, while the API server takes no status. */
@@ -541,6 +601,9 @@ static void make_script(struct script *script, struct prng *prng)
 	if (prng_between(prng, 0, 1)) {
 		script->killed_at = (int)prng_between(prng, 300, 3000);
 		script->back_at = script->killed_at + (int)prng_between(prng, 2, 300);
+	} else {
+		for (size_t i = 0; i < N_CHANGES; i++)
+			script->leads_at[i] = (int)prng_between(prng, 300, 3000);
 	}
 }
 
@@ -562,6 +625,7 @@ static void any_hour_agrees(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_scripted_hour_agrees_to_one_sample),
 	cmocka_unit_test(after_a_kill_it_agrees_to_the_length_of_the_restart),
+	cmocka_unit_test(two_replicas_that_lead_in_turn_agree_to_one_sample_a_change),
 	cmocka_unit_test(work_while_no_status_is_written_is_not_idle_time),
 	cmocka_unit_test(any_hour_agrees),
 };

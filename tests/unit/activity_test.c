@@ -22,6 +22,10 @@ static const struct report_activity idle = {true, REPORT_ACTIVITY_IDLE, REPORT_A
 					     BUSY_AT, SINCE};
 static const struct report_activity never_busy = {true, REPORT_ACTIVITY_IDLE,
 						   REPORT_ACTIVITY_NO_PROCESS, -1, 0, SINCE};
+static const struct report_activity by_gpm = {true, REPORT_ACTIVITY_BUSY, REPORT_ACTIVITY_GPM, 38,
+					       BUSY_AT, SINCE};
+static const struct report_activity by_dcgm = {true, REPORT_ACTIVITY_IDLE, REPORT_ACTIVITY_DCGM, 0,
+						BUSY_AT, SINCE};
 /* Of an agent that was started five minutes ago. */
 static const struct report_activity measuring = {true, REPORT_ACTIVITY_MEASURING,
 						  REPORT_ACTIVITY_NVML, 0, 0, NOW - 5 * MINUTE};
@@ -112,6 +116,8 @@ TEST(each_state_and_reason_has_its_evidence)
 		 .evidence = "NVMLUtilization"},
 		{never_busy, .state = IDLE, .reason = "", .idle_since = SINCE,
 		 .evidence = "NoProcess"},
+		{by_gpm, .state = ACTIVE, .reason = "", .evidence = "GPM"},
+		{by_dcgm, .state = IDLE, .reason = "", .idle_since = BUSY_AT, .evidence = "DCGM"},
 		{measuring, .state = UNKNOWN, .reason = "Settling", .evidence = ""},
 		{busy, .silence = ACTIVITY_STALE, .state = UNKNOWN, .reason = "ReportStale",
 		 .evidence = ""},

@@ -133,6 +133,22 @@ TEST(one_busy_sample_makes_it_busy_at_once_and_for_a_whole_window)
 	assert_activity(sample(30 * MINUTE, 0, SOME, 0), REPORT_ACTIVITY_IDLE, 20 * MINUTE, 0);
 }
 
+TEST(a_busy_device_names_the_source_that_saw_work_and_an_idle_one_the_last)
+{
+	struct report_activity is;
+
+	sample(0, 31, NONE, 0);
+	for (int64_t at = 15000; at < 10 * MINUTE; at += 15000) {
+		is = sample(at, NO_SOURCE, NONE, 0);
+		assert_activity(is, REPORT_ACTIVITY_BUSY, 0, 0);
+		assert_int_equal(is.source, NVML);
+		assert_int_equal(is.utilization, -1);
+	}
+	is = sample(10 * MINUTE, NO_SOURCE, NONE, 0);
+	assert_activity(is, REPORT_ACTIVITY_IDLE, 0, 0);
+	assert_int_equal(is.source, REPORT_ACTIVITY_NO_PROCESS);
+}
+
 TEST(work_in_pauses_shorter_than_the_window_never_looks_idle)
 {
 	for (int64_t at = 0; at < 100 * MINUTE; at += 9 * MINUTE) {
@@ -267,6 +283,37 @@ TEST(a_figure_beats_none_and_a_better_source_a_worse_one)
 	}
 }
 
+/* NVML answers every other time; between these there is no process. */
+TEST(a_source_that_fails_now_and_then_is_named_all_the_same)
+{
+	const int64_t last = 12 * MINUTE - 15000; /* when NVML answers last */
+	struct report_activity is = sample(0, 3, NONE, 0);
+
+	for (int64_t at = 30000; at < last; at += 30000) {
+		/* What changes the state is named. */
+		const bool is_new = at == 10 * MINUTE;
+		is = sample(at, FAILED, NONE, 0);
+		assert_int_equal(is.state, at < 10 * MINUTE ? REPORT_ACTIVITY_MEASURING
+							    : REPORT_ACTIVITY_IDLE);
+		assert_int_equal(is.source, is_new ? REPORT_ACTIVITY_NO_PROCESS : NVML);
+		assert_int_equal(is.utilization, -1);
+		assert_int_equal(sample(at + 15000, 3, NONE, 0).source, NVML);
+	}
+	assert_int_equal(samples(last + 15000, last + 2 * MINUTE + 1, FAILED, NONE).source, NVML);
+	is = sample(last + 2 * MINUTE + 15000, FAILED, NONE, 0);
+	assert_activity(is, REPORT_ACTIVITY_IDLE, -1, 0);
+	assert_int_equal(is.source, REPORT_ACTIVITY_NO_PROCESS);
+	assert_int_equal(is.utilization, -1);
+}
+
+TEST(a_better_source_is_named_at_once_and_any_after_what_is_not_known)
+{
+	sample(0, FAILED, NONE, 0);
+	assert_int_equal(sample(15000, 3, NONE, 0).source, NVML);
+	assert_false(sample(30000, NO_SOURCE, SOME, 0).present);
+	assert_int_equal(sample(45000, NO_SOURCE, NONE, 0).source, REPORT_ACTIVITY_NO_PROCESS);
+}
+
 TEST(without_memory_nothing_is_measured)
 {
 	struct arena none;
@@ -285,6 +332,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(one_sample_decides_by_its_figure_then_by_processes),
 	cmocka_unit_test_set_up(a_device_is_idle_when_a_whole_window_showed_no_work),
 	cmocka_unit_test_set_up(one_busy_sample_makes_it_busy_at_once_and_for_a_whole_window),
+	cmocka_unit_test_set_up(a_busy_device_names_the_source_that_saw_work_and_an_idle_one_the_last),
 	cmocka_unit_test_set_up(work_in_pauses_shorter_than_the_window_never_looks_idle),
 	cmocka_unit_test_set_up(
 		a_gap_of_two_minutes_is_bridged_and_a_longer_one_begins_the_window_anew),
@@ -295,6 +343,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(a_device_that_is_lost_gets_no_sample),
 	cmocka_unit_test_set_up(each_partition_has_a_window_of_its_own_which_ends_with_it),
 	cmocka_unit_test_set_up(a_figure_beats_none_and_a_better_source_a_worse_one),
+	cmocka_unit_test_set_up(a_source_that_fails_now_and_then_is_named_all_the_same),
+	cmocka_unit_test_set_up(a_better_source_is_named_at_once_and_any_after_what_is_not_known),
 	cmocka_unit_test_set_up(without_memory_nothing_is_measured),
 };
 TEST_MAIN(tests)

@@ -4,6 +4,7 @@
 
 #include "controller/admission.h"
 #include "lib/failing_malloc.h"
+#include "lib/failing_openssl.h"
 #include "lib/jwt.h"
 
 #define MAX 16
@@ -460,6 +461,20 @@ static void without_memory_it_is_busy(void **state)
 	}
 }
 
+TEST(without_memory_for_a_digest_it_is_busy)
+{
+	struct fixture f;
+	start(&f);
+	failing_openssl_set(true);
+	enum admission_step step = ask(&f, "t", &a, 0);
+	failing_openssl_set(false);
+	assert_int_equal(step, ADMISSION_BUSY);
+	assert_int_equal(f.n_reviews, 0);
+	assert_int_equal(ask(&f, "t", &a, 0), ADMISSION_WAIT);
+	admission_answer(f.admission, f.tickets[0], &accepted, 10, 0);
+	admission_free(f.admission);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_token_is_reviewed_once_and_then_known),
 	cmocka_unit_test(requests_with_the_same_token_share_a_review),
@@ -476,5 +491,6 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_thousand_bad_tokens_a_second_keep_no_honest_one_waiting),
 	cmocka_unit_test(strangers_that_hold_their_reviews_leave_room_for_those_who_are_known),
 	cmocka_unit_test(without_memory_it_is_busy),
+	cmocka_unit_test(without_memory_for_a_digest_it_is_busy),
 };
-TEST_MAIN(tests)
+TEST_MAIN_WITH(tests, failing_openssl_install_prepared, NULL)

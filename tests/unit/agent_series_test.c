@@ -41,6 +41,7 @@ static struct sender *add_node(const char *name, uint64_t now_ms)
 			    .dcgm = {.failures = 5}},
 		.reports_refused = 7,
 		.nvml_processes = 8,
+		.nvml_left_behind = 2,
 		.events_dropped = 9,
 	};
 	struct sender *sender = senders_use(&senders, view_from(name), now_ms);
@@ -76,6 +77,8 @@ static void each_count_of_a_node_has_its_series(void **state)
 		"\ngpuattribution_agent_reports_refused_total{node=\"gpu-a\"} 7\n",
 		"\ngpuattribution_agent_nvml_hangs_total{node=\"gpu-a\"} 6\n",
 		"\ngpuattribution_agent_nvml_processes_total{node=\"gpu-a\"} 8\n",
+		"# TYPE gpuattribution_agent_nvml_processes_left_behind gauge\n",
+		"\ngpuattribution_agent_nvml_processes_left_behind{node=\"gpu-a\"} 2\n",
 		"\ngpuattribution_agent_events_dropped_total{node=\"gpu-a\"} 9\n",
 		"\ngpuattribution_agent_source_failures_total{node=\"gpu-a\",source=\"Checkpoint\"} 1\n",
 		"\ngpuattribution_agent_source_failures_total{node=\"gpu-a\",source=\"PodResources\"} 2\n",
@@ -116,7 +119,7 @@ static void who_is_silent_or_has_not_reported_is_not_shown(void **state)
 	CLEANUP(sbuf_deinit) struct sbuf text = render(NOW_MS + SENDERS_SILENT_MS);
 	assert_null(strstr(sbuf_text(&text), "silent"));
 	assert_null(strstr(sbuf_text(&text), "\"new\""));
-	assert_int_equal(count(sbuf_text(&text), "node=\"spoke\""), 10);
+	assert_int_equal(count(sbuf_text(&text), "node=\"spoke\""), 11);
 }
 
 static void a_name_forges_no_line(void **state)

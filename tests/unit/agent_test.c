@@ -67,6 +67,7 @@ struct world {
 	struct loop_watch *stop;
 	struct fake_kubelet *kubelet;
 	struct fake_controller *controller;
+	struct loop_timer *restart; /* of the controller */
 	pthread_t thread;
 	const step_fn *steps; /* ended by NULL */
 	struct said said[MAX_REPORTS];
@@ -253,6 +254,12 @@ static void configure(struct world *world)
 	};
 }
 
+static void on_restart(void *owner)
+{
+	struct world *world = owner;
+	fake_controller_restart(world->controller);
+}
+
 static void setup(struct world *world)
 {
 	struct error err;
@@ -261,6 +268,7 @@ static void setup(struct world *world)
 	must(loop_new(&world->loop, &err) == 0);
 	must(loop_timer_new(world->loop, saw_no_end, world, &world->patience, &err) == 0);
 	loop_timer_set(world->patience, PATIENCE_MS);
+	must(loop_timer_new(world->loop, on_restart, world, &world->restart, &err) == 0);
 	must(loop_watch_new(world->loop, stop.wake, LOOP_READ, stand_still, NULL, &world->stop,
 			    &err) == 0);
 	world->kubelet = fake_kubelet_new(world->loop, world->socket);
@@ -281,6 +289,7 @@ static void teardown(struct world *world)
 	fake_kubelet_free(world->kubelet);
 	fake_controller_free(world->controller);
 	loop_timer_free(world->patience);
+	loop_timer_free(world->restart);
 	loop_watch_free(world->stop);
 	loop_free(world->loop);
 	const char *const files[] = {world->checkpoint, world->devices, world->ca, world->token,
@@ -352,6 +361,12 @@ static void restart_kubelet(struct world *world)
 	world->kubelet = fake_kubelet_new(world->loop, world->socket);
 }
 
+/* When its answer is on its way. */
+static void restart_controller(struct world *world)
+{
+	loop_timer_set(world->restart, 0);
+}
+
 static void damage_checkpoint(struct world *world)
 {
 	write_file(world->checkpoint, "{\"Data\":{\"PodDevi");
@@ -417,6 +432,18 @@ static void acknowledge(struct world *world)
 				    .status = 200,
 				    .content_type = "application/json",
 				    .body = {world->acknowledgement, (size_t)len}});
+}
+
+static void acknowledge_and_end(struct world *world)
+{
+	acknowledge(world);
+	end(world);
+}
+
+static void end_twice(struct world *world)
+{
+	end(world);
+	kill(getpid(), SIGINT);
 }
 
 static void accept_from_now_on(struct world *world)
@@ -613,7 +640,7 @@ static void errors_are_told_though_nothing_else_happens(void **state)
 	struct error err;
 	setup(&world);
 	hide_devices(&world);
-	assert_int_equal(run(&world, (const step_fn[]){raise_xid, end, NULL}, &err), 0);
+	assert_int_equal(run(&world, (const step_fn[]){raise_xid, acknowledge_and_end, NULL}, &err), 0);
 	teardown(&world);
 	assert_int_equal(world.n_said, 2);
 	assert_int_equal(world.said[0].n_events, 0);
@@ -625,7 +652,7 @@ static void errors_are_told_though_nothing_else_happens(void **state)
 static void an_xid_error_is_reported_at_once_and_the_device_then_looked_at(void **state)
 {
 	(void)state;
-	static const step_fn steps[] = {raise_xid_of_a_changed_device, go_on, end, NULL};
+	static const step_fn steps[] = {raise_xid_of_a_changed_device, go_on, acknowledge_and_end, NULL};
 	struct world world;
 	struct error err;
 	setup(&world);
@@ -636,6 +663,31 @@ static void an_xid_error_is_reported_at_once_and_the_device_then_looked_at(void 
 	assert_int_equal(world.said[1].n_events, 1);
 	assert_int_equal(world.said[1].memory_mib, 40960);
 	assert_int_equal(world.said[2].memory_mib, 20480);
+}
+
+static void an_xid_error_that_is_not_acknowledged_is_told_once_more_before_the_end(void **state)
+{
+	(void)state;
+	static const step_fn steps[] = {raise_xid, end, acknowledge, NULL};
+	struct world world;
+	play(steps, &world);
+	assert_int_equal(world.n_said, 3);
+	for (unsigned i = 1; i < 3; i++) {
+		assert_int_equal(world.said[i].n_events, 1);
+		assert_int_equal(world.said[i].event_sequence, world.said[1].event_sequence);
+	}
+}
+
+static void an_end_waits_not_long_for_an_acknowledgement_and_not_after_a_second_signal(void **state)
+{
+	(void)state;
+	static const step_fn once[] = {raise_xid, end, go_on, go_on, go_on, NULL};
+	static const step_fn twice[] = {raise_xid, end_twice, go_on, go_on, go_on, NULL};
+	struct world world;
+	play(once, &world);
+	assert_in_range(world.n_said, 3, 5);
+	play(twice, &world);
+	assert_in_range(world.n_said, 2, 3);
 }
 
 static void a_kubelet_that_limits_is_asked_again_before_the_next_sample_at_rest(void **state)
@@ -703,6 +755,18 @@ static void while_the_controller_is_away_only_the_newest_state_is_kept(void **st
 	assert_int_equal(world.said[1].n_entries, 1);
 	assert_int_equal(world.said[0].refused, 0);
 	assert_int_equal(world.said[1].refused, 1);
+}
+
+/* The next heartbeat is an hour away. */
+TEST(a_controller_that_is_started_again_in_place_is_told_within_seconds)
+{
+	struct world world;
+	uint64_t before = clock_monotonic_ms();
+	play((const step_fn[]){restart_controller, restart_controller, end, NULL}, &world);
+	assert_int_equal(world.n_said, 3);
+	assert_int_equal(world.said[2].sequence, 3);
+	/* A second for the first, two for the next. */
+	assert_true(clock_monotonic_ms() - before < 10000);
 }
 
 static void once_ends_by_what_became_of_its_report(void **state)
@@ -844,11 +908,14 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(an_xid_error_is_sent_until_it_is_acknowledged),
 	cmocka_unit_test(errors_are_told_though_nothing_else_happens),
 	cmocka_unit_test(an_xid_error_is_reported_at_once_and_the_device_then_looked_at),
+	cmocka_unit_test(an_xid_error_that_is_not_acknowledged_is_told_once_more_before_the_end),
+	cmocka_unit_test(an_end_waits_not_long_for_an_acknowledgement_and_not_after_a_second_signal),
 	cmocka_unit_test(a_kubelet_that_limits_is_asked_again_before_the_next_sample_at_rest),
 	cmocka_unit_test(a_restarted_kubelet_is_asked_again_while_its_list_may_be_short),
 	cmocka_unit_test(a_new_name_in_the_plugins_folder_leads_to_a_look_at_the_devices),
 	cmocka_unit_test(a_report_that_counts_as_old_is_sent_again_under_a_higher_instance),
 	cmocka_unit_test(while_the_controller_is_away_only_the_newest_state_is_kept),
+	cmocka_unit_test(a_controller_that_is_started_again_in_place_is_told_within_seconds),
 	cmocka_unit_test(once_ends_by_what_became_of_its_report),
 	cmocka_unit_test(once_without_a_token_fails_and_names_the_file),
 	cmocka_unit_test(once_and_print_shows_the_report_and_sends_nothing),

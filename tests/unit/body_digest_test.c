@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "controller/body_digest.h"
+#include "lib/failing_openssl.h"
 #include "schema/report_doc.h"
 
 #define BEFORE "{\"bootID\":\"b\",\"events\":[{\"sequence\":7}],\"instance\":1,\"node\":\"n\"," \
@@ -132,11 +133,28 @@ static void what_matches_is_accepted_by_the_decoder_with_that_number(void **stat
 	}
 }
 
+TEST(without_memory_nothing_is_learned_and_nothing_matches)
+{
+	const struct view body = VIEW(BEFORE "42" AFTER);
+	struct body_digest known;
+	int64_t sequence;
+	failing_openssl_set(true);
+	body_digest_learn(&known, body, 42);
+	failing_openssl_set(false);
+	assert_false(body_digest_match(&known, body, &sequence));
+	body_digest_learn(&known, body, 42);
+	assert_true(body_digest_match(&known, body, &sequence));
+	failing_openssl_set(true);
+	assert_false(body_digest_match(&known, body, &sequence));
+	failing_openssl_set(false);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(only_the_number_may_differ),
 	cmocka_unit_test(any_other_byte_that_differs_is_noticed),
 	cmocka_unit_test(the_number_of_the_report_is_taken_not_that_of_an_event),
 	cmocka_unit_test(what_cannot_be_recognised_is_not_learned),
+	cmocka_unit_test(without_memory_nothing_is_learned_and_nothing_matches),
 	cmocka_unit_test(what_matches_is_accepted_by_the_decoder_with_that_number),
 };
-TEST_MAIN(tests)
+TEST_MAIN_WITH(tests, failing_openssl_install_prepared, NULL)

@@ -31,6 +31,7 @@ struct world {
 	struct sbuf cert; /* what was given to serve with last */
 	struct sbuf key;
 	unsigned n_changed;
+	bool cannot_take; /* it is not taken, and not counted */
 	struct sbuf secret; /* the server's, as JSON */
 	unsigned version;
 	struct sbuf ca_map; /* ca.crt of the server's ConfigMap */
@@ -44,13 +45,16 @@ static void keep(struct sbuf *buf, struct view bytes)
 	sbuf_append(buf, bytes);
 }
 
-static void on_change(void *owner, struct view cert_pem, struct view key_pem)
+static int on_change(void *owner, struct view cert_pem, struct view key_pem, struct error *err)
 {
 	struct world *world = owner;
 
+	if (world->cannot_take)
+		return error_set(err, ERROR_LIMIT, 0, "full");
 	world->n_changed++;
 	keep(&world->cert, cert_pem);
 	keep(&world->key, key_pem);
+	return 0;
 }
 
 static void pair_init(struct pair *pair)
@@ -912,6 +916,33 @@ static void a_pair_in_files_is_served_and_looked_at_every_minute(void **state)
 	assert_int_equal(n_fake_requests, 0);
 }
 
+static void a_pair_that_was_not_taken_is_offered_again(void **state)
+{
+	struct world *world = *state;
+
+	make_pair(&world->ca, 1000, NULL);
+	make_pair(&world->serving, 80, &world->ca);
+	write_pair_files(world);
+	world->cannot_take = true;
+	start_files(world);
+	/* Nothing is served, so that is trouble. */
+	assert_non_null(strstr(certificates_trouble(world->certificates), "full"));
+	world->cannot_take = false;
+	fake_loop_advance(world->loop, 10000);
+	assert_int_equal(world->n_changed, 1);
+	assert_string_equal(certificates_trouble(world->certificates), "");
+	/* The same of the next one. */
+	make_pair(&world->serving, 81, &world->ca);
+	write_pair_files(world);
+	world->cannot_take = true;
+	fake_loop_advance(world->loop, 60000);
+	assert_int_equal(world->n_changed, 1);
+	world->cannot_take = false;
+	fake_loop_advance(world->loop, 60000);
+	assert_int_equal(world->n_changed, 2);
+	assert_true(view_equal(sbuf_view(&world->cert), sbuf_view(&world->serving.cert)));
+}
+
 static void a_key_that_follows_its_certificate_late_is_served_with_it(void **state)
 {
 	struct world *world = *state;
@@ -1113,6 +1144,8 @@ static const struct CMUnitTest tests[] = {
 		the_end_during_a_publication_cancels_it, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_pair_in_files_is_served_and_looked_at_every_minute, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_pair_that_was_not_taken_is_offered_again, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_key_that_follows_its_certificate_late_is_served_with_it, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

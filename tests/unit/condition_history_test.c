@@ -255,6 +255,26 @@ static void links_are_down_when_fewer_are_active_than_were_seen(void **state)
 	}
 }
 
+static void links_are_not_judged_in_mig_mode_and_counted_anew_after_it(void **state)
+{
+	(void)state;
+	links(12);
+	device.mig = (struct report_mig){.present = true, .current = true};
+	assert_int_equal(links(0), REPORT_NO);
+	device.mig.current = false;
+	/* They come back one after another; not all of them lead somewhere now. */
+	assert_int_equal(links(4), REPORT_NO);
+	assert_int_equal(links(10), REPORT_NO);
+	assert_int_equal(links(9), REPORT_YES);
+	/* What was decided before is over. */
+	device.mig.current = true;
+	assert_int_equal(links(0), REPORT_NO);
+	assert_int_equal(links(-1), REPORT_NO);
+	device.mig.current = false;
+	assert_int_equal(links(9), REPORT_NO);
+	assert_int_equal(links(8), REPORT_YES);
+}
+
 /* The volatile counts of each sample; -1: unread. */
 static void a_counter_that_goes_down_tells_of_a_reset_after_the_sample_before(void **state)
 {
@@ -435,6 +455,44 @@ static void a_device_without_a_name_that_can_be_reported_has_no_history(void **s
 	assert_memory_equal(history.devices, nothing.devices, sizeof(history.devices));
 }
 
+static void what_fails_now_and_then_counts_as_read_for_two_minutes(void **state)
+{
+	(void)state;
+	struct report_condition *c = &device.condition;
+	*c = (struct report_condition){.present = true, .ecc_volatile = {-1, -1}};
+	assert_int_equal(sample_after(0)->parts_read, 0);
+	c->remapped_rows.present = true;
+	for (unsigned i = 0; i < 20; i++) {
+		c->ecc_volatile.uncorrected = i % 2 ? 0 : -1;
+		assert_int_equal(sample_after(15000)->parts_read,
+				 REPORT_PART_ROWS | (i > 0 ? REPORT_PART_ECC : 0));
+	}
+	c->ecc_volatile.uncorrected = -1;
+	assert_int_equal(sample_after(REPORT_ACTIVITY_GAP_MS)->parts_read,
+			 REPORT_PART_ROWS | REPORT_PART_ECC);
+	assert_int_equal(sample_after(1)->parts_read, REPORT_PART_ROWS);
+	c->pcie_lanes.present = c->slowdown.present = true;
+	c->recovery = REPORT_RECOVERY_NONE;
+	assert_int_equal(sample_after(1)->parts_read, REPORT_PART_ALL & ~REPORT_PART_ECC);
+}
+
+static void what_was_read_in_the_other_mig_mode_does_not_count_as_read(void **state)
+{
+	(void)state;
+	struct report_condition *c = &device.condition;
+	*c = (struct report_condition){.present = true, .ecc_volatile = {-1, -1}};
+	c->remapped_rows.present = true;
+	assert_int_equal(sample_after(0)->parts_read, REPORT_PART_ROWS);
+	c->remapped_rows.present = false;
+	c->slowdown.present = true;
+	device.mig.current = true;
+	assert_int_equal(sample_after(1)->parts_read, REPORT_PART_SLOWDOWN);
+	c->slowdown.present = false;
+	assert_int_equal(sample_after(1)->parts_read, REPORT_PART_SLOWDOWN);
+	device.mig.current = false;
+	assert_int_equal(sample_after(1)->parts_read, 0);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(clocks_are_slow_when_all_samples_of_a_minute_say_so, set_up, NULL),
 	cmocka_unit_test_setup_teardown(
@@ -450,12 +508,18 @@ static const struct CMUnitTest tests[] = {
 		a_pcie_link_is_degraded_when_it_is_narrow_or_slow, set_up, NULL),
 	cmocka_unit_test_setup_teardown(links_are_down_when_fewer_are_active_than_were_seen, set_up, NULL),
 	cmocka_unit_test_setup_teardown(
+		links_are_not_judged_in_mig_mode_and_counted_anew_after_it, set_up, NULL),
+	cmocka_unit_test_setup_teardown(
 		a_counter_that_goes_down_tells_of_a_reset_after_the_sample_before, set_up, NULL),
 	cmocka_unit_test_setup_teardown(a_reset_that_the_reader_saw_is_kept, set_up, NULL),
 	cmocka_unit_test_setup_teardown(the_time_of_a_reset_follows_a_clock_that_is_set, set_up, NULL),
 	cmocka_unit_test_setup_teardown(
 		a_reset_that_the_reader_saw_before_the_clock_was_set_is_told_by_the_clock_as_it_is,
 		set_up, NULL),
+	cmocka_unit_test_setup_teardown(
+		what_fails_now_and_then_counts_as_read_for_two_minutes, set_up, NULL),
+	cmocka_unit_test_setup_teardown(what_was_read_in_the_other_mig_mode_does_not_count_as_read, set_up,
+					NULL),
 	cmocka_unit_test_setup_teardown(a_lost_device_tells_nothing_new, set_up, NULL),
 	cmocka_unit_test_setup_teardown(a_device_that_is_gone_makes_room_for_another_one, set_up, NULL),
 	cmocka_unit_test_setup_teardown(

@@ -39,6 +39,7 @@ static struct {
 	unsigned n_links;
 	int bad_link; /* one that answers the code of NVLINKS; -1: all do */
 	unsigned state;
+	int status; /* of a registration with the fabric */
 	unsigned width[2];
 	unsigned generation[2];
 	unsigned long long reasons;
@@ -98,7 +99,7 @@ static int nvlink_state(struct nvml_abi_device *device, unsigned link, int *ret)
 static int fabric_info(struct nvml_abi_device *device, struct nvml_abi_fabric_info *ret)
 {
 	(void)device;
-	*ret = (struct nvml_abi_fabric_info){.state = (uint8_t)driver.state};
+	*ret = (struct nvml_abi_fabric_info){.status = driver.status, .state = (uint8_t)driver.state};
 	return answer(FABRIC);
 }
 
@@ -470,14 +471,23 @@ TEST(a_fabric_is_told_while_the_device_is_on_one)
 {
 	static const struct {
 		unsigned state;
+		int status; /* counts only if the registration is completed */
 		int fabric;
 	} rows[] = {
-		{0, REPORT_FABRIC_UNREAD},	{1, REPORT_FABRIC_NOT_STARTED},
-		{2, REPORT_FABRIC_IN_PROGRESS}, {3, REPORT_FABRIC_COMPLETED},
-		{4, REPORT_FABRIC_UNREAD},	{255, REPORT_FABRIC_UNREAD},
+		{0, 0, REPORT_FABRIC_UNREAD},
+		{1, 0, REPORT_FABRIC_NOT_STARTED},
+		{1, NVML_ABI_UNKNOWN, REPORT_FABRIC_NOT_STARTED},
+		{2, 0, REPORT_FABRIC_IN_PROGRESS},
+		{2, NVML_ABI_UNKNOWN, REPORT_FABRIC_IN_PROGRESS},
+		{3, 0, REPORT_FABRIC_COMPLETED},
+		{3, NVML_ABI_UNKNOWN, REPORT_FABRIC_NOT_STARTED},
+		{3, NVML_ABI_GPU_IS_LOST, REPORT_FABRIC_NOT_STARTED},
+		{4, 0, REPORT_FABRIC_UNREAD},
+		{255, 0, REPORT_FABRIC_UNREAD},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		driver.state = rows[i].state;
+		driver.status = rows[i].status;
 		assert_int_equal(read_now().fabric, rows[i].fabric);
 	}
 }

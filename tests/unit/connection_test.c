@@ -36,13 +36,15 @@ static const struct server_config config = {
 	.body_timeout_ms = HOUR_MS,
 	.write_timeout_ms = HOUR_MS,
 	.idle_timeout_ms = HOUR_MS,
+	.idle_long_timeout_ms = HOUR_MS,
 };
 
-/* Whoever asks for /good is vouched for; /bad is refused. */
+/* Whoever asks for /good or /long is vouched for, and may be idle for long after /long; /bad is refused. */
 static void on_head(void *owner, struct server_request *request, const struct server_head *head)
 {
 	struct fixture *f = owner;
-	const bool is_good = view_equal(head->path, VIEW("/good"));
+	const bool is_long = view_equal(head->path, VIEW("/long"));
+	const bool is_good = is_long || view_equal(head->path, VIEW("/good"));
 	assert_int_equal(head->network.len, sizeof(f->network));
 	view_copy(head->network, f->network);
 	f->is_known = head->is_known;
@@ -50,7 +52,8 @@ static void on_head(void *owner, struct server_request *request, const struct se
 	if (is_good)
 		server_vouch(request);
 	server_answer(request, &(struct server_answer){.status = is_good ? 200 : 401,
-						       .content_type = "text/plain"});
+						       .content_type = "text/plain",
+						       .idle_long = is_long});
 }
 
 static void on_timer(void *owner)
@@ -114,13 +117,21 @@ static bool is_closed(int fd)
 	return recv(fd, &byte, 1, MSG_PEEK) == 0;
 }
 
+static void await(struct fixture *f, const uint64_t *counter, uint64_t value)
+{
+	for (unsigned i = 0; *counter != value; i++) {
+		assert_true(i < PATIENCE);
+		turn(f);
+	}
+}
+
 /* Asks and reads the answer; the connection is kept. */
 static void ask(struct fixture *f, int fd, const char *path)
 {
 	char text[512];
 	const unsigned n_heads = f->n_heads;
 	int len = snprintf(text, sizeof(text), "GET %s HTTP/1.1\r\nHost: a\r\n\r\n", path);
-	assert_int_equal(send(fd, text, (size_t)len, 0), len);
+	assert_int_equal(send(fd, text, (size_t)len, MSG_NOSIGNAL), len);
 	for (unsigned i = 0; f->n_heads == n_heads || recv(fd, text, sizeof(text), 0) <= 0; i++) {
 		assert_true(i < PATIENCE);
 		turn(f);
@@ -137,13 +148,15 @@ static void assert_network(const struct fixture *f, const char *address)
 static void who_shows_nothing_makes_room_first_and_who_was_vouched_for_last(void **state)
 {
 	struct fixture *f = *state;
+	int agent = come(f, "10.0.0.3");
 	int kept = come(f, "10.0.0.1"), kept_too = come(f, "10.0.0.2");
+	ask(f, agent, "/long");
 	ask(f, kept, "/good");
 	ask(f, kept_too, "/good");
 	int guest = come(f, "10.0.0.1");
 	int stranger = come(f, "10.0.0.7"), second = come(f, "10.0.0.8");
 	ask(f, stranger, "/bad"); /* came first, and was heard last */
-	const int order[] = {second, stranger, guest, kept, kept_too};
+	const int order[] = {second, stranger, guest, kept, kept_too, agent};
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
 		for (size_t k = i; k < ARRAY_SIZE(order); k++)
 			assert_false(is_closed(order[k]));
@@ -152,7 +165,7 @@ static void who_shows_nothing_makes_room_first_and_who_was_vouched_for_last(void
 	}
 	assert_false(connection_set_evict(&f->set));
 	assert_int_equal(f->set.counters.evicted_strangers, 3);
-	assert_int_equal(f->set.counters.evicted, 2);
+	assert_int_equal(f->set.counters.evicted, 3);
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
 		close(order[i]);
 }
@@ -203,10 +216,100 @@ static void a_known_address_is_a_client_of_its_own_within_its_network(void **sta
 	close(honest);
 }
 
+/* Cap 3 of an address, 20 agents behind it that keep their connections. */
+static void where_an_address_is_full_its_agents_take_turns_and_no_others_lose(void **state)
+{
+	struct fixture *f = *state;
+	int agents[20], other = come(f, "10.0.0.2");
+	f->set.callers.cap = 3;
+	ask(f, other, "/long");
+	for (int round = 0; round < 3; round++) {
+		for (size_t i = 0; i < ARRAY_SIZE(agents); i++) {
+			agents[i] = come(f, "10.0.0.1");
+			ask(f, agents[i], "/long");
+			assert_true(f->set.counters.open <= 4);
+		}
+		for (size_t i = 0; i < ARRAY_SIZE(agents); i++)
+			assert_int_equal(is_closed(agents[i]), i < ARRAY_SIZE(agents) - 3);
+		for (size_t i = 0; i < ARRAY_SIZE(agents); i++)
+			close(agents[i]);
+		await(f, &f->set.counters.open, 1);
+	}
+	assert_false(is_closed(other));
+	assert_int_equal(f->set.counters.refused_limit, 0);
+	assert_int_equal(f->set.counters.evicted, 3 * 17);
+	assert_int_equal(f->set.counters.idle, 1);
+	close(other);
+}
+
+/* Only who is idle makes room, whoever asks for it. */
+static void a_connection_in_the_middle_of_a_request_makes_no_room(void **state)
+{
+	struct fixture *f = *state;
+	int busy = come(f, "10.0.0.1"), hostile[5];
+	f->set.callers.cap = 3;
+	ask(f, busy, "/long");
+	assert_int_equal(send(busy, "GET /long HTTP/1.1\r\n", 20, MSG_NOSIGNAL), 20);
+	await(f, &f->set.counters.idle, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(hostile); i++) {
+		hostile[i] = come(f, "10.0.0.1");
+		ask(f, hostile[i], "/long");
+		assert_false(is_closed(busy));
+	}
+	/* When none is idle the newcomer is refused, and nobody elsewhere makes room for it. */
+	int other = come(f, "10.0.0.2");
+	ask(f, other, "/long");
+	for (size_t i = 3; i < ARRAY_SIZE(hostile); i++)
+		assert_int_equal(send(hostile[i], "G", 1, MSG_NOSIGNAL), 1);
+	await(f, &f->set.counters.idle, 1);
+	for (int server_is_full = 0; server_is_full < 2; server_is_full++) {
+		struct server_config full = config;
+		full.max_connections = server_is_full ? 4 : 100;
+		f->set.config = &full;
+		int refused = come(f, "10.0.0.1");
+		assert_true(is_closed(refused));
+		close(refused);
+		f->set.config = &config;
+	}
+	assert_int_equal(f->set.counters.refused_limit, 2);
+	assert_false(is_closed(busy) || is_closed(other));
+	for (size_t i = 0; i < ARRAY_SIZE(hostile); i++)
+		close(hostile[i]);
+	close(busy);
+	close(other);
+}
+
+/* A quarter of what an address may have, whatever else of it is idle. */
+static void who_shows_nothing_takes_a_quarter_of_a_known_address(void **state)
+{
+	struct fixture *f = *state;
+	int agents[75], silent[60];
+	for (size_t i = 0; i < ARRAY_SIZE(agents); i++) {
+		agents[i] = come(f, "10.0.0.1");
+		ask(f, agents[i], "/long");
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(silent); i++)
+		silent[i] = come(f, "10.0.0.1");
+	for (size_t i = 0; i < ARRAY_SIZE(agents); i++)
+		assert_false(is_closed(agents[i]));
+	for (size_t i = 0; i < ARRAY_SIZE(silent); i++)
+		assert_int_equal(is_closed(silent[i]), i < ARRAY_SIZE(silent) - 25);
+	for (size_t i = 0; i < ARRAY_SIZE(agents); i++)
+		close(agents[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(silent); i++)
+		close(silent[i]);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		who_shows_nothing_makes_room_first_and_who_was_vouched_for_last, setup, teardown),
 	cmocka_unit_test_setup_teardown(a_guest_that_is_vouched_for_is_one_no_more, setup, teardown),
+	cmocka_unit_test_setup_teardown(where_an_address_is_full_its_agents_take_turns_and_no_others_lose,
+					setup, teardown),
+	cmocka_unit_test_setup_teardown(a_connection_in_the_middle_of_a_request_makes_no_room, setup,
+					teardown),
+	cmocka_unit_test_setup_teardown(who_shows_nothing_takes_a_quarter_of_a_known_address, setup,
+					teardown),
 	cmocka_unit_test_setup_teardown(a_known_address_is_a_client_of_its_own_within_its_network,
 					setup, teardown),
 };

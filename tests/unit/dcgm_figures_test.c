@@ -168,6 +168,23 @@ static void of_several_rows_for_a_device_the_largest_counts(void **state)
 	assert_figure(&figures, GPU_B, -1, 0.4, 38);
 }
 
+static void rows_of_an_instance_count_for_no_other_and_not_for_the_device(void **state)
+{
+	(void)state;
+	static const struct dcgm_text_row rows[] = {
+		{GPU_A, "9", "0.1", "12", "a"}, {GPU_A, "9", "0.6", "7", "b"},
+		{GPU_A, "7", "0.2", NULL, "a"}, {GPU_A, NULL, "0.05", "3", "b"},
+		{GPU_B, NULL, "0.9", NULL, "a"},
+	};
+	CLEANUP(dcgm_figures_deinit) struct dcgm_figures figures = {0};
+	assert_int_equal(read_rows(rows, ARRAY_SIZE(rows), (struct dcgm_text_form){0}, &figures), 0);
+	assert_int_equal(figures.n, 4);
+	assert_figure(&figures, GPU_A, 9, 0.6, 12);
+	assert_figure(&figures, GPU_A, 7, 0.2, -1);
+	assert_figure(&figures, GPU_A, -1, 0.05, 3);
+	assert_figure(&figures, GPU_B, -1, 0.9, -1);
+}
+
 static void other_metrics_say_nothing_the_xid_gauge_among_them(void **state)
 {
 	(void)state;
@@ -250,6 +267,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(blank_values_are_no_figures_and_impossible_ones_are_counted),
 	cmocka_unit_test(rows_without_usable_labels_are_counted),
 	cmocka_unit_test(of_several_rows_for_a_device_the_largest_counts),
+	cmocka_unit_test(rows_of_an_instance_count_for_no_other_and_not_for_the_device),
 	cmocka_unit_test(other_metrics_say_nothing_the_xid_gauge_among_them),
 	cmocka_unit_test(a_pods_name_cannot_name_another_device),
 	cmocka_unit_test(there_are_no_more_figures_than_a_report_has_devices_and_partitions),

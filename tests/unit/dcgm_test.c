@@ -300,23 +300,26 @@ TEST(the_per_cent_is_the_larger_of_both_figures_while_it_is_fresh)
 TEST(figures_are_offered_to_devices_and_partitions_behind_better_sources)
 {
 	struct node *node = *state;
-	static struct report_partition parts[] = {{.gpu_instance_id = 7}, {.gpu_instance_id = 9}};
+	static struct report_partition parts[] = {
+		{.gpu_instance_id = 7}, {.gpu_instance_id = 9}, {.gpu_instance_id = -1}};
 	struct report_device both[] = {
 		{.uuid = VIEW_INIT(GPU_A), .partitions = {parts, ARRAY_SIZE(parts), true}},
 		{.uuid = VIEW_INIT(GPU_B)},
 	};
 	node->listed = array_of(both, ARRAY_SIZE(both));
-	answer(node, VIEW(UNTIL_CLOSED ROW(GPU_B, "38")
+	answer(node, VIEW(UNTIL_CLOSED ROW(GPU_A, "12") ROW(GPU_B, "38")
 			  "DCGM_FI_PROF_GR_ENGINE_ACTIVE{UUID=\"" GPU_A "\",GPU_I_ID=\"7\"} 0.5\n"));
 	scrape(node);
 	activity_windows_offer(&both[1].activity, REPORT_ACTIVITY_NVML, 3);
 	dcgm_offer(node->dcgm, node->now_ms, node->listed);
 	assert_true(both[0].activity.present);
-	assert_int_equal(both[0].activity.utilization, -1);
+	assert_int_equal(both[0].activity.utilization, 12);
 	assert_int_equal(parts[0].activity.source, REPORT_ACTIVITY_DCGM);
 	assert_int_equal(parts[0].activity.utilization, 50);
-	assert_true(parts[1].activity.present);
-	assert_int_equal(parts[1].activity.utilization, -1);
+	for (size_t i = 1; i < ARRAY_SIZE(parts); i++) {
+		assert_true(parts[i].activity.present);
+		assert_int_equal(parts[i].activity.utilization, -1);
+	}
 	assert_int_equal(both[1].activity.source, REPORT_ACTIVITY_NVML);
 	assert_int_equal(both[1].activity.utilization, 3);
 
@@ -325,6 +328,28 @@ TEST(figures_are_offered_to_devices_and_partitions_behind_better_sources)
 	replace_dcgm(node, "", 10000);
 	dcgm_offer(node->dcgm, node->now_ms, node->listed);
 	assert_false(parts[0].activity.present);
+}
+
+/* As dcgm-exporter does under MPS: one row a device, with the name of one of its pods. */
+TEST(pod_labels_that_change_with_each_scrape_change_no_figure)
+{
+	static const char *const pods[] = {"mps-tenant-a", "mps-tenant-b", "mps-tenant-c",
+					   "mps-tenant-d"};
+	struct node *node = *state;
+	for (unsigned i = 0; i < 12; i++) {
+		CLEANUP(sbuf_deinit) struct sbuf text;
+		const struct dcgm_text_row row = {GPU_A, NULL, "0.38", "38", pods[i % 4]};
+		struct report_device told[] = {{.uuid = VIEW_INIT(GPU_A)}, {.uuid = VIEW_INIT(GPU_B)}};
+		sbuf_init(&text, LIMIT_MIB);
+		sbuf_append(&text, VIEW(UNTIL_CLOSED));
+		dcgm_text_render(&row, 1, (struct dcgm_text_form){.since_4_6 = true}, &text);
+		answer(node, sbuf_view(&text));
+		scrape(node);
+		assert_int_equal(node->is_news, i == 0);
+		dcgm_offer(node->dcgm, node->now_ms, array_of(told, ARRAY_SIZE(told)));
+		assert_int_equal(told[0].activity.utilization, 38);
+		assert_int_equal(told[1].activity.utilization, -1);
+	}
 }
 
 TEST(it_is_not_scraped_more_often_than_the_interval_says)
@@ -480,6 +505,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(a_device_that_is_left_out_has_no_figure_any_more),
 	cmocka_unit_test_set_up(without_devices_of_nvml_no_figure_counts),
 	cmocka_unit_test_set_up(the_per_cent_is_the_larger_of_both_figures_while_it_is_fresh),
+	cmocka_unit_test_set_up(pod_labels_that_change_with_each_scrape_change_no_figure),
 	cmocka_unit_test_set_up(figures_are_offered_to_devices_and_partitions_behind_better_sources),
 	cmocka_unit_test_set_up(it_is_not_scraped_more_often_than_the_interval_says),
 	cmocka_unit_test_set_up(without_an_address_nothing_is_asked_and_the_source_is_absent),

@@ -278,6 +278,89 @@ static void a_replica_that_joins_is_due_at_once_and_the_others_heartbeat_stays(v
 	assert_int_equal(delivery_next_at(&third), heartbeat_at);
 }
 
+TEST(a_report_that_is_overdue_when_the_connection_ends_waits_no_longer)
+{
+	struct fixture f;
+	start(&f);
+	settle(&f, 1000);
+	delivery_changed(&f.one, 20000);
+	assert_int_equal(delivery_wait(&f.one, 19990), 10);
+	delivery_disconnected(&f.one, 20010);
+	assert_int_equal(delivery_wait(&f.one, 20010), 0);
+}
+
+/* A report is accepted now on a new connection, which ends so much later: how long is the wait? */
+static uint64_t wait_after_connection(struct delivery *delivery, uint64_t *now, uint64_t lasted)
+{
+	const struct delivery_answer new = {.status = 200, .is_new_connection = true};
+	delivery_make(delivery->pace, *now);
+	delivery_begin(delivery);
+	delivery_end(delivery, &new, *now, 900000);
+	*now += lasted;
+	delivery_disconnected(delivery, *now);
+	return delivery->due_at - *now;
+}
+
+TEST(when_the_connection_ends_a_report_is_due_within_a_second_to_that_replica_alone)
+{
+	struct fixture f;
+	start(&f);
+	uint64_t heartbeat_at = settle(&f, 1000), shortest = 1000, longest = 0;
+	delivery_disconnected(&f.one, 20000);
+	assert_in_range(delivery_next_at(&f.one), 20500, 21000);
+	assert_int_equal(delivery_next_at(&f.other), heartbeat_at);
+	answer(&f.one, 200, 21000);
+	assert_int_equal(delivery_next_at(&f.one), heartbeat_at);
+	/* Many nodes do not come in step. */
+	for (unsigned i = 0; i < 100; i++) {
+		uint64_t now = 1000;
+		delivery_init(&f.one, &f.pace);
+		uint64_t wait = wait_after_connection(&f.one, &now, 1000);
+		shortest = wait < shortest ? wait : shortest;
+		longest = wait > longest ? wait : longest;
+	}
+	assert_in_range(shortest, 500, 520);
+	assert_in_range(longest, 980, 1000);
+}
+
+TEST(where_connections_do_not_last_each_wait_is_twice_as_long_up_to_a_heartbeat)
+{
+	struct fixture f;
+	uint64_t now = 1000;
+	start(&f);
+	for (unsigned i = 0; i < 12; i++) {
+		uint64_t wait = wait_after_connection(&f.one, &now, 20000);
+		uint64_t least = 500u << i;
+		if (2 * least < 40000)
+			assert_in_range(wait, least, 2 * least);
+		assert_true(wait <= 60000);
+		now += wait;
+	}
+	/* A connection that lasted for a heartbeat since it was made is no sign of a proxy. */
+	assert_in_range(wait_after_connection(&f.one, &now, 60000), 500, 1000);
+}
+
+TEST(how_long_a_connection_lasted_is_counted_from_when_it_was_made)
+{
+	struct fixture f;
+	uint64_t now = 1000;
+	start(&f);
+	for (unsigned i = 0; i < 4; i++)
+		now += wait_after_connection(&f.one, &now, 1000);
+	delivery_begin(&f.one);
+	delivery_end(&f.one, &(struct delivery_answer){.status = 200, .is_new_connection = true}, now, 1);
+	/* Reports that are accepted on it make it no younger. */
+	for (unsigned i = 0; i < 6; i++) {
+		now += 10000;
+		answer(&f.one, 200, now);
+	}
+	delivery_disconnected(&f.one, now);
+	assert_in_range(delivery_next_at(&f.one) - now, 500, 1000);
+	/* Nor does one that is accepted on a new connection make the next wait short again. */
+	now = delivery_next_at(&f.one);
+	assert_in_range(wait_after_connection(&f.one, &now, 1000), 1000, 2000);
+}
+
 static void an_answer_without_a_heartbeat_leaves_what_the_leader_said(void **state)
 {
 	(void)state;
@@ -353,6 +436,10 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(heartbeats_of_all_replicas_are_due_at_one_moment),
 	cmocka_unit_test(a_replica_that_is_away_neither_delays_nor_hastens_the_others),
 	cmocka_unit_test(a_replica_that_joins_is_due_at_once_and_the_others_heartbeat_stays),
+	cmocka_unit_test(when_the_connection_ends_a_report_is_due_within_a_second_to_that_replica_alone),
+	cmocka_unit_test(a_report_that_is_overdue_when_the_connection_ends_waits_no_longer),
+	cmocka_unit_test(where_connections_do_not_last_each_wait_is_twice_as_long_up_to_a_heartbeat),
+	cmocka_unit_test(how_long_a_connection_lasted_is_counted_from_when_it_was_made),
 	cmocka_unit_test(an_answer_without_a_heartbeat_leaves_what_the_leader_said),
 	cmocka_unit_test(a_report_that_two_refuse_as_old_is_renumbered_once_for_both),
 	cmocka_unit_test(what_an_operator_must_mend_comes_with_advice),

@@ -99,6 +99,31 @@ static void slice_parts_short(struct drift_case *c)
 	slice_parts(c, 5);
 }
 
+static void list_no_parts(struct drift_case *c)
+{
+	cut_mixed_and_lose_one(c);
+	c->devices[0].partitions = (struct array){0};
+}
+
+static void tell_no_mode(struct drift_case *c)
+{
+	list_no_parts(c);
+	c->devices[0].mig = (struct report_mig){0};
+}
+
+static void tell_no_mode_by_no_strategy(struct drift_case *c)
+{
+	tell_no_mode(c);
+	c->policy.mig_strategy = VIEW("none");
+	c->labels.allocatable = array_of(c->resources, 1);
+}
+
+static void tell_no_profile(struct drift_case *c)
+{
+	cut_mixed_and_lose_one(c);
+	c->partitions[2].profile = VIEW("");
+}
+
 static void slice_single(struct drift_case *c)
 {
 	cut(c, "single", 15, 0);
@@ -213,6 +238,10 @@ TEST(the_node_has_as_many_gpus_as_its_devices_make)
 		{drift_allocatable_short, slice_parts_enough, DRIFT_NO},
 		{drift_allocatable_short, slice_parts_short, DRIFT_FOUND,
 		 .intended = "7, of"},
+		{drift_allocatable_short, list_no_parts, DRIFT_CANNOT_TELL},
+		{drift_allocatable_short, tell_no_mode, DRIFT_CANNOT_TELL},
+		{drift_allocatable_short, tell_no_mode_by_no_strategy, DRIFT_FOUND},
+		{drift_allocatable_short, tell_no_profile, DRIFT_CANNOT_TELL},
 		{drift_allocatable_short, slice_single, DRIFT_FOUND, .intended = "16, of"},
 		{drift_allocatable_short, lose_config, DRIFT_NO},
 		{drift_allocatable_short, lose_config_and_devices, DRIFT_FOUND,

@@ -195,6 +195,112 @@ static void write_mps_with_mixed_that_is_overridden(struct drift_case *c)
 	c->policy.mig_strategy = VIEW("single");
 }
 
+static void write_mps_with(struct drift_case *c, const char *strategy)
+{
+	write_mps(c);
+	c->configs[0].mig_strategy = view_from(strategy);
+	c->devices[1].mig.current = true;
+}
+
+static void write_mps_with_single(struct drift_case *c)
+{
+	write_mps_with(c, "single");
+	c->devices[1].mig.current = false;
+}
+
+static void write_mps_with_mig_devices(struct drift_case *c)
+{
+	write_mps_with(c, "single");
+	c->labels.mig_config_state = VIEW("success");
+}
+
+static void write_mps_with_mig_devices_by_policy(struct drift_case *c)
+{
+	write_mps_with(c, "none");
+	c->policy.mig_strategy = VIEW("single");
+}
+
+static void write_mps_for_devices_in_mig_mode_as_a_whole(struct drift_case *c)
+{
+	write_mps_with(c, "single");
+	c->policy.mig_strategy = VIEW("none");
+}
+
+static void write_slices_of_mig_devices(struct drift_case *c)
+{
+	write_mps_with(c, "single");
+	c->configs[0].sharing = PLUGIN_CONFIG_TIME_SLICING;
+}
+
+static void write_mps_and_lose_the_mig_device(struct drift_case *c)
+{
+	write_mps_with(c, "single");
+	c->devices[1].condition.lost = true;
+}
+
+static void write_mps_while_mig_changes(struct drift_case *c)
+{
+	write_mps_with(c, "single");
+	c->labels.mig_config_state = VIEW("pending");
+}
+
+/* The label has told of it since 1970. */
+static void write_mps_while_mig_is_said_to_change(struct drift_case *c)
+{
+	write_mps_while_mig_changes(c);
+	c->published_pending[0] = (struct attribution_pending_drift){VIEW("MIGReconfiguration"), 1};
+	c->published.pending = array_of(c->published_pending, 1);
+}
+
+static void write_unknown_strategy(struct drift_case *c)
+{
+	c->configs[0].mig_strategy = VIEW("Single");
+}
+
+static void write_letter_for_strategy(struct drift_case *c)
+{
+	c->configs[0].mig_strategy = VIEW("x");
+}
+
+static void write_unknown_strategy_that_is_overridden(struct drift_case *c)
+{
+	write_unknown_strategy(c);
+	c->policy.mig_strategy = VIEW("single");
+}
+
+static void write_unknown_strategy_that_a_letter_overrides(struct drift_case *c)
+{
+	write_unknown_strategy(c);
+	c->policy.mig_strategy = VIEW("x");
+}
+
+static void write_unknown_strategy_that_a_variable_overrides(struct drift_case *c)
+{
+	write_unknown_strategy(c);
+	c->variables[0] = (struct policy_variable){VIEW("MIG_STRATEGY"), VIEW("single")};
+	c->policy.plugin_env = array_of(c->variables, 1);
+}
+
+static void write_strategy_of(struct drift_case *c, const char *strategy)
+{
+	c->configs[0].mig_strategy = view_from(strategy);
+}
+
+static void write_none_for_strategy(struct drift_case *c)
+{
+	write_strategy_of(c, "none");
+}
+
+static void write_single_for_strategy(struct drift_case *c)
+{
+	write_strategy_of(c, "single");
+}
+
+static void write_mixed_for_strategy(struct drift_case *c)
+{
+	write_strategy_of(c, "mixed");
+}
+
 static void write_mps_for_many(struct drift_case *c)
 {
 	write_mps(c);
@@ -259,6 +365,24 @@ TEST(the_plugin_accepts_the_configuration)
 		 .observed = "refuses with MIG strategy mixed"},
 		{drift_config_invalid, write_mps_with_mixed_policy, DRIFT_FOUND},
 		{drift_config_invalid, write_mps_with_mixed_that_is_overridden, DRIFT_NO},
+		{drift_config_invalid, write_mps_with_single, DRIFT_NO},
+		{drift_config_invalid, write_mps_with_mig_devices, DRIFT_FOUND,
+		 .observed = "sharing.mps, which the plugin refuses for MIG devices"},
+		{drift_config_invalid, write_mps_with_mig_devices_by_policy, DRIFT_FOUND},
+		{drift_config_invalid, write_mps_for_devices_in_mig_mode_as_a_whole, DRIFT_NO},
+		{drift_config_invalid, write_slices_of_mig_devices, DRIFT_NO},
+		{drift_config_invalid, write_mps_and_lose_the_mig_device, DRIFT_NO},
+		{drift_config_invalid, write_mps_while_mig_changes, DRIFT_NO},
+		{drift_config_invalid, write_mps_while_mig_is_said_to_change, DRIFT_FOUND},
+		{drift_config_invalid, write_unknown_strategy, DRIFT_FOUND,
+		 .observed = "flags.migStrategy is Single, and not none, single or mixed (the key's"},
+		{drift_config_invalid, write_letter_for_strategy, DRIFT_FOUND},
+		{drift_config_invalid, write_unknown_strategy_that_is_overridden, DRIFT_NO},
+		{drift_config_invalid, write_unknown_strategy_that_a_letter_overrides, DRIFT_NO},
+		{drift_config_invalid, write_unknown_strategy_that_a_variable_overrides, DRIFT_NO},
+		{drift_config_invalid, write_none_for_strategy, DRIFT_NO},
+		{drift_config_invalid, write_single_for_strategy, DRIFT_NO},
+		{drift_config_invalid, write_mixed_for_strategy, DRIFT_NO},
 		{drift_config_invalid, write_mps_for_most, DRIFT_NO},
 		{drift_config_invalid, write_mps_for_many, DRIFT_FOUND,
 		 .observed = "49 replicas of nvidia.com/gpu by MPS, which allows 48"},
@@ -561,7 +685,85 @@ static void write_devices(struct drift_case *c)
 
 static void write_flags(struct drift_case *c)
 {
-	c->configs[0].dead = PLUGIN_CONFIG_DEAD_FLAGS;
+	c->configs[0].dead = PLUGIN_CONFIG_DEAD_MPS_ROOT;
+}
+
+#define ENVVAR PLUGIN_CONFIG_LIST_ENVVAR
+#define ANNOTATIONS PLUGIN_CONFIG_LIST_CDI_ANNOTATIONS
+#define CRI PLUGIN_CONFIG_LIST_CDI_CRI
+#define OTHER PLUGIN_CONFIG_LIST_OTHER
+
+/* What the operator sets depends on cdi.enabled, and where that is not written, on its version. */
+TEST(device_lists_have_an_effect_where_the_operator_sets_them)
+{
+	static const struct {
+		uint32_t lists;
+		bool is_dead[3]; /* enum policy_switch */
+	} rows[] = {
+		{0, {false, false, false}},
+		{ENVVAR, {[POLICY_ON] = true}},
+		{ANNOTATIONS, {[POLICY_OFF] = true}},
+		{CRI, {[POLICY_OFF] = true}},
+		{ANNOTATIONS | CRI, {[POLICY_OFF] = true}},
+		{ENVVAR | ANNOTATIONS, {[POLICY_OFF] = true}}, /* by CDI before v25.10 */
+		{ENVVAR | CRI, {true, true, true}},
+		{ENVVAR | ANNOTATIONS | CRI, {true, true, true}},
+		{OTHER, {true, true, true}},
+		{ENVVAR | OTHER, {true, true, true}},
+		{CRI | OTHER, {true, true, true}},
+	};
+
+	for (size_t i = 0; i < 3 * ARRAY_SIZE(rows); i++) {
+		struct drift_finding finding;
+		struct drift_case c;
+
+		drift_case_init(&c);
+		c.configs[0].device_lists = rows[i / 3].lists;
+		c.policy.switches[POLICY_CDI] = (uint8_t)(i % 3);
+		finding = drift_case_ask(&c, drift_config_dead);
+		if ((finding.answer == DRIFT_FOUND) != rows[i / 3].is_dead[i % 3])
+			fail_msg("row %zu, switch %zu", i / 3, i % 3);
+		if (finding.answer == DRIFT_FOUND)
+			expect_text(finding.observed, "without effect: flags that the operator's "
+						      "variables override (the key's text)");
+		drift_case_deinit(&c);
+	}
+}
+
+static void set_variable(struct drift_case *c, const char *name, const char *value)
+{
+	c->variables[0] = (struct policy_variable){VIEW("OTHER"), VIEW("x")};
+	c->variables[1] = (struct policy_variable){view_from(name), view_from(value)};
+	c->policy.plugin_env = array_of(c->variables, 2);
+}
+
+/* Then it is the policy that decides, and nobody is misled by what the operator sets for all. */
+TEST(a_flag_whose_variable_the_policy_sets_is_not_dead)
+{
+	static const struct {
+		uint32_t dead, lists;
+		const char *variable;
+	} rows[] = {
+		{PLUGIN_CONFIG_DEAD_FAIL_ON_INIT_ERROR, 0, "FAIL_ON_INIT_ERROR"},
+		{PLUGIN_CONFIG_DEAD_MPS_ROOT, 0, "MPS_ROOT"},
+		{PLUGIN_CONFIG_DEAD_PASS_DEVICE_SPECS, 0, "PASS_DEVICE_SPECS"},
+		{PLUGIN_CONFIG_DEAD_DEVICE_ID_STRATEGY, 0, "DEVICE_ID_STRATEGY"},
+		{0, OTHER, "DEVICE_LIST_STRATEGY"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows) * ARRAY_SIZE(rows); i++) {
+		const size_t set = i % ARRAY_SIZE(rows), written = i / ARRAY_SIZE(rows);
+		struct drift_case c;
+
+		drift_case_init(&c);
+		c.configs[0].dead = rows[written].dead;
+		c.configs[0].device_lists = rows[written].lists;
+		set_variable(&c, rows[set].variable, "");
+		if (drift_case_ask(&c, drift_config_dead).answer !=
+		    (set == written ? DRIFT_NO : DRIFT_FOUND))
+			fail_msg("flag %zu, variable %zu", written, set);
+		drift_case_deinit(&c);
+	}
 }
 
 static void write_letters(struct drift_case *c)
@@ -573,7 +775,7 @@ static void write_letters(struct drift_case *c)
 static void write_all_dead(struct drift_case *c)
 {
 	c->configs[0].dead = PLUGIN_CONFIG_DEAD_RENAME | PLUGIN_CONFIG_DEAD_DEVICES |
-			     PLUGIN_CONFIG_DEAD_FLAGS;
+			     PLUGIN_CONFIG_DEAD_PASS_DEVICE_SPECS;
 	c->configs[0].mig_strategy = VIEW("single");
 	c->policy.mig_strategy = VIEW("mixed");
 }
@@ -582,6 +784,18 @@ static void override_strategy(struct drift_case *c)
 {
 	c->configs[0].mig_strategy = VIEW("single");
 	c->policy.mig_strategy = VIEW("mixed");
+}
+
+static void override_strategy_by_variable(struct drift_case *c)
+{
+	c->configs[0].mig_strategy = VIEW("single");
+	set_variable(c, "MIG_STRATEGY", "mixed");
+}
+
+static void override_strategy_of_policy_by_variable(struct drift_case *c)
+{
+	override_strategy(c);
+	set_variable(c, "MIG_STRATEGY", "single");
 }
 
 static void override_strategy_of_no_mig(struct drift_case *c)
@@ -628,7 +842,12 @@ TEST(what_is_written_has_an_effect)
 		{drift_config_dead, write_flags, DRIFT_FOUND, .observed = "override (the key's text)"},
 		{drift_config_dead, write_letters, DRIFT_FOUND},
 		{drift_config_dead, override_strategy, DRIFT_FOUND,
-		 .observed = "without effect: flags.migStrategy"},
+		 .observed = "without effect: flags.migStrategy, which mig.strategy of the policy "
+			     "overrides (the"},
+		{drift_config_dead, override_strategy_by_variable, DRIFT_FOUND,
+		 .observed = "without effect: flags.migStrategy, which devicePlugin.env of the policy "
+			     "overrides (the"},
+		{drift_config_dead, override_strategy_of_policy_by_variable, DRIFT_NO},
 		{drift_config_dead, override_strategy_of_no_mig, DRIFT_NO},
 		{drift_config_dead, repeat_strategy, DRIFT_NO},
 		{drift_config_dead, write_strategy, DRIFT_NO},
@@ -720,6 +939,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(the_configuration_is_there),
 	cmocka_unit_test(the_plugin_accepts_the_configuration),
 	cmocka_unit_test(an_edited_text_has_no_effect_until_the_plugin_reads_it),
+	cmocka_unit_test(device_lists_have_an_effect_where_the_operator_sets_them),
+	cmocka_unit_test(a_flag_whose_variable_the_policy_sets_is_not_dead),
 	cmocka_unit_test(what_is_written_has_an_effect),
 	cmocka_unit_test(each_cause_that_keeps_a_config_map_from_being_read_is_named),
 	cmocka_unit_test(it_is_said_why_a_configuration_cannot_be_read),

@@ -13,6 +13,37 @@ static void forget_first_sight(struct drift_case *c)
 	c->device.is_seen_since_boot = false;
 }
 
+static void pass_through(struct drift_case *c)
+{
+	drift_case_remove_device(c);
+	c->policy.switches[POLICY_SANDBOX_WORKLOADS] = POLICY_ON;
+	c->labels.workload_config = VIEW("vm-passthrough");
+}
+
+static void share_with_machines(struct drift_case *c)
+{
+	pass_through(c);
+	c->labels.workload_config = VIEW("vm-vgpu");
+}
+
+static void pass_through_by_no_policy(struct drift_case *c)
+{
+	pass_through(c);
+	c->intent.policy = NULL;
+}
+
+static void pass_through_unread(struct drift_case *c)
+{
+	pass_through(c);
+	c->policy.unreadable = VIEW("x");
+}
+
+static void pass_through_unknown_node(struct drift_case *c)
+{
+	pass_through(c);
+	c->node.node = NULL;
+}
+
 static void lose_nvml(struct drift_case *c)
 {
 	drift_case_remove_device(c);
@@ -27,6 +58,11 @@ TEST(a_device_is_missing_that_was_seen_since_the_boot)
 		 .intended = "since the node's boot", .observed = "not listed (NVML)"},
 		{drift_device_missing, forget_first_sight, DRIFT_NO},
 		{drift_device_missing, lose_nvml, DRIFT_CANNOT_TELL},
+		{drift_device_missing, pass_through, DRIFT_NO},
+		{drift_device_missing, share_with_machines, DRIFT_FOUND},
+		{drift_device_missing, pass_through_by_no_policy, DRIFT_FOUND},
+		{drift_device_missing, pass_through_unread, DRIFT_FOUND},
+		{drift_device_missing, pass_through_unknown_node, DRIFT_FOUND},
 	};
 	drift_case_expect(rows, ARRAY_SIZE(rows));
 }
@@ -224,6 +260,10 @@ TEST(the_operators_own_pods_may_use_a_device_without_a_slot)
 
 #define CREATED_AT (DRIFT_CASE_NOW - 60000)
 
+static const struct pod_state refused_state = {
+	.phase = POD_PHASE_FAILED, .wants_gpu = true, .admission_failed = true};
+
+/* One that is refused was so for want of whole devices. */
 static void add_gpu_pod(struct drift_case *c, const char *name, struct pod_state state,
 			int64_t created_at, int64_t started_at, bool is_plugins)
 {
@@ -234,6 +274,8 @@ static void add_gpu_pod(struct drift_case *c, const char *name, struct pod_state
 		.state = state,
 		.gpu = {.created_at = created_at,
 			.started_at = started_at,
+			.refused_resource =
+				state.phase == POD_PHASE_FAILED ? VIEW("nvidia.com/gpu") : VIEW(""),
 			.containers = {NULL, 2, true}},
 		.containers = {{.name = VIEW_INIT("side")},
 			       {.name = VIEW_INIT("main"), .wants_gpu = is_plugins}},
@@ -243,23 +285,14 @@ static void add_gpu_pod(struct drift_case *c, const char *name, struct pod_state
 
 static void refuse(struct drift_case *c)
 {
-	add_gpu_pod(c, "refused",
-		    (struct pod_state){.phase = POD_PHASE_FAILED,
-				       .wants_gpu = true,
-				       .admission_failed = true,
-				       .was_refused = true},
-		    CREATED_AT, CREATED_AT, true);
+	add_gpu_pod(c, "refused", refused_state, CREATED_AT, CREATED_AT, true);
 }
 
 static void refuse_twice(struct drift_case *c)
 {
-	add_gpu_pod(c, "older",
-		    (struct pod_state){.wants_gpu = true, .admission_failed = true, .was_refused = true},
-		    CREATED_AT - 1000, 0, true);
+	add_gpu_pod(c, "older", refused_state, CREATED_AT - 1000, 0, true);
 	refuse(c);
-	add_gpu_pod(c, "old",
-		    (struct pod_state){.wants_gpu = true, .admission_failed = true, .was_refused = true},
-		    CREATED_AT - 5000, 0, true);
+	add_gpu_pod(c, "old", refused_state, CREATED_AT - 5000, 0, true);
 }
 
 static void refuse_and_give_between(struct drift_case *c)
@@ -272,9 +305,7 @@ static void refuse_and_give_between(struct drift_case *c)
 static void refuse_two_at_once(struct drift_case *c)
 {
 	refuse(c);
-	add_gpu_pod(c, "another",
-		    (struct pod_state){.wants_gpu = true, .admission_failed = true, .was_refused = true},
-		    CREATED_AT, 0, true);
+	add_gpu_pod(c, "another", refused_state, CREATED_AT, 0, true);
 }
 
 static void refuse_alone(struct drift_case *c)
@@ -401,11 +432,16 @@ static void refuse_long_ago_pending(struct drift_case *c)
 	c->published.pending = array_of(c->published_pending, 1);
 }
 
+static void publish_leak(struct drift_case *c)
+{
+	c->published_drifts[0] = (struct attribution_drift){.type = VIEW("SlotsLeaked")};
+	c->published.drifts = array_of(c->published_drifts, 1);
+}
+
 static void refuse_long_ago_published(struct drift_case *c)
 {
 	refuse_long_ago(c);
-	c->published_drifts[0] = (struct attribution_drift){.type = VIEW("SlotsLeaked")};
-	c->published.drifts = array_of(c->published_drifts, 1);
+	publish_leak(c);
 }
 
 static void refuse_second_container(struct drift_case *c)
@@ -414,8 +450,10 @@ static void refuse_second_container(struct drift_case *c)
 		.namespace = VIEW("team"),
 		.name = VIEW("refused"),
 		.uid = VIEW("refused"),
-		.state = {.wants_gpu = true, .admission_failed = true, .was_refused = true},
-		.gpu = {.created_at = CREATED_AT, .containers = {NULL, 2, true}},
+		.state = refused_state,
+		.gpu = {.created_at = CREATED_AT,
+			.refused_resource = VIEW("nvidia.com/gpu"),
+			.containers = {NULL, 2, true}},
 		.containers = {{.name = VIEW_INIT("one"), .wants_gpu = true},
 			       {.name = VIEW_INIT("two"), .wants_gpu = true}},
 	};
@@ -510,19 +548,181 @@ static void forget_offer(struct drift_case *c)
 	c->node.is_offer_known = false;
 }
 
-static void offer_two_resources(struct drift_case *c)
+/* The device is on offer by two resources; what is refused is always nvidia.com/gpu. */
+static void offer_two_resources(struct drift_case *c, int64_t n_free, int64_t n_other_free)
 {
 	refuse(c);
-	c->on_offer[1] = (struct report_resource_devices){VIEW("nvidia.com/mig-1g.10gb"),
-							  array_of(c->ids, 1)};
-	c->report.allocatable = array_of(c->on_offer, 2);
+	c->offers[0].n_free = n_free;
+	c->offers[1] = (struct drift_offer){VIEW("nvidia.com/mig-1g.10gb"), 4, n_other_free};
+	c->device.n_offers = 2;
 }
 
-static void offer_two_resources_in_peace(struct drift_case *c)
+static void have_both_free(struct drift_case *c)
 {
-	offer_two_resources(c);
+	offer_two_resources(c, 1, 1);
+}
+
+static void have_refused_free(struct drift_case *c)
+{
+	offer_two_resources(c, 1, 0);
+}
+
+static void have_other_free(struct drift_case *c)
+{
+	offer_two_resources(c, 0, 1);
+}
+
+static void have_refused_free_as_second(struct drift_case *c)
+{
+	const struct drift_offer first = c->offers[0];
+
+	offer_two_resources(c, 1, 0);
+	c->offers[0] = c->offers[1];
+	c->offers[1] = first;
+}
+
+static void have_both_free_in_peace(struct drift_case *c)
+{
+	have_both_free(c);
 	while (c->node.n_pods > 0)
 		pod_free(c->pods[--c->node.n_pods]);
+}
+
+static void refuse_of_both_at(struct drift_case *c, int64_t created_at)
+{
+	const struct pod_fields fields = {
+		.namespace = VIEW("team"),
+		.name = VIEW("part"),
+		.uid = VIEW("part"),
+		.state = refused_state,
+		.gpu = {.created_at = created_at,
+			.refused_resource = VIEW("nvidia.com/mig-1g.10gb"),
+			.containers = {NULL, 1, true}},
+		.containers = {{.name = VIEW_INIT("main"), .wants_gpu = true}},
+	};
+
+	have_both_free(c);
+	drift_case_add_pod(c, &fields);
+}
+
+static void refuse_of_both(struct drift_case *c)
+{
+	refuse_of_both_at(c, CREATED_AT - 1000);
+}
+
+static void refuse_of_both_later(struct drift_case *c)
+{
+	refuse_of_both_at(c, CREATED_AT + 1000);
+}
+
+static void refuse_of_both_and_fill_other(struct drift_case *c)
+{
+	refuse_of_both(c);
+	c->offers[1].n_free = 0;
+}
+
+/* A pod of two containers that ask, which the kubelet's List does not name: not yet, or no longer. */
+static void add_asking_pod(struct drift_case *c, const char *name, struct pod_state state,
+			   struct view first, struct view second)
+{
+	const bool is_refused = state.phase == POD_PHASE_FAILED;
+	const struct pod_fields fields = {
+		.namespace = VIEW("team"),
+		.name = view_from(name),
+		.uid = view_from(name),
+		.state = state,
+		.gpu = {.created_at = CREATED_AT + (is_refused ? 0 : 1000),
+			.started_at = CREATED_AT + 2000,
+			.refused_resource = is_refused ? first : VIEW(""),
+			.containers = {NULL, 2, true}},
+		.containers = {{.name = VIEW_INIT("one"), .wants_gpu = true, .resource = first},
+			       {.name = VIEW_INIT("two"), .wants_gpu = true, .resource = second}},
+	};
+	drift_case_add_pod(c, &fields);
+}
+
+static void let_pod_in_to(struct drift_case *c, struct view resource)
+{
+	refuse(c);
+	add_asking_pod(c, "later", (struct pod_state){.wants_gpu = true}, resource, resource);
+}
+
+static void let_pod_in_to_other(struct drift_case *c)
+{
+	let_pod_in_to(c, VIEW("nvidia.com/mig-1g.10gb"));
+}
+
+static void let_pod_in_to_same(struct drift_case *c)
+{
+	let_pod_in_to(c, VIEW("nvidia.com/gpu"));
+}
+
+static void let_pod_in_to_several(struct drift_case *c)
+{
+	let_pod_in_to(c, VIEW(""));
+}
+
+static void refuse_first_of(struct drift_case *c, struct view second)
+{
+	add_asking_pod(c, "refused", refused_state, VIEW("nvidia.com/gpu"), second);
+}
+
+static void refuse_one_of_each(struct drift_case *c)
+{
+	refuse_first_of(c, VIEW("nvidia.com/mig-1g.10gb"));
+}
+
+static void refuse_two_of_one(struct drift_case *c)
+{
+	refuse_first_of(c, VIEW("nvidia.com/gpu"));
+}
+
+static void refuse_one_and_several(struct drift_case *c)
+{
+	refuse_first_of(c, VIEW(""));
+}
+
+static void let_tenant_in_to_other(struct drift_case *c)
+{
+	let_tenant_in_later(c);
+	c->tenants[0].resource = VIEW("nvidia.com/mig-1g.10gb");
+}
+
+static void let_tenant_in_to_same(struct drift_case *c)
+{
+	let_tenant_in_later(c);
+	c->tenants[0].resource = VIEW("nvidia.com/gpu");
+}
+
+static void publish_and_end_tenancy(struct drift_case *c)
+{
+	end_tenancies(c, CREATED_AT + 5000, CREATED_AT + 4000);
+	publish_leak(c);
+}
+
+static void publish_and_end_tenancy_of_one(struct drift_case *c)
+{
+	have_both_free(c);
+	publish_and_end_tenancy(c);
+}
+
+static void wait_and_end_tenancy(struct drift_case *c)
+{
+	end_tenancies(c, CREATED_AT + 5000, CREATED_AT + 4000);
+	c->published_pending[0] = (struct attribution_pending_drift){VIEW("SlotsLeaked"), 1};
+	c->published.pending = array_of(c->published_pending, 1);
+}
+
+static void end_tenancy_of_one(struct drift_case *c)
+{
+	have_both_free(c);
+	end_tenancies(c, CREATED_AT + 5000, CREATED_AT + 4000);
+}
+
+static void publish_and_let_pod_in(struct drift_case *c)
+{
+	publish_and_end_tenancy_of_one(c);
+	let_pod_in_to_same(c);
 }
 
 static void withdraw(struct drift_case *c)
@@ -542,7 +742,7 @@ TEST(slots_are_leaked_when_a_pod_is_refused_though_some_are_free)
 	const struct drift_case_row rows[] = {
 		{drift_device_slots_leaked, NULL, DRIFT_NO},
 		{drift_device_slots_leaked, refuse, DRIFT_FOUND, .intended = "the kubelet's books",
-		 .observed = "pod team/refused was refused: \"Available: 0\""},
+		 .observed = "pod team/refused was refused nvidia.com/gpu: \"Available: 0\""},
 		{drift_device_slots_leaked, refuse_twice, DRIFT_FOUND, .observed = "team/old "},
 		{drift_device_slots_leaked, refuse_two_at_once, DRIFT_FOUND,
 		 .observed = "team/another"},
@@ -569,8 +769,6 @@ TEST(slots_are_leaked_when_a_pod_is_refused_though_some_are_free)
 		{drift_device_slots_leaked, forget_allocated, DRIFT_CANNOT_TELL},
 		{drift_device_slots_leaked, forget_pods, DRIFT_CANNOT_TELL},
 		{drift_device_slots_leaked, forget_offer, DRIFT_CANNOT_TELL},
-		{drift_device_slots_leaked, offer_two_resources, DRIFT_NOT_COMPARED},
-		{drift_device_slots_leaked, offer_two_resources_in_peace, DRIFT_NO},
 		{drift_device_slots_leaked, withdraw, DRIFT_NO},
 		{drift_device_slots_leaked, offer_by_hami, DRIFT_NOT_COMPARED},
 		{drift_device_slots_leaked, restart_kubelet, DRIFT_NO},
@@ -589,10 +787,51 @@ TEST(slots_are_leaked_when_a_pod_is_refused_though_some_are_free)
 	drift_case_expect(rows, ARRAY_SIZE(rows));
 }
 
+TEST(a_refusal_tells_of_the_resource_that_it_names_and_of_no_other)
+{
+	const struct drift_case_row rows[] = {
+		{drift_device_slots_leaked, have_both_free, DRIFT_FOUND},
+		{drift_device_slots_leaked, have_refused_free, DRIFT_FOUND,
+		 .observed = "team/refused was refused nvidia.com/gpu:"},
+		{drift_device_slots_leaked, have_refused_free_as_second, DRIFT_FOUND},
+		{drift_device_slots_leaked, have_other_free, DRIFT_NO},
+		{drift_device_slots_leaked, have_both_free_in_peace, DRIFT_NO},
+		{drift_device_slots_leaked, refuse_of_both, DRIFT_FOUND,
+		 .observed = "team/part was refused nvidia.com/mig-1g.10gb:"},
+		{drift_device_slots_leaked, refuse_of_both_later, DRIFT_FOUND,
+		 .observed = "team/refused was refused nvidia.com/gpu:"},
+		{drift_device_slots_leaked, refuse_of_both_and_fill_other, DRIFT_FOUND,
+		 .observed = "team/refused was refused nvidia.com/gpu:"},
+		{drift_device_slots_leaked, let_pod_in_to_other, DRIFT_FOUND},
+		{drift_device_slots_leaked, let_pod_in_to_same, DRIFT_NO},
+		{drift_device_slots_leaked, let_pod_in_to_several, DRIFT_NO},
+		{drift_device_slots_leaked, refuse_one_of_each, DRIFT_FOUND},
+		{drift_device_slots_leaked, refuse_two_of_one, DRIFT_NO},
+		{drift_device_slots_leaked, refuse_one_and_several, DRIFT_NO},
+		{drift_device_slots_leaked, let_tenant_in_to_other, DRIFT_FOUND},
+		{drift_device_slots_leaked, let_tenant_in_to_same, DRIFT_NO},
+	};
+	drift_case_expect(rows, ARRAY_SIZE(rows));
+}
+
+TEST(a_tenancy_that_ends_ends_no_leak_that_is_published)
+{
+	const struct drift_case_row rows[] = {
+		{drift_device_slots_leaked, publish_and_end_tenancy, DRIFT_FOUND},
+		{drift_device_slots_leaked, publish_and_end_tenancy_of_one, DRIFT_FOUND},
+		{drift_device_slots_leaked, wait_and_end_tenancy, DRIFT_NO},
+		{drift_device_slots_leaked, end_tenancy_of_one, DRIFT_NO},
+		{drift_device_slots_leaked, publish_and_let_pod_in, DRIFT_NO},
+	};
+	drift_case_expect(rows, ARRAY_SIZE(rows));
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_device_is_missing_that_was_seen_since_the_boot),
 	cmocka_unit_test(library_and_module_of_the_driver_differ_as_nvml_says),
 	cmocka_unit_test(the_operators_own_pods_may_use_a_device_without_a_slot),
 	cmocka_unit_test(slots_are_leaked_when_a_pod_is_refused_though_some_are_free),
+	cmocka_unit_test(a_refusal_tells_of_the_resource_that_it_names_and_of_no_other),
+	cmocka_unit_test(a_tenancy_that_ends_ends_no_leak_that_is_published),
 };
 TEST_MAIN(tests)

@@ -3,6 +3,7 @@
 #include "lib/test_main.h"
 
 #include "assess/drift_labels.h"
+#include "assess/drift_mig.h"
 #include "lib/drift_case.h"
 
 /* LabelsMissing */
@@ -341,6 +342,226 @@ static void deny_mig_of_second(struct drift_case *c)
 	c->devices[0].mig.present = false;
 }
 
+static void hide_parts(struct drift_case *c)
+{
+	miscount_parts(c);
+	c->devices[0].partitions = (struct array){0};
+}
+
+static void hide_parts_and_name_other_model(struct drift_case *c)
+{
+	hide_parts(c);
+	c->labels.gpu_product = VIEW("Tesla-T4-MIG-1g.10gb");
+}
+
+static void hide_parts_without_count(struct drift_case *c)
+{
+	hide_parts(c);
+	c->labels.gpu_count = (struct view){0};
+}
+
+static void hide_parts_of_whole(struct drift_case *c)
+{
+	c->devices[0].partitions = (struct array){0};
+}
+
+/* Of the first device: two of one profile, and one of another. */
+static void cut_for_mixed(struct drift_case *c)
+{
+	static struct node_mig_count counts[] = {
+		{VIEW_INIT("1g.10gb"), VIEW_INIT("2")}, {VIEW_INIT("1g.10gb.me"), VIEW_INIT("1")}};
+
+	drift_case_cut(c, 3);
+	c->partitions[1].profile = VIEW("1g.10gb+me");
+	c->labels.gpu_replicas = (struct view){0};
+	c->labels.mig_counts = array_of(counts, 2);
+}
+
+static void have_counts(struct drift_case *c, struct view first, struct view second)
+{
+	static struct node_mig_count counts[2];
+
+	cut_for_mixed(c);
+	counts[0] = (struct node_mig_count){VIEW("1g.10gb"), first};
+	counts[1] = (struct node_mig_count){VIEW("1g.10gb.me"), second};
+	c->labels.mig_counts = array_of(counts, 2);
+}
+
+static void miscount_profile(struct drift_case *c)
+{
+	have_counts(c, VIEW("2"), VIEW("3"));
+}
+
+static void miscount_first_profile(struct drift_case *c)
+{
+	have_counts(c, VIEW("1"), VIEW("1"));
+}
+
+static void count_profile_of_second_device(struct drift_case *c)
+{
+	have_counts(c, VIEW("4"), VIEW("2"));
+	c->devices[1].partitions = c->devices[0].partitions;
+}
+
+static void count_longer_profile(struct drift_case *c)
+{
+	cut_for_mixed(c);
+	for (int i = 0; i < 3; i++)
+		c->partitions[i].profile = VIEW("1g.10gb+me.all");
+}
+
+static void count_letter(struct drift_case *c)
+{
+	static struct node_mig_count counts[] = {{VIEW_INIT("1g.20gb"), VIEW_INIT("2")}};
+
+	cut_for_mixed(c);
+	c->labels.mig_counts = array_of(counts, 1);
+}
+
+static void have_no_parts(struct drift_case *c)
+{
+	cut_for_mixed(c);
+	c->devices[0].partitions.count = 0;
+}
+
+static void miscount_and_hide_parts(struct drift_case *c)
+{
+	miscount_profile(c);
+	c->devices[0].partitions = (struct array){0};
+}
+
+static void miscount_and_hide_profile(struct drift_case *c)
+{
+	miscount_profile(c);
+	c->partitions[1].profile = (struct view){0};
+}
+
+static void miscount_and_hide_parts_of_second(struct drift_case *c)
+{
+	miscount_profile(c);
+	c->devices[1].partitions = (struct array){0};
+}
+
+static void have_strategy(struct drift_case *c)
+{
+	c->policy.mig_strategy = c->labels.mig_strategy = VIEW("mixed");
+}
+
+static void have_other_strategy(struct drift_case *c)
+{
+	c->policy.mig_strategy = VIEW("single");
+	c->labels.mig_strategy = VIEW("mixed");
+}
+
+static void have_strategy_of_nobody(struct drift_case *c)
+{
+	c->labels.mig_strategy = VIEW("mixed");
+}
+
+static void have_other_strategy_of_config(struct drift_case *c)
+{
+	have_strategy_of_nobody(c);
+	c->configs[0].mig_strategy = VIEW("single");
+}
+
+/* The operator has given the policy's strategy to neither of its pods yet. */
+static void offer_by_other_strategy(struct drift_case *c)
+{
+	drift_case_cut(c, 1);
+	drift_case_offer(c, "nvidia.com/gpu", 4, true, true);
+	c->labels.mig_strategy = VIEW("single");
+}
+
+static void lack_strategy(struct drift_case *c)
+{
+	c->policy.mig_strategy = VIEW("mixed");
+}
+
+static void have_strategy_and_lose_config(struct drift_case *c)
+{
+	have_strategy_of_nobody(c);
+	c->intent.plugin_configs_state = INTENT_CONFIG_UNREADABLE;
+	c->intent.plugin_configs = NULL;
+}
+
+static void lose_config(struct drift_case *c)
+{
+	c->intent.plugin_configs_state = INTENT_CONFIG_UNREADABLE;
+	c->intent.plugin_configs = NULL;
+}
+
+static void miscount_profile_and_lose_config(struct drift_case *c)
+{
+	miscount_profile(c);
+	have_strategy_and_lose_config(c);
+}
+
+static void have_other_strategy_and_hide_parts(struct drift_case *c)
+{
+	miscount_and_hide_parts(c);
+	have_strategy_of_nobody(c);
+}
+
+TEST(mig_devices_that_nvml_cannot_list_are_not_counted_as_none)
+{
+	const struct drift_case_row rows[] = {
+		{drift_labels_stale, hide_parts, DRIFT_CANNOT_TELL},
+		{drift_labels_stale, hide_parts_and_name_other_model, DRIFT_FOUND,
+		 .observed = "nvidia.com/gpu.product"},
+		{drift_labels_stale, hide_parts_without_count, DRIFT_NO},
+		{drift_labels_stale, hide_parts_of_whole, DRIFT_NO},
+		{drift_labels_stale, miscount_and_hide_parts, DRIFT_CANNOT_TELL},
+		{drift_labels_stale, miscount_and_hide_profile, DRIFT_CANNOT_TELL},
+		{drift_labels_stale, miscount_and_hide_parts_of_second, DRIFT_CANNOT_TELL},
+		{drift_labels_stale, have_other_strategy_and_hide_parts, DRIFT_FOUND,
+		 .observed = "nvidia.com/mig.strategy"},
+	};
+	drift_case_expect(rows, ARRAY_SIZE(rows));
+}
+
+TEST(each_profile_has_as_many_mig_devices_as_its_label_says)
+{
+	const struct drift_case_row rows[] = {
+		{drift_labels_stale, cut_for_mixed, DRIFT_NO},
+		{drift_labels_stale, miscount_profile, DRIFT_FOUND,
+		 .intended = "nvidia.com/mig-1g.10gb.me.count=1 (NVML)",
+		 .observed = "nvidia.com/mig-1g.10gb.me.count=3 (node)"},
+		{drift_labels_stale, miscount_first_profile, DRIFT_FOUND,
+		 .intended = "nvidia.com/mig-1g.10gb.count=2 (NVML)"},
+		{drift_labels_stale, count_profile_of_second_device, DRIFT_NO},
+		{drift_labels_stale, count_longer_profile, DRIFT_FOUND,
+		 .intended = "nvidia.com/mig-1g.10gb.count=0 (NVML)"},
+		{drift_labels_stale, count_letter, DRIFT_FOUND,
+		 .intended = "nvidia.com/mig-1g.20gb.count=0 (NVML)"},
+		{drift_labels_stale, have_no_parts, DRIFT_FOUND,
+		 .intended = "nvidia.com/mig-1g.10gb.count=0 (NVML)"},
+	};
+	drift_case_expect(rows, ARRAY_SIZE(rows));
+}
+
+TEST(the_mig_strategy_in_the_label_is_the_one_that_is_written)
+{
+	const struct drift_case_row rows[] = {
+		{drift_labels_stale, have_strategy, DRIFT_NO},
+		{drift_labels_stale, have_other_strategy, DRIFT_FOUND,
+		 .intended = "nvidia.com/mig.strategy=single (mig.strategy, ClusterPolicy "
+			     "cluster-policy)",
+		 .observed = "nvidia.com/mig.strategy=mixed (node)"},
+		{drift_labels_stale, have_strategy_of_nobody, DRIFT_FOUND,
+		 .intended = "nvidia.com/mig.strategy=none (as nothing is written"},
+		{drift_labels_stale, have_other_strategy_of_config, DRIFT_FOUND,
+		 .intended = "nvidia.com/mig.strategy=single (flags.migStrategy"},
+		{drift_mig_strategy_differs, offer_by_other_strategy, DRIFT_FOUND},
+		{drift_labels_stale, offer_by_other_strategy, DRIFT_NO},
+		{drift_labels_stale, lack_strategy, DRIFT_NO},
+		{drift_labels_stale, have_strategy_and_lose_config, DRIFT_UNREADABLE},
+		{drift_labels_stale, lose_config, DRIFT_NO},
+		{drift_labels_stale, miscount_profile_and_lose_config, DRIFT_FOUND,
+		 .observed = "nvidia.com/mig-1g.10gb.me.count"},
+	};
+	drift_case_expect(rows, ARRAY_SIZE(rows));
+}
+
 TEST(labels_are_as_the_devices_are)
 {
 	const struct drift_case_row rows[] = {
@@ -409,5 +630,8 @@ TEST(labels_are_as_the_devices_are)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(labels_of_gpu_feature_discovery_are_there),
 	cmocka_unit_test(labels_are_as_the_devices_are),
+	cmocka_unit_test(mig_devices_that_nvml_cannot_list_are_not_counted_as_none),
+	cmocka_unit_test(each_profile_has_as_many_mig_devices_as_its_label_says),
+	cmocka_unit_test(the_mig_strategy_in_the_label_is_the_one_that_is_written),
 };
 TEST_MAIN(tests)

@@ -12,6 +12,12 @@ static void be_exclusive(struct drift_case *c)
 	c->devices[0].compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
 }
 
+static void be_claimed(struct drift_case *c)
+{
+	be_exclusive(c);
+	c->device.is_claimed = true;
+}
+
 static void be_exclusive_without_policy(struct drift_case *c)
 {
 	be_exclusive(c);
@@ -94,7 +100,8 @@ static void intend_two(struct drift_case *c)
 static void intend_for_second(struct drift_case *c)
 {
 	intend_for_others(c);
-	c->offers[1] = (struct drift_offer){VIEW("nvidia.com/mig-1g.10gb"), 4, true, true};
+	c->offers[1] = (struct drift_offer){
+		VIEW("nvidia.com/mig-1g.10gb"), 4, 4, 4, true, true};
 	c->device.n_offers = 2;
 }
 
@@ -179,6 +186,7 @@ TEST(mps_is_left_behind_where_a_mode_stays_and_no_daemon_does)
 {
 	const struct drift_case_row rows[] = {
 		{drift_mps_left_behind, NULL, DRIFT_NO},
+		{drift_mps_left_behind, be_claimed, DRIFT_NOT_COMPARED},
 		{drift_mps_left_behind, be_exclusive, DRIFT_FOUND,
 		 .intended = "no MPS (ConfigMap gpu-operator/plugin-config, key shared)",
 		 .observed = "compute mode ExclusiveProcess (NVML)"},

@@ -51,6 +51,44 @@ static void forget_pods(struct drift_case *c)
 	c->node.is_pods_current = false;
 }
 
+/* A node for virtual machines, where the policy has such nodes; its labels want everything still. */
+static void run_machines(struct drift_case *c)
+{
+	c->policy.switches[POLICY_SANDBOX_WORKLOADS] = POLICY_ON;
+	c->labels.workload_config = VIEW("vm-passthrough");
+}
+
+static void run_machines_by_default(struct drift_case *c)
+{
+	c->policy.switches[POLICY_SANDBOX_WORKLOADS] = POLICY_ON;
+	c->policy.default_workload = VIEW("vm-vgpu");
+}
+
+static void run_machines_where_there_are_none(struct drift_case *c)
+{
+	c->labels.workload_config = VIEW("vm-vgpu");
+	c->policy.default_workload = VIEW("vm-vgpu");
+}
+
+static void run_containers(struct drift_case *c)
+{
+	run_machines_by_default(c);
+	c->labels.workload_config = VIEW("container");
+}
+
+/* The operator takes such a label for none. */
+static void run_nonsense(struct drift_case *c)
+{
+	run_machines_by_default(c);
+	c->labels.workload_config = VIEW("vm");
+}
+
+static void default_to_nonsense(struct drift_case *c)
+{
+	c->policy.switches[POLICY_SANDBOX_WORKLOADS] = POLICY_ON;
+	c->policy.default_workload = VIEW("vm");
+}
+
 TEST(a_part_is_wanted_where_policy_and_label_say_so)
 {
 	static const struct {
@@ -62,6 +100,12 @@ TEST(a_part_is_wanted_where_policy_and_label_say_so)
 		{switch_plugin_off, DRIFT_OPERAND_OFF},
 		{opt_out, DRIFT_OPERAND_OFF},
 		{opt_out_of_all, DRIFT_OPERAND_OFF},
+		{run_machines, DRIFT_OPERAND_OFF},
+		{run_machines_by_default, DRIFT_OPERAND_OFF},
+		{run_machines_where_there_are_none, DRIFT_OPERAND_WANTED},
+		{run_containers, DRIFT_OPERAND_WANTED},
+		{run_nonsense, DRIFT_OPERAND_OFF},
+		{default_to_nonsense, DRIFT_OPERAND_WANTED},
 		{drop_labels, DRIFT_OPERAND_NOT_HERE},
 		{forget_node, DRIFT_OPERAND_UNKNOWN},
 		{forget_pods, DRIFT_OPERAND_UNKNOWN},
@@ -80,7 +124,8 @@ TEST(a_part_is_wanted_where_policy_and_label_say_so)
 	}
 }
 
-TEST(what_is_off_is_said_with_where_that_is_written)
+/* What is said of a node that was spoilt so. */
+static void expect_said(void (*spoil)(struct drift_case *c), const char *said)
 {
 	CLEANUP(sbuf_deinit) struct sbuf text;
 	struct drift_case c;
@@ -88,19 +133,141 @@ TEST(what_is_off_is_said_with_where_that_is_written)
 	sbuf_init(&text, LIMIT_KIB);
 	drift_case_init(&c);
 	c.text = (struct drift_text){.arena = &c.arena};
+	if (spoil)
+		spoil(&c);
 	drift_operand_look(&c.node);
 	drift_operand_say_off(&c.node, &c.text, &text);
-	assert_int_equal(text.len, 0);
-	switch_off(&c, POLICY_DRIVER);
-	switch_off(&c, POLICY_DCGM_EXPORTER);
-	drift_case_deploy(&c, "gpu-feature-discovery", "false");
-	drift_operand_look(&c.node);
-	drift_operand_say_off(&c.node, &c.text, &text);
-	assert_string_equal(sbuf_text(&text),
-			    "; driver is off by ClusterPolicy cluster-policy"
-			    "; gfd is off by label nvidia.com/gpu.deploy.gpu-feature-discovery"
-			    "; dcgmExporter is off by ClusterPolicy cluster-policy");
+	assert_string_equal(text.len > 0 ? sbuf_text(&text) : "", said);
 	drift_case_deinit(&c);
+}
+
+static void switch_some_off(struct drift_case *c)
+{
+	switch_off(c, POLICY_DRIVER);
+	switch_off(c, POLICY_DCGM_EXPORTER);
+	switch_off(c, POLICY_SANDBOX_WORKLOADS);
+	drift_case_deploy(c, "gpu-feature-discovery", "false");
+}
+
+static void switch_others_off(struct drift_case *c)
+{
+	switch_off(c, POLICY_TOOLKIT);
+	switch_off(c, POLICY_DCGM);
+	drift_case_deploy(c, "mig-manager", "no");
+}
+
+static void opt_out_of_toolkit(struct drift_case *c)
+{
+	drift_case_deploy(c, "container-toolkit", "false");
+	drift_case_deploy(c, "device-plugin", "paused-for-mig-change");
+}
+
+TEST(what_is_off_is_said_with_where_that_is_written)
+{
+	expect_said(NULL, "");
+	expect_said(switch_some_off, "; driver is off by ClusterPolicy cluster-policy"
+				     "; gfd is off by label nvidia.com/gpu.deploy.gpu-feature-discovery"
+				     "; dcgmExporter is off by ClusterPolicy cluster-policy");
+	expect_said(switch_others_off, "; toolkit is off by ClusterPolicy cluster-policy"
+				       "; dcgm is off by ClusterPolicy cluster-policy"
+				       "; migManager is off by label nvidia.com/gpu.deploy.mig-manager");
+	expect_said(opt_out_of_toolkit,
+		    "; toolkit is off by label nvidia.com/gpu.deploy.container-toolkit");
+}
+
+static void switch_off_on_a_node_for_machines(struct drift_case *c)
+{
+	run_machines(c);
+	switch_off(c, POLICY_DRIVER);
+}
+
+static void forget_a_node_for_machines(struct drift_case *c)
+{
+	run_machines(c);
+	c->node.node = NULL;
+}
+
+TEST(where_all_is_off_that_is_said_once)
+{
+	expect_said(opt_out_of_all,
+		    "; all of the operator's parts are off by label nvidia.com/gpu.deploy.operands");
+	expect_said(run_machines, "; all of the operator's parts are off by label "
+				  "nvidia.com/gpu.workload.config=vm-passthrough");
+	expect_said(switch_off_on_a_node_for_machines, "; all of the operator's parts are off by label "
+						       "nvidia.com/gpu.workload.config=vm-passthrough");
+	expect_said(run_machines_by_default, "; all of the operator's parts are off by "
+					     "sandboxWorkloads.defaultWorkload=vm-vgpu of ClusterPolicy "
+					     "cluster-policy");
+	expect_said(run_machines_where_there_are_none, "");
+	expect_said(run_containers, "");
+	expect_said(forget_a_node_for_machines, "");
+}
+
+static void forget_labels(struct drift_case *c)
+{
+	c->labels.gpu_present = (struct view){0};
+	c->labels.deploys.count = 0;
+}
+
+static void find_gpu(struct drift_case *c)
+{
+	c->labels.is_found_by_nfd = true;
+}
+
+static void forget_labels_of_a_found_gpu(struct drift_case *c)
+{
+	forget_labels(c);
+	find_gpu(c);
+}
+
+static void forget_labels_but_one(struct drift_case *c)
+{
+	forget_labels(c);
+	drift_case_deploy(c, "device-plugin", "true");
+}
+
+static void forget_labels_but_presence(struct drift_case *c)
+{
+	forget_labels(c);
+	c->labels.gpu_present = VIEW("true");
+}
+
+static void forget_labels_and_devices(struct drift_case *c)
+{
+	forget_labels(c);
+	c->report.devices.count = 0;
+}
+
+static void forget_labels_and_node(struct drift_case *c)
+{
+	forget_labels(c);
+	c->node.node = NULL;
+}
+
+#define IS_NOT_HERE(part, label) \
+	"; " part " is not on the node, which has no label nvidia.com/gpu.deploy." label
+#define NO_GFD IS_NOT_HERE("gfd", "gpu-feature-discovery")
+#define NO_EXPORTER IS_NOT_HERE("dcgmExporter", "dcgm-exporter")
+
+TEST(a_node_with_gpus_that_the_operator_has_not_labelled_is_said_to_be_so)
+{
+	expect_said(forget_labels, "; NFD has not found the GPU, so the operator has not labelled the "
+				   "node: it has no label "
+				   "feature.node.kubernetes.io/pci-10de.present=true");
+	expect_said(forget_labels_of_a_found_gpu,
+		    "; NFD has found the GPU, and the operator has not labelled the node: it has no "
+		    "label nvidia.com/gpu.present, and none nvidia.com/gpu.deploy.*");
+	expect_said(find_gpu, "");
+	expect_said(forget_labels_and_devices, "");
+	expect_said(forget_labels_and_node, "");
+}
+
+/* Each for itself; the operator's pods that no rule misses need not come to each node. */
+TEST(a_part_whose_label_is_gone_is_said_to_be_nowhere)
+{
+	expect_said(forget_labels_but_one, NO_GFD NO_EXPORTER);
+	expect_said(forget_labels_but_presence,
+		    IS_NOT_HERE("devicePlugin", "device-plugin") NO_GFD NO_EXPORTER);
 }
 
 /* The policy */
@@ -118,6 +285,12 @@ static void add_cluster(struct drift_case *c)
 static void not_ready(struct drift_case *c)
 {
 	c->policy.state = VIEW("notReady");
+}
+
+static void not_ready_beside_gpu_cluster(struct drift_case *c)
+{
+	not_ready(c);
+	c->intent.n_gpu_clusters = 1;
 }
 
 static void blame(struct drift_case *c)
@@ -174,6 +347,7 @@ TEST(the_policy_is_one_and_ready)
 		{drift_operand_policy_conflict, add_cluster, DRIFT_FOUND,
 		 .observed = "a GPUCluster beside ClusterPolicy cluster-policy"},
 		{drift_operand_policy_not_ready, NULL, DRIFT_NO},
+		{drift_operand_policy_not_ready, not_ready_beside_gpu_cluster, DRIFT_NO},
 		{drift_operand_policy_not_ready, not_ready, DRIFT_FOUND,
 		 .intended = "ready (ClusterPolicy cluster-policy)",
 		 .observed = "notReady (status.state)"},
@@ -303,6 +477,12 @@ static void opt_out_and_stop(struct drift_case *c)
 	stop_plugin(c);
 }
 
+static void run_machines_and_stop(struct drift_case *c)
+{
+	run_machines(c);
+	stop_plugin(c);
+}
+
 static void drop_labels_and_stop(struct drift_case *c)
 {
 	drop_labels(c);
@@ -337,6 +517,7 @@ TEST(the_device_plugin_runs_where_it_shall)
 		{drift_operand_plugin_missing, switch_plugin_off_and_stop, DRIFT_NO},
 		{drift_operand_plugin_missing, opt_out_and_stop, DRIFT_NO},
 		{drift_operand_plugin_missing, drop_labels_and_stop, DRIFT_NO},
+		{drift_operand_plugin_missing, run_machines_and_stop, DRIFT_NO},
 	};
 	drift_case_expect(rows, ARRAY_SIZE(rows));
 }
@@ -425,6 +606,8 @@ TEST(no_device_plugin_runs_where_none_shall)
 		 .intended = "devicePlugin is off by label nvidia.com/gpu.deploy.device-plugin"},
 		{drift_operand_plugin_unexpected, opt_out_of_all, DRIFT_FOUND,
 		 .intended = "devicePlugin is off by label nvidia.com/gpu.deploy.operands"},
+		{drift_operand_plugin_unexpected, run_machines, DRIFT_FOUND,
+		 .intended = "devicePlugin is off by label nvidia.com/gpu.workload.config=vm-passthrough"},
 		{drift_operand_plugin_unexpected, drop_labels, DRIFT_NO},
 		{drift_operand_plugin_unexpected, switch_plugin_off_and_stop, DRIFT_NO},
 		{drift_operand_plugin_unexpected, switch_plugin_off_unseen, DRIFT_CANNOT_TELL},
@@ -440,6 +623,12 @@ TEST(no_device_plugin_runs_where_none_shall)
 static void load_other_driver(struct drift_case *c)
 {
 	c->report.driver_version = VIEW("535.183.01");
+}
+
+static void load_other_driver_and_wait(struct drift_case *c)
+{
+	load_other_driver(c);
+	c->labels.driver_upgrade = VIEW("upgrade-required");
 }
 
 static void forget_version(struct drift_case *c)
@@ -547,7 +736,9 @@ TEST(the_driver_is_of_the_version_that_the_operator_shall_install)
 		{drift_operand_driver_version, NULL, DRIFT_NO},
 		{drift_operand_driver_version, load_other_driver, DRIFT_FOUND,
 		 .intended = "550.90.07-ubuntu22.04 (driver.version of ClusterPolicy cluster-policy)",
-		 .observed = "535.183.01 (NVML)"},
+		 .observed = "535.183.01 (NVML)", .message = "Let the operator"},
+		{drift_operand_driver_version, load_other_driver_and_wait, DRIFT_FOUND,
+		 .message = "waits for its turn"},
 		{drift_operand_driver_version, write_plain_version, DRIFT_NO},
 		{drift_operand_driver_version, write_shorter_version, DRIFT_FOUND},
 		{drift_operand_driver_version, forget_version, DRIFT_CANNOT_TELL},
@@ -658,6 +849,9 @@ TEST(dcgm_exporter_runs_where_it_shall_and_nowhere_else)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_part_is_wanted_where_policy_and_label_say_so),
 	cmocka_unit_test(what_is_off_is_said_with_where_that_is_written),
+	cmocka_unit_test(where_all_is_off_that_is_said_once),
+	cmocka_unit_test(a_node_with_gpus_that_the_operator_has_not_labelled_is_said_to_be_so),
+	cmocka_unit_test(a_part_whose_label_is_gone_is_said_to_be_nowhere),
 	cmocka_unit_test(the_policy_is_one_and_ready),
 	cmocka_unit_test(a_policy_that_blames_nothing_is_just_not_ready),
 	cmocka_unit_test(the_device_plugin_runs_where_it_shall),

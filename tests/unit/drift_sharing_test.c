@@ -60,7 +60,8 @@ static void offer_of_others_shared(struct drift_case *c)
 
 static void offer_second(struct drift_case *c)
 {
-	c->offers[1] = (struct drift_offer){VIEW("nvidia.com/mig-1g.10gb"), 4, true, true};
+	c->offers[1] = (struct drift_offer){
+		VIEW("nvidia.com/mig-1g.10gb"), 4, 4, 4, true, true};
 	c->device.n_offers = 2;
 }
 
@@ -73,6 +74,7 @@ static void use_whole_and_blur(struct drift_case *c)
 static void slice_mig(struct drift_case *c)
 {
 	drift_case_offer(c, "nvidia.com/mig-1g.10gb", 4, true, true);
+	c->offers[0].n_replicas = 2;
 	c->status.sharing = (struct attribution_sharing){ATTRIBUTION_MODE_MIG_TIME_SLICED, 2};
 }
 
@@ -130,6 +132,18 @@ static void name_no_config(struct drift_case *c)
 	offer_whole(c);
 	c->intent.plugin_configs_state = INTENT_CONFIG_NONE;
 	c->intent.plugin_configs = NULL;
+}
+
+static void name_no_config_and_share(struct drift_case *c)
+{
+	c->intent.plugin_configs_state = INTENT_CONFIG_NONE;
+	c->intent.plugin_configs = NULL;
+}
+
+static void name_no_config_share_and_switch_off(struct drift_case *c)
+{
+	name_no_config_and_share(c);
+	c->policy.switches[POLICY_DEVICE_PLUGIN] = POLICY_OFF;
 }
 
 static void switch_plugin_off(struct drift_case *c)
@@ -199,6 +213,8 @@ TEST(the_mode_is_compared_with_the_configuration)
 		{drift_sharing_mode, forget_node, DRIFT_CANNOT_TELL},
 		{drift_sharing_mode, break_config, DRIFT_NO},
 		{drift_sharing_mode, name_no_config, DRIFT_NO},
+		{drift_sharing_mode, name_no_config_and_share, DRIFT_NOT_COMPARED},
+		{drift_sharing_mode, name_no_config_share_and_switch_off, DRIFT_NO},
 		{drift_sharing_mode, switch_plugin_off, DRIFT_NO},
 		{drift_sharing_mode, name_no_config_unseen, DRIFT_NO},
 	};
@@ -253,10 +269,11 @@ static void offer_more_while_unhealthy(struct drift_case *c)
 	c->status.health.state = ATTRIBUTION_HEALTH_UNHEALTHY;
 }
 
-static void count_no_mig_replicas(struct drift_case *c)
+/* The status tells the most of any resource. */
+static void slice_mig_beside_more(struct drift_case *c)
 {
-	slice_mig_more(c);
-	c->status.sharing.replicas = 0;
+	slice_mig_as_written(c);
+	c->status.sharing.replicas = 4;
 }
 
 static void forget_count(struct drift_case *c)
@@ -281,7 +298,7 @@ TEST(replicas_are_counted_by_device_ids)
 		{drift_sharing_replica_count, slice_mig_as_written, DRIFT_NO},
 		{drift_sharing_replica_count, slice_mig_more, DRIFT_FOUND,
 		 .intended = "3 replicas of nvidia.com/mig-1g.10gb", .observed = "2 replicas"},
-		{drift_sharing_replica_count, count_no_mig_replicas, DRIFT_NO},
+		{drift_sharing_replica_count, slice_mig_beside_more, DRIFT_NO},
 		{drift_sharing_replica_count, offer_whole, DRIFT_NO},
 		{drift_sharing_replica_count, use_whole, DRIFT_NO},
 		{drift_sharing_replica_count, forget_count, DRIFT_CANNOT_TELL},

@@ -32,8 +32,9 @@ static void leak_slots(struct drift_case *c)
 		.namespace = VIEW("team"),
 		.name = VIEW("refused"),
 		.uid = VIEW("refused"),
-		.state = {.wants_gpu = true, .admission_failed = true, .was_refused = true},
-		.gpu = {.created_at = DRIFT_CASE_NOW - 60 * SECOND},
+		.state = {.wants_gpu = true, .admission_failed = true},
+		.gpu = {.created_at = DRIFT_CASE_NOW - 60 * SECOND,
+			.refused_resource = VIEW("nvidia.com/gpu")},
 	};
 	drift_case_add_pod(c, &fields);
 }
@@ -752,9 +753,10 @@ TEST(the_first_kind_of_settling_is_the_reason)
 	expect_text(c.verdict.message, "the driver of the node is being upgraded");
 }
 
-TEST(an_upgrade_that_is_over_or_failed_is_no_settling)
+TEST(an_upgrade_that_has_not_begun_is_over_or_failed_is_no_settling)
 {
-	static const char *const states[] = {"", "upgrade-done", "upgrade-failed"};
+	static const char *const states[] = {"", "upgrade-required", "upgrade-done",
+					     "upgrade-failed"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
 		c.labels.driver_upgrade = view_from(states[i]);
@@ -1315,7 +1317,7 @@ TEST(the_node_without_a_report_of_resources_offers_nothing)
 {
 	c.report.allocatable = (struct array){0};
 	drift_prepare(&c.node);
-	assert_int_equal(c.node.n_resources, 0);
+	assert_false(c.node.has_plugins_ids);
 	assert_int_equal(c.node.offered, 0);
 }
 
@@ -1432,7 +1434,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(a_consequence_is_looked_at_anew_when_its_cause_is_gone),
 	cmocka_unit_test_set_up(while_the_node_is_changed_on_purpose_it_is_settling),
 	cmocka_unit_test_set_up(the_first_kind_of_settling_is_the_reason),
-	cmocka_unit_test_set_up(an_upgrade_that_is_over_or_failed_is_no_settling),
+	cmocka_unit_test_set_up(an_upgrade_that_has_not_begun_is_over_or_failed_is_no_settling),
 	cmocka_unit_test_set_up(a_new_difference_waits_for_the_settling_that_explains_it),
 	cmocka_unit_test_set_up(the_hold_off_begins_when_the_settling_is_over),
 	cmocka_unit_test_set_up(a_drift_stays_while_the_node_is_changed),

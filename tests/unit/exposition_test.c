@@ -35,6 +35,7 @@ struct world {
 	struct exposition_text *text; /* the last one */
 	enum error_kind failure;
 	bool leads;
+	int64_t term;
 	unsigned n_done;
 	struct sbuf shown;
 };
@@ -54,6 +55,11 @@ static bool leads(void *owner)
 	return ((struct world *)owner)->leads;
 }
 
+static int64_t term(void *owner)
+{
+	return ((struct world *)owner)->term;
+}
+
 static int open_exposition(struct world *world, bool with_devices, size_t max_series)
 {
 	struct error err;
@@ -62,13 +68,17 @@ static int open_exposition(struct world *world, bool with_devices, size_t max_se
 		.inventory = world->inventory,
 		.with_devices = with_devices,
 		.leads = leads,
+		.term = term,
 		.max_series = max_series,
 		.stale_ms = STALE_MS,
 		.done = on_done,
 		.owner = world,
 	};
 
-	return exposition_new(&config, &world->exposition, &err);
+	if (exposition_new(&config, &world->exposition, &err) < 0)
+		return -1;
+	exposition_leader_changed(world->exposition);
+	return 0;
 }
 
 static int set_up(void **state)
@@ -713,6 +723,24 @@ static void namespaces_have_their_time(void **state)
 		     "model=\"NVIDIA-H100\",mode=\"TimeSliced\"} 180.500");
 }
 
+/* A tenant's namespace changes, so each one but the last has no tenants. */
+static void namespaces_beyond_the_limit_drop_the_oldest(void **state)
+{
+	struct world *world = *state;
+	struct attribution_tenant *tenant = add_tenant(world, "uid-a");
+	char name[16];
+
+	for (unsigned i = 0; i < LIMIT_GPU_TIME_SERIES; i++) {
+		snprintf(name, sizeof(name), "ns-%u", i);
+		tenant->pod_namespace = view_from(name);
+		put(world);
+	}
+	ASSERT_SHOWS(world, "gpuattribution_namespace_series_dropped_total 0");
+	tenant->pod_namespace = VIEW("one-more");
+	put(world);
+	ASSERT_SHOWS(world, "gpuattribution_namespace_series_dropped_total 1");
+}
+
 static void devices_can_be_switched_off_and_namespaces_stay(void **state)
 {
 	struct world *world = *state;
@@ -731,8 +759,7 @@ static void devices_can_be_switched_off_and_namespaces_stay(void **state)
 	assert_int_equal(count(show(world), "\ngpuattribution_report_age_seconds{"), 1);
 }
 
-/* Both replicas count, so the one that takes over goes on as if it had led. */
-static void who_follows_shows_no_series_and_counts(void **state)
+static void who_follows_shows_no_series(void **state)
 {
 	struct world *world = *state;
 
@@ -748,10 +775,82 @@ static void who_follows_shows_no_series_and_counts(void **state)
 	assert_lacks(world, "\ngpuattribution_report_age_seconds{");
 	assert_non_null(world->text); /* the scrape lacks nothing */
 	world->leads = true;
-	ASSERT_SHOWS(world,
-		     "gpuattribution_namespace_slot_seconds_total{namespace=\"ml\","
-		     "model=\"NVIDIA-H100\",mode=\"TimeSliced\"} 1.000");
 	assert_int_equal(count(show(world), "\ngpuattribution_device_info{"), 1);
+}
+
+#define ML_HAS_HELD                                                                           \
+	"gpuattribution_namespace_slot_seconds_total{namespace=\"ml\","                           \
+	"model=\"NVIDIA-H100\",mode=\"TimeSliced\"} "
+
+static void change_leader(struct world *world, bool leads)
+{
+	world->leads = leads;
+	world->term += leads; /* another one led meanwhile */
+	exposition_leader_changed(world->exposition);
+}
+
+/* Else a sum over both replicas has what the other showed meanwhile twice. */
+static void gpu_time_stands_still_while_another_leads(void **state)
+{
+	struct world *world = *state;
+
+	change_leader(world, false);
+	put(world);
+	add_tenant(world, "uid-a");
+	put(world);
+	fake_loop_advance(world->loop, 1000);
+	change_leader(world, true);
+	ASSERT_SHOWS(world, ML_HAS_HELD "0.000");
+	fake_loop_advance(world->loop, 2000);
+	ASSERT_SHOWS(world, ML_HAS_HELD "2.000");
+	fake_loop_advance(world->loop, 500);
+	change_leader(world, false); /* nobody has asked for what was counted by then, nor asks meanwhile */
+	fake_loop_advance(world->loop, 4000);
+	change_leader(world, true);
+	ASSERT_SHOWS(world, ML_HAS_HELD "2.500");
+	fake_loop_advance(world->loop, 8000);
+	ASSERT_SHOWS(world, ML_HAS_HELD "10.500");
+}
+
+/* No other replica has shown it. */
+static void gpu_time_goes_on_where_nobody_led_meanwhile(void **state)
+{
+	struct world *world = *state;
+
+	put(world);
+	add_tenant(world, "uid-a");
+	put(world);
+	fake_loop_advance(world->loop, 2000);
+	change_leader(world, false);
+	fake_loop_advance(world->loop, 4000);
+	world->leads = true;
+	exposition_leader_changed(world->exposition);
+	ASSERT_SHOWS(world, ML_HAS_HELD "6.000");
+	change_leader(world, false);
+	fake_loop_advance(world->loop, 1000);
+	change_leader(world, true);
+	ASSERT_SHOWS(world, ML_HAS_HELD "6.000");
+}
+
+/* It asks whether it leads when a text is begun: that may come before it is told. */
+static void a_leader_that_is_not_told_yet_shows_no_time_of_the_other(void **state)
+{
+	struct world *world = *state;
+
+	put(world);
+	add_tenant(world, "uid-a");
+	put(world);
+	fake_loop_advance(world->loop, 2000);
+	ASSERT_SHOWS(world, ML_HAS_HELD "2.000");
+	world->leads = false;
+	show(world);
+	fake_loop_advance(world->loop, 4000);
+	world->leads = true;
+	world->term++;
+	ASSERT_SHOWS(world, ML_HAS_HELD "2.000");
+	exposition_leader_changed(world->exposition);
+	fake_loop_advance(world->loop, 8000);
+	ASSERT_SHOWS(world, ML_HAS_HELD "10.000");
 }
 
 static void the_families_come_in_order_each_whole(void **state)
@@ -879,8 +978,12 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(tenants_beyond_the_limit_are_left_out_and_counted),
 	cmocka_unit_test_set_up(devices_that_take_all_the_room_leave_no_tenant),
 	cmocka_unit_test_set_up(namespaces_have_their_time),
+	cmocka_unit_test_set_up(namespaces_beyond_the_limit_drop_the_oldest),
 	cmocka_unit_test_set_up(devices_can_be_switched_off_and_namespaces_stay),
-	cmocka_unit_test_set_up(who_follows_shows_no_series_and_counts),
+	cmocka_unit_test_set_up(who_follows_shows_no_series),
+	cmocka_unit_test_set_up(gpu_time_stands_still_while_another_leads),
+	cmocka_unit_test_set_up(gpu_time_goes_on_where_nobody_led_meanwhile),
+	cmocka_unit_test_set_up(a_leader_that_is_not_told_yet_shows_no_time_of_the_other),
 	cmocka_unit_test_set_up(the_families_come_in_order_each_whole),
 	cmocka_unit_test_set_up(promtool_finds_nothing_wrong),
 	cmocka_unit_test_set_up(who_asks_while_a_text_is_written_gets_that_one),

@@ -10,16 +10,22 @@
 
 typedef void (*view_fn)(struct output *output, const struct failing *failing);
 
+static void find_failing(struct device_list *list, enum output_form form, int64_t now,
+			 struct output *output, struct failing *failing)
+{
+	struct error err;
+	gpu_world_trouble(list);
+	assert_int_equal(failing_find(list->devices, list->n_devices, &list->arena, failing, &err), 0);
+	output_init(output, form, now);
+	output->uuids = gpu_world_uuids();
+}
+
 static void assert_view(view_fn view, enum output_form form, int64_t now, const char *screen)
 {
 	CLEANUP(device_list_deinit) struct device_list list;
 	CLEANUP(output_deinit) struct output output;
 	struct failing failing;
-	struct error err;
-	gpu_world_trouble(&list);
-	assert_int_equal(failing_find(list.devices, list.n_devices, &list.arena, &failing, &err), 0);
-	output_init(&output, form, now);
-	output.uuids = gpu_world_uuids();
+	find_failing(&list, form, now, &output, &failing);
 	view(&output, &failing);
 	gpu_world_assert_screen(&output, screen);
 }
@@ -52,6 +58,30 @@ static void names_are_in_the_order_of_the_table(void **state)
 {
 	(void)state;
 	assert_view(failing_view_names, OUTPUT_NAME, GPU_WORLD_NOW, "failing_names");
+}
+
+/* Here a reason and the tenants are so long that other columns must go. */
+static void the_recovery_action_is_shown_in_the_width_of_a_terminal(void **state)
+{
+	(void)state;
+	CLEANUP(device_list_deinit) struct device_list list;
+	struct failing failing;
+	struct error err;
+	gpu_world_trouble(&list);
+	assert_int_equal(failing_find(list.devices, list.n_devices, &list.arena, &failing, &err), 0);
+	for (int watched = 0; watched <= 1; watched++) {
+		CLEANUP(output_deinit) struct output output;
+		output_init(&output, OUTPUT_TABLE, watched ? WORDS_NO_NOW : GPU_WORLD_NOW);
+		output.uuids = gpu_world_uuids();
+		failing_view(&output, &failing);
+		assert_int_equal(output_finish(&output, &err), 0);
+		const char *text = sbuf_text(&output.body);
+		const char *action = strstr(text, "ACTION");
+		assert_true(action && action - text < (ptrdiff_t)strcspn(text, "\n"));
+		assert_non_null(strstr(text, "Reboot "));
+		for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+			assert_true(printable_width((struct view){line, strcspn(line, "\n")}) <= 120);
+	}
 }
 
 /* Names and texts of any length, in any number, and what moves a terminal's cursor. */
@@ -99,10 +129,27 @@ static void no_text_of_a_cluster_widens_or_forges_the_table(void **state)
 	assert_null(strchr(sbuf_text(&escaped.body), '\x1b'));
 }
 
+/* Alone, the second of them leaves room for a column more. */
+static void the_workload_is_shown_where_there_is_room(void **state)
+{
+	(void)state;
+	CLEANUP(device_list_deinit) struct device_list list;
+	CLEANUP(output_deinit) struct output output;
+	struct failing failing;
+	struct error err;
+	find_failing(&list, OUTPUT_TABLE, GPU_WORLD_NOW, &output, &failing);
+	failing_view(&output, &(struct failing){.rows = &failing.rows[1], .n_rows = 1});
+	assert_int_equal(output_finish(&output, &err), 0);
+	assert_non_null(strstr(sbuf_text(&output.body), "  WORKLOAD         WHAT TO DO\n"));
+	assert_non_null(strstr(sbuf_text(&output.body), "  StatefulSet/llm  "));
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(each_device_that_fails_is_a_line_with_what_to_do),
 	cmocka_unit_test(a_watched_table_has_times_and_the_same_width),
 	cmocka_unit_test(wide_has_all_reasons_all_pods_and_the_hardware),
+	cmocka_unit_test(the_recovery_action_is_shown_in_the_width_of_a_terminal),
+	cmocka_unit_test(the_workload_is_shown_where_there_is_room),
 	cmocka_unit_test(json_has_the_event_and_null_for_what_is_not_known),
 	cmocka_unit_test(names_are_in_the_order_of_the_table),
 	cmocka_unit_test(no_text_of_a_cluster_widens_or_forges_the_table),

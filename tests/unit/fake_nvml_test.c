@@ -445,13 +445,15 @@ static void a_fabric_has_a_state(void **state)
 {
 	static const struct {
 		const char *world;
-		int code, state;
+		int code, state, status;
 	} rows[] = {
-		{WITH("\"fabric\": \"NotSupported\""), 0, NVML_ABI_FABRIC_NOT_SUPPORTED},
-		{WITH("\"fabric\": \"NotStarted\""), 0, NVML_ABI_FABRIC_NOT_STARTED},
-		{WITH("\"fabric\": \"InProgress\""), 0, NVML_ABI_FABRIC_IN_PROGRESS},
-		{WITH("\"fabric\": \"Completed\""), 0, NVML_ABI_FABRIC_COMPLETED},
-		{WITH("\"serial\": \"1\""), NVML_ABI_NOT_SUPPORTED, 0},
+		{WITH("\"fabric\": \"NotSupported\""), 0, NVML_ABI_FABRIC_NOT_SUPPORTED, 0},
+		{WITH("\"fabric\": \"NotStarted\""), 0, NVML_ABI_FABRIC_NOT_STARTED, 0},
+		{WITH("\"fabric\": \"InProgress\""), 0, NVML_ABI_FABRIC_IN_PROGRESS, 0},
+		{WITH("\"fabric\": \"Completed\""), 0, NVML_ABI_FABRIC_COMPLETED, 0},
+		{WITH("\"fabric\": \"Completed\", \"fabricStatus\": 999"), 0,
+		 NVML_ABI_FABRIC_COMPLETED, NVML_ABI_UNKNOWN},
+		{WITH("\"serial\": \"1\""), NVML_ABI_NOT_SUPPORTED, 0, 0},
 	};
 	struct fixture *f = *state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -460,6 +462,7 @@ static void a_fabric_has_a_state(void **state)
 		assert_int_equal(call(f, "nvmlDeviceGetGpuFabricInfo", P(device), P(&info), 0),
 				 rows[i].code);
 		assert_int_equal(info.state, rows[i].state);
+		assert_int_equal(info.status, rows[i].status);
 	}
 }
 

@@ -5,6 +5,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -455,6 +456,26 @@ static void silence_ends_a_request(void **state)
 	run(&client);
 	expect_journal(&client, "done 0 failed;");
 	assert_int_equal(client.result.error.kind, ERROR_RETRY);
+	free_client(&client);
+}
+
+static void a_request_whose_time_is_over_is_not_sent(void **state)
+{
+	(void)state;
+	static const struct script_answer answers[] = {
+		{.bytes = VIEW_INIT("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")},
+		{.bytes = VIEW_INIT("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")},
+	};
+	struct client client;
+	new_client(&client, SCRIPT(answers));
+	const struct fetch_request request = {
+		.method = "PUT", .total_timeout_ms = 50, .url = script_server_url(client.server)};
+	start(&client, &request);
+	poll(NULL, 0, 60); /* the process stands still */
+	run(&client);
+	expect_journal(&client, "done 0 failed;");
+	assert_int_equal(client.result.error.kind, ERROR_RETRY);
+	assert_int_equal(script_server_requests(client.server), 0);
 	free_client(&client);
 }
 
@@ -1039,6 +1060,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(cancelling_calls_nobody_back),
 	cmocka_unit_test(freeing_the_fetcher_ends_requests_without_calling_back),
 	cmocka_unit_test(silence_ends_a_request),
+	cmocka_unit_test(a_request_whose_time_is_over_is_not_sent),
 	cmocka_unit_test(a_server_that_never_speaks_tls_runs_into_the_connect_deadline),
 	cmocka_unit_test(a_refused_connection_is_worth_another_try),
 	cmocka_unit_test(unusable_requests_are_refused_at_once),

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/sbuf.h"
@@ -35,6 +36,7 @@ enum {
 	METRICS_REPORTS,
 	METRICS_CONNECTIONS,
 	METRICS_OPEN,
+	METRICS_IDLE,
 	METRICS_NODES,
 	METRICS_TOKENS,
 	METRICS_INCOMPLETE,
@@ -56,7 +58,7 @@ struct fixture {
 	int stop_pipe[2];
 	bool loop_runs;
 	atomic_uint n_reviews, n_reports, n_refreshes, n_scrapes;
-	atomic_bool exposes; /* metrics are written when they are asked for */
+	atomic_uint n_exposed; /* lines of metrics, written when they are asked for; 0: none */
 	_Atomic(int64_t) last_sequence;
 	_Atomic(int64_t) last_listed_at; /* of a refresh */
 	_Atomic(int64_t) last_celsius;   /* of the first device, by a refresh */
@@ -64,6 +66,7 @@ struct fixture {
 	atomic_bool unreachable; /* nothing can be found out of a token */
 	uint16_t port, probe_port, metrics_port;
 	bool guarded; /* set before it is opened: metrics are not for everybody */
+	uint32_t heartbeat_ms; /* set before it is opened; 0: the default */
 };
 
 static struct metric_row rows[N_METRICS];
@@ -87,6 +90,7 @@ static void make_rows(void)
 	rows[METRICS_READERS] = (struct metric_row){"readers", METRIC_COUNTER, "", "Readers.",
 						    connection_labels};
 	rows[METRICS_OPEN] = (struct metric_row){"open", METRIC_GAUGE, "", "Open.", NULL};
+	rows[METRICS_IDLE] = (struct metric_row){"idle", METRIC_GAUGE, "", "Idle.", NULL};
 	rows[METRICS_NODES] = (struct metric_row){"nodes", METRIC_GAUGE, "", "Nodes.", NULL};
 	rows[METRICS_TOKENS] = (struct metric_row){"tokens", METRIC_GAUGE, "", "Tokens.", NULL};
 	rows[METRICS_DURATION] = (struct metric_row){
@@ -150,19 +154,21 @@ static void review_reader(struct fixture *f, const struct front_message *message
 		abort();
 }
 
-/* Some megabytes, of which a socket takes a part only. */
 #define EXPOSED_LINES 20000
+/* More than the two sockets hold for a client that does not read: 4 MiB and a little. */
+#define EXPOSED_LINES_OF_LONG 90000
 #define EXPOSED_LINE "things{name=\"something\",place=\"somewhere else\",and=\"so on and so on\"} 1"
 
 static void expose(struct fixture *f)
 {
 	struct exposition_text *text;
 	struct error err;
-	if (!atomic_load(&f->exposes))
+	const unsigned n_lines = atomic_load(&f->n_exposed);
+	if (n_lines == 0)
 		return;
 	if (exposition_text_new(1, &text, &err) != 0)
 		abort();
-	for (int i = 0; i < EXPOSED_LINES; i++)
+	for (unsigned i = 0; i < n_lines; i++)
 		exposition_text_add(text, 0, VIEW(EXPOSED_LINE), true);
 	if (exposition_text_seal(text, &err) != 0 || front_expose(f->front, text, ERROR_NONE, &err) != 0)
 		abort();
@@ -252,7 +258,9 @@ static void open_front_with(struct fixture *f, uint32_t max_silent_ms, uint32_t 
 	config.reviews_per_second = 1000;
 	config.max_silent_ms = max_silent_ms;
 	config.max_connections = max_connections;
-	config.with_exposition = atomic_load(&f->exposes);
+	if (f->heartbeat_ms)
+		config.heartbeat_ms = f->heartbeat_ms;
+	config.with_exposition = atomic_load(&f->n_exposed) > 0;
 	config.report_address = "127.0.0.1:0";
 	config.probe_address = "127.0.0.1:0";
 	config.metrics_address = "127.0.0.1:0";
@@ -260,7 +268,7 @@ static void open_front_with(struct fixture *f, uint32_t max_silent_ms, uint32_t 
 	config.rules = (struct identity_rules){view_from(audience), view_from(namespace),
 					       view_from(account)};
 	config.metrics = (struct front_metrics){f->registry, METRICS_REPORTS, METRICS_CONNECTIONS,
-						METRICS_OPEN, METRICS_NODES, METRICS_TOKENS,
+						METRICS_OPEN, METRICS_IDLE, METRICS_NODES, METRICS_TOKENS,
 						METRICS_INCOMPLETE, METRICS_REFUSED,
 						METRICS_REQUESTS, METRICS_QUESTIONS,
 						METRICS_DURATION, METRICS_READERS,
@@ -579,13 +587,15 @@ static void a_loop_that_is_silent_for_too_long_is_not_alive(void **state)
 	stop(&f);
 }
 
-static void await_none_open(struct fixture *f)
+/* On /metrics. */
+static void await_shown(struct fixture *f, const char *text)
 {
 	struct http_answer answer = {0};
 	struct http_client *client = http_client_connect(f->metrics_port);
-	for (int i = 0; i < 30000 && !strstr(answer.body, "\nopen 0\n"); i++)
+	for (int i = 0; i < 30000 && !strstr(answer.body, text); i++)
 		http_client_ask(client, "GET /metrics", "", VIEW(""), &answer);
-	assert_non_null(strstr(answer.body, "\nopen 0\n"));
+	if (!strstr(answer.body, text))
+		fail_msg("no %s in %s", text, answer.body);
 	http_client_free(client);
 }
 
@@ -609,6 +619,7 @@ static void each_end_of_a_connection_is_counted_by_its_cause(void **state)
 	await_ready(&f, 200);
 	struct http_client *idle = http_client_connect_tls(f.port, 0);
 	assert_int_equal(post_as(idle, "aud.agent.n", report("n", 1, 5, buf, 512), &answer), 200);
+	await_shown(&f, "\nidle 1\n");
 	/* There is room for one: who is idle makes way. */
 	struct http_client *client = http_client_connect_tls(f.port, 0);
 	assert_true(http_client_is_closed(idle));
@@ -617,18 +628,19 @@ static void each_end_of_a_connection_is_counted_by_its_cause(void **state)
 	assert_int_equal(answer.status, 400);
 	assert_true(http_client_is_closed(client));
 	http_client_free(client);
-	await_none_open(&f);
+	await_shown(&f, "\nopen 0\n");
+	await_shown(&f, "\nidle 0\n");
 	client = http_client_connect_tls(f.port, 0);
 	assert_int_equal(post_as(client, "aud.agent.n", (struct view){large, sizeof(large)}, &answer),
 			 413);
 	assert_true(http_client_is_closed(client));
 	http_client_free(client);
-	await_none_open(&f);
+	await_shown(&f, "\nopen 0\n");
 	client = http_client_connect(f.port);
 	assert_true(http_client_send(client, VIEW("GET / HTTP/1.1\r\n\r\n")));
 	assert_true(http_client_is_closed(client));
 	http_client_free(client);
-	await_none_open(&f);
+	await_shown(&f, "\nopen 0\n");
 	client = http_client_connect(f.metrics_port);
 	http_client_ask(client, "GET /metrics", "", VIEW(""), &answer);
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
@@ -636,6 +648,31 @@ static void each_end_of_a_connection_is_counted_by_its_cause(void **state)
 			fail_msg("no %s in %s", counts[i], answer.body);
 	}
 	http_client_free(client);
+	stop(&f);
+}
+
+/* The heartbeat is short: two of them end sooner than the idle time of whom nothing was accepted. */
+TEST(who_had_a_report_accepted_may_be_idle_for_two_heartbeats_and_others_as_before)
+{
+	struct fixture f = {.heartbeat_ms = 50};
+	struct http_answer answer;
+	char buf[512];
+	open_front(&f);
+	start_opened(&f);
+	set_certificate(&f, "front");
+	publish(&f, "");
+	await_ready(&f, 200);
+	struct http_client *refused = http_client_connect_tls(f.port, 0);
+	struct http_client *agent = http_client_connect_tls(f.port, 0);
+	uint64_t before = clock_monotonic_ms();
+	assert_int_equal(post_as(agent, "aud.agent.n", report("n", 1, 5, buf, 512), &answer), 200);
+	assert_int_equal(post_as(refused, "aud.agent.n", report("n", 1, 4, buf, 512), &answer), 409);
+	assert_true(http_client_is_closed(agent));
+	assert_true(clock_monotonic_ms() - before >= 100);
+	char byte;
+	assert_int_equal(recv(http_client_fd(refused), &byte, 1, MSG_DONTWAIT | MSG_PEEK), -1);
+	http_client_free(agent);
+	http_client_free(refused);
 	stop(&f);
 }
 
@@ -668,10 +705,10 @@ static size_t read_all(const struct http_client *client)
 	return total;
 }
 
-static void start_exposing(struct fixture *f)
+static void start_exposing(struct fixture *f, unsigned n_lines)
 {
 	*f = (struct fixture){0};
-	atomic_store(&f->exposes, true);
+	atomic_store(&f->n_exposed, n_lines);
 	open_front(f);
 	start_opened(f);
 }
@@ -683,7 +720,7 @@ static void a_hundred_scrapers_at_once_share_one_text(void **state)
 	(void)state;
 	struct http_client *clients[100];
 	struct fixture f;
-	start_exposing(&f);
+	start_exposing(&f, EXPOSED_LINES);
 	for (size_t i = 0; i < ARRAY_SIZE(clients); i++) {
 		clients[i] = http_client_connect(f.metrics_port);
 		assert_true(http_client_send(clients[i], SCRAPE));
@@ -702,21 +739,25 @@ static void a_hundred_scrapers_at_once_share_one_text(void **state)
 static void scrapers_that_never_read_keep_nobody_else_waiting(void **state)
 {
 	(void)state;
-	struct http_client *deaf[60];
+	const size_t page_size = EXPOSED_LINES_OF_LONG * sizeof(EXPOSED_LINE);
+	struct http_client *deaf[20];
 	struct fixture f;
-	start_exposing(&f);
+	start_exposing(&f, EXPOSED_LINES_OF_LONG);
 	for (size_t i = 0; i < ARRAY_SIZE(deaf); i++) {
 		deaf[i] = http_client_connect(f.metrics_port);
 		assert_true(http_client_send(deaf[i], SCRAPE));
 	}
 	struct http_client *client = http_client_connect(f.metrics_port);
 	assert_true(http_client_send(client, SCRAPE));
-	assert_true(read_all(client) > EXPOSED_LINES * sizeof(EXPOSED_LINE));
+	assert_true(read_all(client) > page_size);
 	assert_true(exposition_budget_used() <= LIMIT_EXPOSITION_BYTES);
 	http_client_free(client);
 	stop(&f);
-	for (size_t i = 0; i < ARRAY_SIZE(deaf); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(deaf); i++) {
+		/* What the sockets held of the page, which was not all of it. */
+		assert_true(read_all(deaf[i]) < page_size);
 		http_client_free(deaf[i]);
+	}
 	assert_int_equal(exposition_budget_used(), 0);
 }
 
@@ -1218,6 +1259,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_token_of_which_nothing_can_be_found_out_is_not_refused_for_good),
 	cmocka_unit_test(a_loop_that_is_silent_for_too_long_is_not_alive),
 	cmocka_unit_test(each_end_of_a_connection_is_counted_by_its_cause),
+	cmocka_unit_test(who_had_a_report_accepted_may_be_idle_for_two_heartbeats_and_others_as_before),
 	cmocka_unit_test(several_may_probe_at_once),
 	cmocka_unit_test(a_hundred_scrapers_at_once_share_one_text),
 	cmocka_unit_test(scrapers_that_never_read_keep_nobody_else_waiting),

@@ -161,6 +161,39 @@ static void what_an_earlier_controller_published_counts_from_now_on(void **state
 	assert_counts("ml", 200, 10, 10);
 }
 
+/* Of both times before and while another replica led, and at what was said last it goes on. */
+static void who_leads_anew_goes_on_from_what_it_said_last(void **state)
+{
+	(void)state;
+	publish(0);
+	add("uid-a", "ml", 100);
+	add("uid-b", "ml", 100);
+	set_idle(100);
+	publish(100);
+	gpu_time_resume(gpu_time, at(200)); /* it never led before */
+	assert_counts("ml", 200, 0, 0);
+	assert_counts("ml", 210, 20, 20);
+	gpu_time_resume(gpu_time, at(300)); /* another led since 210 */
+	assert_counts("ml", 300, 20, 20);
+	assert_counts("ml", 310, 40, 40);
+}
+
+static void what_is_published_late_counts_from_when_we_led(void **state)
+{
+	(void)state;
+	publish(0);
+	add("uid-a", "ml", 100);
+	publish(100);
+	assert_counts("ml", 110, 10, 0);
+	gpu_time_resume(gpu_time, at(200));
+	leave(100, 150); /* while nobody led */
+	add("uid-b", "ml", 190);
+	set_idle(160);
+	publish(210);
+	assert_counts("ml", 210, 20, 10);
+	assert_counts("ml", 220, 30, 20);
+}
+
 static void only_the_slots_of_workloads_count(void **state)
 {
 	struct gpu_time_series series;
@@ -422,6 +455,9 @@ static void without_memory_what_was_published_goes_on(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(a_tenancy_counts_from_its_start_to_its_end, setup, teardown),
 	cmocka_unit_test_setup_teardown(what_was_shown_is_never_taken_back, setup, teardown),
+	cmocka_unit_test_setup_teardown(who_leads_anew_goes_on_from_what_it_said_last, setup, teardown),
+	cmocka_unit_test_setup_teardown(what_is_published_late_counts_from_when_we_led, setup,
+					teardown),
 	cmocka_unit_test_setup_teardown(what_an_earlier_controller_published_counts_from_now_on,
 					setup, teardown),
 	cmocka_unit_test_setup_teardown(only_the_slots_of_workloads_count, setup, teardown),

@@ -4,10 +4,13 @@
 #include "lib/test_main.h"
 
 #include <poll.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/handoff.h"
 
@@ -19,6 +22,19 @@ struct object {
 	unsigned pusher;
 	unsigned number;
 };
+
+static atomic_uint n_interrupts; /* of writes to come */
+
+/* Stands in for that of the C library. */
+ssize_t write(int fd, const void *bytes, size_t n)
+{
+	if (atomic_load(&n_interrupts) > 0) {
+		atomic_fetch_sub(&n_interrupts, 1);
+		errno = EINTR;
+		return -1;
+	}
+	return syscall(SYS_write, fd, bytes, n);
+}
 
 static struct handoff *new_handoff(size_t cap)
 {
@@ -157,6 +173,18 @@ static void a_push_beside_the_last_pop_wakes_the_consumer(void **state)
 	pthread_join(server, NULL);
 }
 
+TEST(a_push_that_a_signal_interrupts_wakes_the_consumer)
+{
+	CLEANUP(handoff_freep) struct handoff *handoff = new_handoff(1);
+	struct object object;
+	struct error err;
+	atomic_store(&n_interrupts, 2);
+	assert_int_equal(handoff_push(handoff, &object.node, &err), 0);
+	assert_int_equal(atomic_load(&n_interrupts), 0);
+	assert_true(is_readable(handoff, 0));
+	assert_ptr_equal(handoff_pop(handoff), &object.node);
+}
+
 static void lack_of_memory_and_of_descriptors_is_told(void **state)
 {
 	(void)state;
@@ -183,6 +211,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_full_queue_refuses_and_takes_again_after_a_pop),
 	cmocka_unit_test(nothing_is_lost_between_threads),
 	cmocka_unit_test(a_push_beside_the_last_pop_wakes_the_consumer),
+	cmocka_unit_test(a_push_that_a_signal_interrupts_wakes_the_consumer),
 	cmocka_unit_test(lack_of_memory_and_of_descriptors_is_told),
 };
 TEST_MAIN(tests)

@@ -136,6 +136,8 @@ static void a_reading_is_told_and_only_a_change_is_news(void **state)
 	assert_int_equal(report.sources.nvml.state, REPORT_SOURCE_OK);
 	assert_int_equal(report.sources.nvml.observed_at, 100);
 	assert_int_equal(report.devices.count, 1);
+	assert_int_equal(report.nvml_processes, 1);
+	assert_int_equal(report.nvml_left_behind, FAKE_NVML_PROCESS_LEFT_BEHIND);
 	assert_true(view_equal(report.driver_version, VIEW("580.65.06")));
 	assert_true(view_equal(report.cuda_version, VIEW("13.0")));
 	assert_false(read_at(&hardware, 200));
@@ -626,6 +628,73 @@ static void a_hang_is_told_at_once_after_a_failure_that_was_not(void **state)
 	end(&hardware);
 }
 
+static void a_late_reading_is_told_and_the_driver_hangs_still(void **state)
+{
+	(void)state;
+	struct hardware hardware;
+	struct error why = {.kind = ERROR_RETRY, .text = "for a reason"};
+	begin(&hardware);
+	set_node(NODE("Default", "", ""));
+	fake_nvml_process_fail(NVML_PROCESS_HANGS, &why);
+	assert_true(read_at(&hardware, 100));
+	why.kind = ERROR_NONE;
+	fake_nvml_process_fail(NVML_PROCESS_HANGS, &why);
+	fake_nvml_process_doubt(true);
+	assert_true(read_at(&hardware, 200)); /* the devices */
+	assert_false(read_at(&hardware, 300));
+	assert_int_equal(tell(&hardware).sources.nvml.observed_at, 300);
+	set_node(NODE("Default", "", XID("1", "94")));
+	assert_true(read_at(&hardware, 400));
+	assert_int_equal(event_queue_events(&queue).count, 1);
+	set_node(MISMATCHED);
+	assert_false(read_at(&hardware, 500));
+	struct report report = tell(&hardware);
+	assert_int_equal(report.sources.nvml.state, REPORT_SOURCE_ERROR);
+	assert_true(report.sources.nvml.hangs);
+	assert_true(view_equal(report.sources.nvml.message, VIEW("for a reason")));
+	assert_int_equal(report.sources.nvml.hang_count, 1);
+	assert_int_equal(report.sources.nvml.observed_at, 400);
+	assert_int_equal(report.devices.count, 1);
+	set_node(NODE("Default", "", ""));
+	fake_nvml_process_doubt(false);
+	assert_true(read_at(&hardware, 600));
+	report = tell(&hardware);
+	assert_int_equal(report.sources.nvml.state, REPORT_SOURCE_OK);
+	assert_false(report.sources.nvml.hangs);
+	end(&hardware);
+}
+
+static void a_failure_lasts_until_a_reading_is_beyond_doubt(void **state)
+{
+	(void)state;
+	struct hardware hardware;
+	struct error why = {.kind = ERROR_RETRY, .text = "for a reason"};
+	begin(&hardware);
+	set_node(NODE("Default", "", ""));
+	read_at(&hardware, 100);
+	fake_nvml_process_fail(NVML_PROCESS_FAILED, &why);
+	assert_false(read_at(&hardware, 200));
+	why.kind = ERROR_NONE;
+	fake_nvml_process_fail(NVML_PROCESS_FAILED, &why);
+	fake_nvml_process_doubt(true);
+	assert_false(read_at(&hardware, 300));
+	assert_int_equal(tell(&hardware).sources.nvml.state, REPORT_SOURCE_OK);
+	assert_true(outlast_hold());
+	assert_false(read_at(&hardware, 400));
+	assert_int_equal(tell(&hardware).sources.nvml.state, REPORT_SOURCE_ERROR);
+	assert_int_equal(tell(&hardware).sources.nvml.observed_at, 400);
+	set_node(NODE("ExclusiveProcess", "", ""));
+	assert_true(read_at(&hardware, 500)); /* the device is told */
+	/* Another failure is one without a doubt. */
+	set_node(BROKEN("nvmlDeviceGetCount_v2", ""));
+	assert_true(read_at(&hardware, 600));
+	set_node(NODE("Default", "", ""));
+	fake_nvml_process_doubt(false);
+	assert_true(read_at(&hardware, 700));
+	assert_int_equal(tell(&hardware).sources.nvml.state, REPORT_SOURCE_OK);
+	end(&hardware);
+}
+
 static void an_error_is_told_while_a_failure_is_not(void **state)
 {
 	(void)state;
@@ -782,6 +851,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(that_no_device_answers_is_told_at_once),
 	cmocka_unit_test(that_the_driver_does_not_fit_is_told_with_the_failure_and_ends_with_it),
 	cmocka_unit_test(a_hang_is_told_at_once_after_a_failure_that_was_not),
+	cmocka_unit_test(a_late_reading_is_told_and_the_driver_hangs_still),
+	cmocka_unit_test(a_failure_lasts_until_a_reading_is_beyond_doubt),
 	cmocka_unit_test(an_error_is_told_while_a_failure_is_not),
 	cmocka_unit_test(a_node_without_the_library_has_no_such_source),
 	cmocka_unit_test(xid_errors_reach_the_queue_once),

@@ -806,6 +806,11 @@ TEST(the_message_of_a_healthy_device_says_what_was_looked_at)
 		  .fabric = REPORT_FABRIC_COMPLETED},
 		 "; read: XID errors, ECC, row remapping, slowdown, links; cannot be read here: "
 		 "recovery action", 1},
+		/* Read lately, though not this time. */
+		{{.ecc_volatile = {-1, -1}, .slowdown.present = true,
+		  .parts_read = REPORT_PART_ECC | REPORT_PART_LINKS},
+		 "; read: XID errors, ECC, slowdown, links; cannot be read here: row remapping, "
+		 "recovery action", 1},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
 		char expected[256];

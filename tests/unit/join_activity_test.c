@@ -209,6 +209,21 @@ TEST(each_partition_has_its_own_which_silence_ends_too)
 	assert_int_equal(is[0].activity.idle_since, 0);
 }
 
+TEST(a_partition_that_dcgm_measured_has_its_word_as_evidence)
+{
+	build_world_deinit(&world);
+	build_world_init(&world);
+	struct report_partition *part = build_world_cut(&world, 0, 1)->partitions.items;
+
+	part->activity = (struct report_activity){true, REPORT_ACTIVITY_BUSY, REPORT_ACTIVITY_DCGM,
+						  38, NOW - MINUTE, NOW - 240 * MINUTE};
+	build_world_publish(&world);
+	assert_published(ATTRIBUTION_ACTIVITY_ACTIVE, "", 0);
+	assert_int_equal(published()->scope, ATTRIBUTION_SCOPE_PARTITION);
+	assert_int_equal(published()->evidence.count, 1);
+	assert_true(view_equal(*ARRAY_AT(published()->evidence, struct view, 0), VIEW("DCGM")));
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(a_figure_that_moves_is_no_write_and_a_change_of_state_is_one),
 	cmocka_unit_test_set_up(a_silent_agent_makes_it_unknown_and_its_return_idle_as_before),
@@ -220,5 +235,6 @@ static const struct CMUnitTest tests[] = {
 		a_driver_that_fails_for_a_sample_changes_nothing_and_for_long_makes_it_unknown),
 	cmocka_unit_test_set_up(without_an_agent_nothing_is_measured),
 	cmocka_unit_test_set_up(each_partition_has_its_own_which_silence_ends_too),
+	cmocka_unit_test_set_up(a_partition_that_dcgm_measured_has_its_word_as_evidence),
 };
 TEST_MAIN(tests)

@@ -864,12 +864,16 @@ TEST(without_nvml_nothing_is_known)
 
 TEST(nvml_that_hangs_is_not_nvml_that_refuses)
 {
-	build_world_exclusive(&world, 0);
+	conditioned(); /* the driver asked for nothing, when it still answered */
 	publish();
 	world.report.sources.nvml.state = REPORT_SOURCE_ERROR;
 	world.report.sources.nvml.hangs = true;
+	world.report.sources.nvml.message = VIEW("nvmlDeviceGetName on GPU 1 has not returned for 5 s");
 	expect_health(NOT_KNOWN, "NVMLHangs");
 	expect_text(condition()->reason, "NVMLHangs");
+	expect_text(condition()->message,
+		    "NVML does not answer the node's agent (nvml: nvmlDeviceGetName on GPU 1 has not "
+		    "returned for 5 s)");
 	world.report.sources.nvml.hangs = false;
 	expect_health(NOT_KNOWN, "NVMLUnavailable");
 	/* A source that answers does not hang, whatever it says of itself. */

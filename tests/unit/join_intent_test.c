@@ -3,6 +3,7 @@
 /* What the join tells the rules of assess/drift.h, and what becomes of their verdict. */
 
 #include "lib/scenario.h"
+#include "lib/world_test.h"
 
 #define WANTED "label gpu.deploy.device-plugin=true;"
 #define A_PLUGIN "capacity 1; pod plugin namespace=gpu-operator nogpu operand=plugin ready;"
@@ -105,9 +106,16 @@ static const struct scenario_promise promises[] = {
 		"gpu 0 shared 4; policy config=plugin-config default=a; config was a time-slicing:4;"
 		"config a time-slicing:8;" WANTED A_PLUGIN "expect pending ConfigNotLoaded"),
 	PROMISE(what_is_off_on_purpose_is_no_drift,
-		"gpu 0 exclusive; policy exporter=off;" WANTED A_PLUGIN
+		"gpu 0 exclusive; policy exporter=off gfd=off;" WANTED A_PLUGIN
 		"label gpu.deploy.dcgm-exporter=true; expect intent InSync; expect InSync True InSync `as"
-		" ClusterPolicy cluster-policy says; dcgmExporter is off by ClusterPolicy cluster-policy`"),
+		" ClusterPolicy cluster-policy says; gfd is off by ClusterPolicy cluster-policy;"
+		" dcgmExporter is off by ClusterPolicy cluster-policy`"),
+	PROMISE(a_part_whose_label_is_gone_is_no_drift_and_said_to_be_nowhere,
+		"gpu 0 exclusive; policy exporter=off;" WANTED A_PLUGIN
+		"expect InSync True InSync `as"
+		" ClusterPolicy cluster-policy says; gfd is not on the node, which has no label"
+		" nvidia.com/gpu.deploy.gpu-feature-discovery;"
+		" dcgmExporter is off by ClusterPolicy cluster-policy`"),
 	PROMISE(a_plugin_that_is_off_and_offers_devices_is_unexpected,
 		"gpu 0 exclusive; policy plugin=off; " WANTED "expect pending PluginUnexpected;"
 		"offer none; expect pending none"),
@@ -123,6 +131,13 @@ static const struct scenario_promise promises[] = {
 		"expect drifts DeviceMissing;"
 		"expect intent Drifted; expect InSync False DeviceMissing; nvml shows;"
 		"expect drifts none; expect intent Unmanaged"),
+	PROMISE(a_device_that_flickers_is_a_write_for_each_list_that_differs_and_no_drift,
+		"boot one; gpu 0 exclusive; policy none; publish;"
+		"nvml hides; expect writes 1; publish; expect pending DeviceMissing; expect writes 0;"
+		"nvml shows; expect writes 1; publish; expect pending none; expect writes 0;"
+		"wait 59s; nvml hides; expect writes 1; publish; expect pending DeviceMissing:59000;"
+		"wait 59s; heartbeat; expect drifts none; nvml shows; expect writes 1; publish;"
+		"expect pending none; expect intent Unmanaged"),
 	PROMISE(a_device_that_went_missing_during_work_on_the_node_is_a_drift_after_it,
 		"boot one; gpu 0 exclusive; gpu 1 exclusive; policy none; publish;"
 		"label mig.config.state=pending; nvml hides; expect drifts none;"
@@ -184,4 +199,205 @@ static const struct scenario_promise promises[] = {
 		"expect drifts DeviceMissing"),
 };
 
-SCENARIO_MAIN(promises)
+/* One MIG device by either resource; the pod is refused nvidia.com/gpu. */
+static bool is_leak_with_holder_of(unsigned held)
+{
+	static struct report_resource_devices offers[2];
+	struct array pending;
+
+	world_again();
+	world.intent = (struct intent){.known = true};
+	world.report.boot_id = VIEW("one");
+	build_world_cut(&world, 0, 2);
+	offers[0] = (struct report_resource_devices){VIEW("nvidia.com/gpu"),
+						     array_of(&world.offered[0], 1)};
+	offers[1] = (struct report_resource_devices){VIEW("nvidia.com/mig-1g.10gb"),
+						     array_of(&world.offered[1], 1)};
+	world.report.allocatable = array_of(offers, 2);
+	world.report.checkpoint.registered = world.report.allocatable;
+	world_run("a", world.offered[held]);
+	build_world_publish(&world);
+	build_world_wait(&world, 60000);
+	build_world_pod(&world, (struct build_pod){.name = "u", .was_refused = true});
+	build_world_join(&world);
+	pending = build_world_status(&world, 0)->intent.pending;
+	return pending.count == 1 && view_equal(ARRAY_AT(pending, struct attribution_pending_drift,
+							 0)->type, VIEW("SlotsLeaked"));
+}
+
+WORLD_TEST(free_slots_are_counted_for_each_resource)
+{
+	assert_true(is_leak_with_holder_of(1));
+	assert_false(is_leak_with_holder_of(0));
+}
+
+/* Two MIG devices, of which one has two replicas and the other one four, each by a resource of its own. */
+static void share_two_profiles(void)
+{
+	static const char *const ids[] = {"::0", "::1", "::2", "::3"};
+	static struct report_resource_devices offers[2];
+	static struct view names[6];
+
+	build_world_cut(&world, 0, 2);
+	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
+		names[i] = build_world_text(&world, "%.*s%s",
+					    VIEW_ARG(build_world_mig(&world, 0, i < 2 ? 0 : 1)),
+					    ids[i < 2 ? i : i - 2]);
+	offers[0] = (struct report_resource_devices){VIEW("nvidia.com/mig-1g.5gb"),
+						     array_of(names, 2)};
+	offers[1] = (struct report_resource_devices){VIEW("nvidia.com/mig-2g.10gb"),
+						     array_of(&names[2], 4)};
+	world.report.allocatable = array_of(offers, 2);
+	world.report.checkpoint.registered = world.report.allocatable;
+}
+
+static void intend_replicas(int64_t first, int64_t second)
+{
+	static struct plugin_config_shared shared[2];
+	static struct plugin_config config;
+	static struct plugin_configs configs;
+	static struct node_deploy deploy = {VIEW_INIT("device-plugin"), VIEW_INIT("true")};
+
+	shared[0] = (struct plugin_config_shared){VIEW("nvidia.com/mig-1g.5gb"), first};
+	shared[1] = (struct plugin_config_shared){VIEW("nvidia.com/mig-2g.10gb"), second};
+	config = (struct plugin_config){
+		.name = VIEW("shared"),
+		.sharing = PLUGIN_CONFIG_TIME_SLICING,
+		.shared = array_of(shared, 2),
+	};
+	configs = (struct plugin_configs){.configs = array_of(&config, 1)};
+	world.policy.mig_strategy = VIEW("mixed");
+	world.policy.plugin_config = VIEW("plugin-config");
+	world.node.plugin_config = VIEW("shared");
+	world.node.deploys = array_of(&deploy, 1);
+	world.intent.plugin_configs_state = INTENT_CONFIG_THERE;
+	world.intent.plugin_configs = &configs;
+}
+
+static bool is_pending(const char *type)
+{
+	const struct array pending = build_world_status(&world, 0)->intent.pending;
+
+	for (uint32_t i = 0; i < pending.count; i++)
+		if (view_equal(ARRAY_AT(pending, struct attribution_pending_drift, i)->type,
+			       view_from(type)))
+			return true;
+	return false;
+}
+
+WORLD_TEST(replicas_are_counted_for_each_resource_of_mig_devices)
+{
+	static const struct {
+		int64_t first, second;
+		bool is_drift;
+	} rows[] = {{2, 4, false}, {4, 4, true}, {2, 2, true}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		world_again();
+		build_world_govern(&world, "gpu-operator");
+		share_two_profiles();
+		intend_replicas(rows[i].first, rows[i].second);
+		build_world_join(&world);
+		assert_int_equal(is_pending("ReplicaCount"), rows[i].is_drift);
+	}
+}
+
+/* Edits of the policy of a node with two devices, whose plugin offers them. */
+static void name_no_version(void)
+{
+	world.policy.driver_version = VIEW("stable"); /* nothing can be compared with that */
+}
+
+static void switch_exporter_off(void)
+{
+	world.policy.switches[POLICY_DCGM_EXPORTER] = POLICY_OFF;
+}
+
+static void add_policy(void)
+{
+	world.intent.n_policies = 2;
+}
+
+static void switch_plugin_off(void)
+{
+	world.policy.switches[POLICY_DEVICE_PLUGIN] = POLICY_OFF;
+}
+
+static void undo(void)
+{
+	build_world_govern(&world, "gpu-operator");
+}
+
+/* How many writes each device costs now; they are made, and then there are none. */
+static unsigned writes_a_device(void)
+{
+	const unsigned n = build_world_count_writes(&world);
+
+	assert_int_equal(n % 2, 0);
+	build_world_publish(&world);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	return n / 2;
+}
+
+static void govern_two_devices(void)
+{
+	world_again();
+	undo();
+	build_world_exclusive(&world, 0);
+	build_world_exclusive(&world, 1);
+	build_world_publish(&world);
+}
+
+/* The table of crds/README.md that says how often an edit of a policy is written. */
+WORLD_TEST(an_edit_of_a_policy_is_as_many_writes_of_each_device_as_is_said)
+{
+	static const struct {
+		void (*edit)(void);
+		unsigned n_at_once, n_after_hold_off, n_undone;
+		int state; /* at last */
+	} rows[] = {
+		{name_no_version, 0, 0, 0, ATTRIBUTION_INTENT_IN_SYNC},
+		{switch_exporter_off, 1, 0, 1, ATTRIBUTION_INTENT_IN_SYNC},
+		{add_policy, 1, 0, 1, ATTRIBUTION_INTENT_DRIFTED},
+		{switch_plugin_off, 1, 1, 1, ATTRIBUTION_INTENT_DRIFTED},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		govern_two_devices();
+		rows[i].edit();
+		assert_int_equal(writes_a_device(), rows[i].n_at_once);
+		build_world_wait(&world, 119000);
+		world.input.report_age_ms = 0;
+		assert_int_equal(writes_a_device(), 0);
+		build_world_wait(&world, 1000);
+		assert_int_equal(writes_a_device(), rows[i].n_after_hold_off);
+		assert_int_equal(build_world_status(&world, 0)->intent.state, rows[i].state);
+		undo();
+		assert_int_equal(writes_a_device(), rows[i].n_undone);
+	}
+}
+
+WORLD_TEST(an_edit_that_is_undone_within_the_hold_off_is_two_writes_of_each_device)
+{
+	govern_two_devices();
+	switch_plugin_off();
+	assert_int_equal(writes_a_device(), 1);
+	assert_int_equal(build_world_status(&world, 0)->intent.state, ATTRIBUTION_INTENT_SETTLING);
+	build_world_wait(&world, 119000);
+	world.input.report_age_ms = 0;
+	undo();
+	assert_int_equal(writes_a_device(), 1);
+	build_world_wait(&world, 119000);
+	world.input.report_age_ms = 0;
+	assert_int_equal(writes_a_device(), 0);
+	assert_int_equal(build_world_status(&world, 0)->intent.state, ATTRIBUTION_INTENT_IN_SYNC);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_world(free_slots_are_counted_for_each_resource),
+	cmocka_unit_test_world(replicas_are_counted_for_each_resource_of_mig_devices),
+	cmocka_unit_test_world(an_edit_of_a_policy_is_as_many_writes_of_each_device_as_is_said),
+	cmocka_unit_test_world(
+		an_edit_that_is_undone_within_the_hold_off_is_two_writes_of_each_device),
+};
+SCENARIO_MAIN_WITH(promises, tests)

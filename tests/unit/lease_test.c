@@ -184,6 +184,7 @@ TEST(what_was_released_is_taken_at_once)
 			    "\"acquireTime\":\"2026-01-01T00:00:00.001000Z\","
 			    "\"renewTime\":\"2026-01-01T00:00:00.001000Z\",\"leaseTransitions\":8}");
 	assert_true(view_equal(lease_holder(world->lease), VIEW("me")));
+	assert_int_equal(lease_transitions(world->lease), 8);
 }
 
 /* Lets time pass, and answers each GET, until a PUT is due. */
@@ -342,8 +343,11 @@ TEST(who_finds_another_holder_leads_no_longer)
 	get(world);
 	expect_no_lead(world);
 	assert_true(view_equal(lease_holder(world->lease), VIEW("other")));
+	const int64_t of_other = lease_transitions(world->lease);
 	wait_for_put(world);
 	assert_int_equal(world->now, RETRY + DURATION);
+	answer(world);
+	assert_int_equal(lease_transitions(world->lease), of_other + 1);
 }
 
 /* Who led may still lead. And of what we wrote before, a copy may be written back. */
@@ -625,6 +629,18 @@ TEST(who_does_not_hold_the_lease_has_nothing_to_give_up)
 	assert_int_equal(next(world), LEASE_FINISHED);
 }
 
+/* As while no name server answers: the request would end by its time-out only. */
+TEST(who_never_held_the_lease_does_not_wait_for_a_look_under_way)
+{
+	struct world *world = *state;
+
+	expect_request(world, "GET");
+	lease_release(world->lease);
+	assert_int_equal(next(world), LEASE_FINISHED);
+	answer(world);
+	assert_int_equal(next(world), LEASE_FINISHED);
+}
+
 TEST(a_busy_server_is_left_alone_for_as_long_as_it_asks)
 {
 	struct world *world = *state;
@@ -789,6 +805,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(a_renewal_under_way_is_waited_for_and_then_given_up),
 	cmocka_unit_test_set_up(a_release_that_meets_a_newer_version_is_tried_again),
 	cmocka_unit_test_set_up(who_does_not_hold_the_lease_has_nothing_to_give_up),
+	cmocka_unit_test_set_up(who_never_held_the_lease_does_not_wait_for_a_look_under_way),
 	cmocka_unit_test_set_up(a_busy_server_is_left_alone_for_as_long_as_it_asks),
 	cmocka_unit_test_set_up(a_lease_that_is_released_again_and_again_is_not_taken_as_often),
 	cmocka_unit_test_set_up(an_answer_that_cannot_be_used_is_a_failure),

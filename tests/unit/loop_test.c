@@ -2,8 +2,10 @@
 
 #include "lib/test_main.h"
 
+#include <event2/event.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "io/loop.h"
@@ -261,6 +263,57 @@ static void the_time_stands_still_within_a_turn_and_moves_between_turns(void **s
 	loop_free(journal.loop);
 }
 
+static bool is_memory_out; /* libevent's */
+
+static void *libevent_malloc(size_t n)
+{
+	return is_memory_out ? NULL : malloc(n);
+}
+
+static void *libevent_realloc(void *bytes, size_t n)
+{
+	return is_memory_out ? NULL : realloc(bytes, n);
+}
+
+#define N_TIMERS 100u
+
+TEST(a_timer_that_was_made_can_be_set_without_memory)
+{
+	struct loop_timer *timers[N_TIMERS];
+	struct journal journal;
+	event_set_mem_functions(libevent_malloc, libevent_realloc, free);
+	new_loop(&journal, 10);
+	for (unsigned i = 0; i < N_TIMERS; i++)
+		assert_int_equal(loop_timer_new(journal.loop, note_a, &journal, &timers[i], &err), 0);
+	is_memory_out = true;
+	for (unsigned i = 0; i < N_TIMERS; i++)
+		loop_timer_set(timers[i], i < 10 ? 0 : 3600000);
+	assert_int_equal(loop_run(journal.loop, &err), 0);
+	assert_string_equal(journal.text, "aaaaaaaaaa");
+	for (unsigned i = 0; i < N_TIMERS; i++)
+		loop_timer_set(timers[i], 3600000);
+	is_memory_out = false;
+	for (unsigned i = 0; i < N_TIMERS; i++)
+		loop_timer_free(timers[i]);
+	loop_free(journal.loop);
+}
+
+TEST(without_memory_to_set_it_a_timer_is_not_made)
+{
+	struct loop_timer *timer = NULL;
+	struct journal journal;
+	event_set_mem_functions(libevent_malloc, libevent_realloc, free);
+	new_loop(&journal, 1);
+	is_memory_out = true;
+	assert_int_equal(loop_timer_new(journal.loop, note_a, &journal, &timer, &err), -1);
+	assert_int_equal(err.kind, ERROR_NO_MEMORY);
+	assert_null(timer);
+	is_memory_out = false;
+	assert_int_equal(loop_timer_new(journal.loop, note_a, &journal, &timer, &err), 0);
+	loop_timer_free(timer);
+	loop_free(journal.loop);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(timers_fire_once_in_the_order_of_their_deadlines),
 	cmocka_unit_test(setting_a_timer_again_replaces_the_earlier_setting),
@@ -272,5 +325,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(another_thread_can_stop_a_loop_that_has_nothing_to_do),
 	cmocka_unit_test(a_stop_before_the_run_is_not_lost_and_serves_one_run),
 	cmocka_unit_test(the_time_stands_still_within_a_turn_and_moves_between_turns),
+	cmocka_unit_test(a_timer_that_was_made_can_be_set_without_memory),
+	cmocka_unit_test(without_memory_to_set_it_a_timer_is_not_made),
 };
 TEST_MAIN(tests)

@@ -94,7 +94,8 @@ static void a_limit_that_is_too_small_is_raised_to_the_least(void **state)
 static size_t parts_of(size_t limit)
 {
 	return memory_limit_bodies(limit) + memory_limit_reports(limit) / 8 * 9 +
-	       memory_limit_join(limit) + 16 * MIB;
+	       memory_limit_join(limit) + 16 * MIB +
+	       (size_t)memory_limit_connections(limit, UINT32_MAX) * MEMORY_LIMIT_CONNECTION;
 }
 
 /* What the top of the source promises. */
@@ -102,9 +103,19 @@ static void the_parts_leave_a_quarter_or_more_for_all_else(void **state)
 {
 	(void)state;
 	assert_true(parts_of(MEMORY_LIMIT_LEAST) <= MEMORY_LIMIT_LEAST / 4 * 3);
-	assert_true(parts_of(256 * MIB) <= 256 * MIB / 100 * 69);
+	assert_true(parts_of(256 * MIB) <= 256 * MIB / 10 * 7);
 	for (size_t limit = 384 * MIB; limit <= 65536 * MIB; limit *= 2)
 		assert_true(parts_of(limit) <= limit / 100 * 62);
+}
+
+/* As settings.def says. */
+static void there_is_a_connection_for_each_200_kib_and_no_more_than_wanted(void **state)
+{
+	(void)state;
+	assert_int_equal(memory_limit_connections(MEMORY_LIMIT_LEAST, 8192), 983);
+	assert_int_equal(memory_limit_connections(256 * MIB, 8192), 1310);
+	assert_int_equal(memory_limit_connections(256 * MIB, 1309), 1309);
+	assert_int_equal(memory_limit_connections(65536 * MIB, 8192), 8192);
 }
 
 /* With any limit that is allowed, at once. */
@@ -132,6 +143,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(what_is_wanted_goes_before_the_cgroup),
 	cmocka_unit_test(a_limit_that_is_too_small_is_raised_to_the_least),
 	cmocka_unit_test(the_parts_leave_a_quarter_or_more_for_all_else),
+	cmocka_unit_test(there_is_a_connection_for_each_200_kib_and_no_more_than_wanted),
 	cmocka_unit_test(some_bodies_of_the_largest_size_find_memory),
 };
 TEST_MAIN_WITH(tests, own_folder_enter, own_folder_leave)

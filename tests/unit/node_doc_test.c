@@ -148,6 +148,36 @@ static void each_label_has_its_member_and_no_other(void **state)
 	}
 }
 
+static void a_label_of_node_feature_discovery_tells_of_a_gpu(void **state)
+{
+	(void)state;
+	static const struct {
+		struct pair label;
+		bool is_found;
+	} rows[] = {
+		{{"feature.node.kubernetes.io/pci-10de.present", "true"}, true},
+		{{"feature.node.kubernetes.io/pci-0302_10de.present", "true"}, true},
+		{{"feature.node.kubernetes.io/pci-0300_10de.present", "true"}, true},
+		{{"feature.node.kubernetes.io/pci-10de.present", "false"}, false},
+		{{"feature.node.kubernetes.io/pci-10de.present", ""}, false},
+		{{"feature.node.kubernetes.io/pci-0200_15b3.present", "true"}, false},
+		{{"feature.node.kubernetes.io/pci-10de.sriov.capable", "true"}, false},
+		{{"nvidia.com/pci-10de.present", "true"}, false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(sbuf_deinit) struct sbuf bytes;
+		const struct pair entries[] = {
+			rows[i].label,
+			{"feature.node.kubernetes.io/pci-0300_10de.present", "no"},
+		};
+		struct node node = decode(make_node(&bytes, 1, 11, entries, ARRAY_SIZE(entries)));
+
+		if (node.is_found_by_nfd != rows[i].is_found)
+			fail_msg("row %zu", i);
+	}
+}
+
 static void the_labels_of_operands_are_kept_by_name(void **state)
 {
 	(void)state;
@@ -167,6 +197,29 @@ static void the_labels_of_operands_are_kept_by_name(void **state)
 	assert_text(deploys[1].value, "false");
 }
 
+static void the_counts_of_mig_devices_are_kept_by_profile(void **state)
+{
+	(void)state;
+	static const struct pair entries[] = {
+		{"nvidia.com/mig-2g.20gb.count", "3"},
+		{"nvidia.com/mig-1g.10gb.me.count", "two"},
+		{"nvidia.com/mig-1g.10gb.product", "A100"},
+		{"nvidia.com/mig-.count", "x"},
+		{"nvidia.com/gpu.count", "4"},
+		{"nvidia.com/mig-1g.10gb.counts", "x"},
+		{"example.com/mig-1g.10gb.count", "x"},
+	};
+	CLEANUP(sbuf_deinit) struct sbuf bytes;
+	struct node node = decode(make_node(&bytes, 1, 11, entries, ARRAY_SIZE(entries)));
+	const struct node_mig_count *counts = node.mig_counts.items;
+
+	assert_int_equal(node.mig_counts.count, 2);
+	assert_text(counts[0].profile, "1g.10gb.me");
+	assert_text(counts[0].value, "two");
+	assert_text(counts[1].profile, "2g.20gb");
+	assert_text(counts[1].value, "3");
+}
+
 static void an_amount_that_is_no_whole_number_is_left_out(void **state)
 {
 	(void)state;
@@ -184,8 +237,9 @@ static void what_a_node_has_beyond_the_limits_is_left_out(void **state)
 {
 	(void)state;
 	static struct pair labels[LIMIT_NODE_DEPLOYS + 3];
+	static struct pair counts[LIMIT_NODE_MIG_COUNTS + 3];
 	static struct pair resources[LIMIT_NODE_RESOURCES + 3];
-	CLEANUP(sbuf_deinit) struct sbuf bytes, more_bytes;
+	CLEANUP(sbuf_deinit) struct sbuf bytes, count_bytes, more_bytes;
 
 	for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
 		labels[i] = (struct pair){"nvidia.com/gpu.deploy.x", "true"};
@@ -193,6 +247,10 @@ static void what_a_node_has_beyond_the_limits_is_left_out(void **state)
 		resources[i] = (struct pair){"nvidia.com/x", "1"};
 	struct node node = decode(make_node(&bytes, 1, 11, labels, ARRAY_SIZE(labels)));
 	assert_int_equal(node.deploys.count, LIMIT_NODE_DEPLOYS);
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
+		counts[i] = (struct pair){"nvidia.com/mig-x.count", "1"};
+	node = decode(make_node(&count_bytes, 1, 11, counts, ARRAY_SIZE(counts)));
+	assert_int_equal(node.mig_counts.count, LIMIT_NODE_MIG_COUNTS);
 	node = decode(make_node(&more_bytes, 3, 2, resources, ARRAY_SIZE(resources)));
 	assert_int_equal(node.allocatable.count, LIMIT_NODE_RESOURCES);
 }
@@ -296,7 +354,10 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(a_gpu_node_gives_every_fact_that_is_kept, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(of_what_is_allocatable_the_gpus_are_kept_by_name, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(each_label_has_its_member_and_no_other, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_label_of_node_feature_discovery_tells_of_a_gpu, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(the_labels_of_operands_are_kept_by_name, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(the_counts_of_mig_devices_are_kept_by_profile, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(an_amount_that_is_no_whole_number_is_left_out, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(what_a_node_has_beyond_the_limits_is_left_out, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(without_memory_nothing_is_said_of_the_node, set_up, tear_down),

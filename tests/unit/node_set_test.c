@@ -122,6 +122,8 @@ static void each_fact_of_a_node_makes_a_difference(void **state)
 		{.name = VIEW_INIT("gpu-a"), .boot_id = VIEW_INIT("b2"), .uid = VIEW_INIT("u")},
 		{.name = VIEW_INIT("gpu-a"), .boot_id = VIEW_INIT("b2"), .uid = VIEW_INIT("u"),
 		 .sharing_strategy = VIEW_INIT("mps")},
+		{.name = VIEW_INIT("gpu-a"), .boot_id = VIEW_INIT("b2"), .uid = VIEW_INIT("u"),
+		 .sharing_strategy = VIEW_INIT("mps"), .is_found_by_nfd = true},
 	};
 	const struct node *before = NULL;
 	struct error err;
@@ -132,6 +134,7 @@ static void each_fact_of_a_node_makes_a_difference(void **state)
 		assert_true(view_equal(node->uid, nodes[i / 2].uid));
 		assert_true(view_equal(node->boot_id, nodes[i / 2].boot_id));
 		assert_true(view_equal(node->sharing_strategy, nodes[i / 2].sharing_strategy));
+		assert_int_equal(node->is_found_by_nfd, nodes[i / 2].is_found_by_nfd);
 		/* What says the same is not copied again. */
 		assert_true(i % 2 == 0 || node == before);
 		before = node;
@@ -143,6 +146,7 @@ static void each_label_and_each_resource_makes_a_difference(void **state)
 {
 	(void)state;
 	struct node_deploy deploys[] = {{VIEW("dcgm"), VIEW("true")}, {VIEW("dcgm"), VIEW("false")}};
+	struct node_mig_count counts[] = {{VIEW("1g.5gb"), VIEW("2")}, {VIEW("1g.5gb"), VIEW("3")}};
 	struct node_resource resources[] = {{VIEW("nvidia.com/gpu"), 1}, {VIEW("nvidia.com/gpu"), 2}};
 	const size_t first = offsetof(struct node, sharing_strategy),
 		     n_labels = (offsetof(struct node, deploys) - first) / sizeof(struct view);
@@ -151,14 +155,16 @@ static void each_label_and_each_resource_makes_a_difference(void **state)
 	uint64_t version = 0;
 	struct error err;
 
-	for (size_t i = 0; i < n_labels + 4; i++) {
+	for (size_t i = 0; i < n_labels + 6; i++) {
 		if (i < n_labels)
 			*(struct view *)(void *)((char *)&node + first + i * sizeof(struct view)) =
 				VIEW("x");
 		else if (i < n_labels + 2)
 			node.deploys = array_of(&deploys[i - n_labels], 1);
+		else if (i < n_labels + 4)
+			node.mig_counts = array_of(&counts[i - n_labels - 2], 1);
 		else
-			node.allocatable = array_of(&resources[i - n_labels - 2], 1);
+			node.allocatable = array_of(&resources[i - n_labels - 4], 1);
 		for (int is_same = 0; is_same < 2; is_same++) {
 			assert_int_equal(record_set_put_copy(&set, &node, VIEW("gpu-a"),
 							     UPSERT(++version), &err), 0);

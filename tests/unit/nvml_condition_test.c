@@ -4,6 +4,8 @@
 
 #include "lib/nvml_fixture.h"
 
+#include "base/log.h"
+
 /* What makes the first of two devices fail. */
 static void break_first(struct fixture *f, const char *how)
 {
@@ -48,7 +50,6 @@ static void a_device_that_is_missing_is_left_out_and_the_others_stay(void **stat
 	struct fixture *f = *state;
 	static const char *const losses[] = {
 		"\"errors\": {\"nvmlDeviceGetHandleByIndex_v2\": 28},",
-		"\"errors\": {\"nvmlDeviceGetUUID\": 999},",
 		"\"errors\": {\"nvmlDeviceGetMigMode\": 28},",
 		"\"errors\": {\"nvmlDeviceGetMaxPcieLinkWidth\": 28},",
 	};
@@ -59,6 +60,100 @@ static void a_device_that_is_missing_is_left_out_and_the_others_stay(void **stat
 		assert_int_equal(device_at(f, 0)->index, 1);
 		assert_message_has(f, GPU_A ": ");
 	}
+}
+
+/* It did not go, and it is not known to be well. */
+static void a_device_that_does_not_answer_is_told_and_nothing_of_it_is_read(void **state)
+{
+	struct fixture *f = *state;
+	static const char *const failures[] = {
+		"\"errors\": {\"nvmlDeviceGetHandleByIndex_v2\": 999},",
+		"\"errors\": {\"nvmlDeviceGetUUID\": 999},",
+		"\"errors\": {\"nvmlDeviceGetHandleByIndex_v2\": 10},",
+		"\"errors\": {\"nvmlDeviceGetHandleByIndex_v2\": 4},",
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(failures); i++) {
+		char world[1024];
+		read_world(f, NODE(DEVICE(GPU_A, "0", "\"recoveryAction\": 0,") ", "
+				   DEVICE(GPU_B, "1", ""), ""));
+		assert_int_equal(device_at(f, 0)->condition.recovery, REPORT_RECOVERY_NONE);
+		assert_true(nvml_watch(f->nvml) > 0);
+		snprintf(world, sizeof(world),
+			 NODE(DEVICE(GPU_A, "0", "%s") ", " DEVICE(GPU_B, "1", ""), ""), failures[i]);
+		read_world(f, world);
+		assert_ok(f, 2);
+		const struct report_device *device = device_at(f, 0);
+		assert_text(device->uuid, GPU_A);
+		assert_text(device->model, "NVIDIA A100-SXM4-40GB");
+		assert_true(device->partitions.present);
+		assert_false(device->processes.present);
+		assert_true(device->condition.present);
+		assert_false(device->condition.lost);
+		assert_int_equal(device->condition.recovery, REPORT_RECOVERY_UNREAD);
+		assert_int_equal(device->condition.ecc_volatile.uncorrected, -1);
+		assert_int_equal(nvml_watch(f->nvml), 0);
+		assert_message_has(f, "device 0 " GPU_A ": ");
+	}
+	read_world(f, NODE(TWO_DEVICES, ""));
+	assert_ok(f, 2);
+	assert_true(nvml_watch(f->nvml) > 0);
+	assert_text(f->reading.source.message, "");
+}
+
+static void a_device_that_does_not_answer_is_as_lost_or_missing_as_it_was(void **state)
+{
+	struct fixture *f = *state;
+	static const char silent[] = "\"errors\": {\"nvmlDeviceGetHandleByIndex_v2\": 999},";
+	static const struct {
+		const char *before;
+		uint32_t n;
+	} rows[] = {
+		{"\"lost\": true,", 2},
+		{"\"errors\": {\"nvmlDeviceGetHandleByIndex_v2\": 28},", 1},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char world[1024];
+		break_first(f, rows[i].before);
+		snprintf(world, sizeof(world),
+			 NODE(DEVICE(GPU_A, "0", "%s") ", " DEVICE(GPU_B, "1", ""), ""), silent);
+		read_world(f, world);
+		assert_ok(f, rows[i].n);
+		assert_true(rows[i].n == 1 || device_at(f, 0)->condition.lost);
+		read_world(f, NODE(TWO_DEVICES, ""));
+		assert_ok(f, 2);
+		assert_false(device_at(f, 0)->condition.lost);
+		break_first(f, silent);
+		assert_ok(f, 2);
+		assert_false(device_at(f, 0)->condition.lost);
+	}
+}
+
+static void a_device_that_never_had_a_name_is_logged_once(void **state)
+{
+	struct fixture *f = *state;
+	static const char *const codes[] = {"999", "999", "10"};
+	char line[256];
+	FILE *log = tmpfile();
+	unsigned n = 0;
+	assert_non_null(log);
+	log_set_fd(fileno(log));
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++) {
+		char world[1024];
+		snprintf(world, sizeof(world),
+			 NODE(DEVICE(GPU_A, "0", "\"errors\": {\"nvmlDeviceGetUUID\": %s},") ", "
+			      DEVICE(GPU_B, "1", ""), ""), codes[i]);
+		read_world(f, world);
+		assert_ok(f, 1);
+		assert_message_has(f, "device 0: ");
+	}
+	log_set_fd(STDERR_FILENO);
+	rewind(log);
+	while (fgets(line, sizeof(line), log)) {
+		assert_non_null(strstr(line, " index=0 "));
+		assert_non_null(strstr(line, n++ == 0 ? " code=999 " : " code=10 "));
+	}
+	fclose(log);
+	assert_int_equal(n, 2);
 }
 
 static void a_lost_device_keeps_its_partitions_and_its_condition(void **state)
@@ -334,6 +429,10 @@ static void without_memory_a_lost_device_is_not_told_either(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(a_lost_device_is_told_as_it_was_and_the_others_stay),
 	cmocka_unit_test_set_up(a_device_that_is_missing_is_left_out_and_the_others_stay),
+	cmocka_unit_test_set_up(
+		a_device_that_does_not_answer_is_told_and_nothing_of_it_is_read),
+	cmocka_unit_test_set_up(a_device_that_does_not_answer_is_as_lost_or_missing_as_it_was),
+	cmocka_unit_test_set_up(a_device_that_never_had_a_name_is_logged_once),
 	cmocka_unit_test_set_up(a_lost_device_keeps_its_partitions_and_its_condition),
 	cmocka_unit_test_set_up(a_lost_device_that_is_back_is_read_again),
 	cmocka_unit_test_set_up(an_index_that_went_to_another_device_loses_nobody),

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -37,13 +38,14 @@
 	"{\"sequence\":" sequence ",\"uuid\":\"" UUID "\",\"type\":\"XID\",\"code\":79}"
 
 #define PATIENCE_MS 60000
-#define MAX_STARTS 16
+#define MAX_STARTS 64
 #define WAIT_MS 50    /* of one wait in the driver */
 #define LONG_MS 30000 /* a time-out that does not end within a test */
 
 /* What children note. */
 struct shared {
 	unsigned n_starts;
+	atomic_uint n_let_go; /* answers that the test lets a child give */
 	pid_t pids[MAX_STARTS];
 	uint64_t started_at[MAX_STARTS];
 };
@@ -54,12 +56,15 @@ struct bench {
 	struct nvml_process *process;
 	/* What was told, in order. */
 	unsigned n_told;
-	enum nvml_process_outcome told[512];
-	uint32_t events_with[512];
+	enum nvml_process_outcome told[4096];
+	uint32_t events_with[4096];
+	bool doubtful[4096];
 	struct error why;        /* of the last trouble */
 	uint32_t n_events;       /* of what the test has seen, in all */
 	unsigned n_devices;      /* of the last reading */
 	unsigned n_seen;         /* of these, by the test */
+	bool is_doubtful;        /* the last of these */
+	bool expects_nothing;
 };
 
 static struct error err;
@@ -96,6 +101,19 @@ static unsigned note_start(void)
 	return n;
 }
 
+/* Waits until the test lets the n-th answer go: who is to be late is late on any machine. */
+static void wait_to_be_let_go(unsigned n)
+{
+	const struct timespec step = {.tv_nsec = 1000000};
+	while (atomic_load(&shared->n_let_go) < n)
+		nanosleep(&step, NULL);
+}
+
+static void let_go(void)
+{
+	atomic_fetch_add(&shared->n_let_go, 1);
+}
+
 static void live(const struct nvml_child_ends *ends, const struct nvml_child_config *config)
 {
 	note_start();
@@ -122,6 +140,7 @@ static void saw_answer(void *owner, const struct nvml_process_answer *answer)
 	struct bench *bench = owner;
 	assert_true(bench->n_told < ARRAY_SIZE(bench->told));
 	bench->events_with[bench->n_told] = answer->reading.events.count;
+	bench->doubtful[bench->n_told] = answer->is_doubtful;
 	bench->told[bench->n_told++] = answer->outcome;
 	if (answer->outcome == NVML_PROCESS_READING)
 		bench->n_devices = answer->reading.devices.count;
@@ -132,8 +151,10 @@ static void saw_answer(void *owner, const struct nvml_process_answer *answer)
 
 static void saw_no_end(void *owner)
 {
-	(void)owner;
-	fail_msg("nothing came");
+	const struct bench *bench = owner;
+	if (!bench->expects_nothing)
+		fail_msg("nothing came");
+	loop_stop(bench->loop);
 }
 
 static void begin_with(struct bench *bench, struct nvml_process_config config)
@@ -142,12 +163,21 @@ static void begin_with(struct bench *bench, struct nvml_process_config config)
 	config.child = (struct nvml_child_config){
 		.library_name = FAKE_NVML, .wait_ms = WAIT_MS, .last = &none};
 	*bench = (struct bench){0};
-	*shared = (struct shared){0};
+	memset(shared, 0, sizeof(*shared));
 	is_unkillable = false;
 	assert_int_equal(loop_new(&bench->loop, &err), 0);
 	assert_int_equal(loop_timer_new(bench->loop, saw_no_end, bench, &bench->patience, &err), 0);
 	assert_int_equal(nvml_process_new(bench->loop, &config, saw_answer, bench, &bench->process,
 					  &err), 0);
+}
+
+/* A child that hangs is ended soon. */
+static void begin_short(struct bench *bench, uint32_t timeout_ms)
+{
+	begin_with(bench, (struct nvml_process_config){.timeout_ms = timeout_ms,
+						       .restart_ms = 20,
+						       .longest_ms = 4 * timeout_ms,
+						       .system = &noted});
 }
 
 static void begin(struct bench *bench, uint32_t timeout_ms, const struct nvml_process_system *system)
@@ -170,6 +200,7 @@ static enum nvml_process_outcome await(struct bench *bench)
 	while (bench->n_seen == bench->n_told)
 		assert_int_equal(loop_run(bench->loop, &err), 0);
 	bench->n_events += bench->events_with[bench->n_seen];
+	bench->is_doubtful = bench->doubtful[bench->n_seen];
 	return bench->told[bench->n_seen++];
 }
 
@@ -177,6 +208,25 @@ static void await_outcome(struct bench *bench, enum nvml_process_outcome outcome
 {
 	while (await(bench) != outcome)
 		;
+}
+
+/* Asks until a reading comes in time, which a busy machine may not give at once. */
+static void await_recovery(struct bench *bench)
+{
+	do {
+		(void)nvml_process_ask(bench->process, NVML_CHILD_READING);
+		await_outcome(bench, NVML_PROCESS_READING);
+	} while (bench->is_doubtful);
+}
+
+/* Whatever is under way is told within this time. */
+static void assert_nothing_comes(struct bench *bench, uint32_t ms)
+{
+	bench->expects_nothing = true;
+	loop_timer_set(bench->patience, ms);
+	assert_int_equal(loop_run(bench->loop, &err), 0);
+	assert_int_equal(bench->n_told, bench->n_seen);
+	bench->expects_nothing = false;
 }
 
 /* The start of the n-th child. */
@@ -209,6 +259,16 @@ static unsigned count_descriptors(pid_t pid)
 		n++;
 	closedir(folder);
 	return n - 2;
+}
+
+/*
+ * Hangs are told until this call is named: a child of a busy machine may be late itself. The hang is
+ * looked at again when the child is ended, and with the next one.
+ */
+static void await_call(struct bench *bench, const char *text)
+{
+	while (!strstr(bench->why.text, text))
+		await_outcome(bench, NVML_PROCESS_HANGS);
 }
 
 /* Tests. */
@@ -267,11 +327,11 @@ static void a_hang_is_told_in_time_and_is_over_when_the_driver_answers(void **st
 		uint64_t start = clock_monotonic_ms();
 		assert_int_equal(ask(&bench, NVML_CHILD_READING), NVML_PROCESS_HANGS);
 		assert_in_range(clock_monotonic_ms() - start, 50, 5000);
-		assert_string_equal(bench.why.text, "a call has not returned for 0.1 s");
+		assert_why_has(&bench, " for 0.");
 		assert_false(nvml_process_ask(bench.process, NVML_CHILD_READING));
 		assert_int_equal(nvml_process_events_since(bench.process), 0);
 		set_node(NODE(""));
-		await_outcome(&bench, NVML_PROCESS_READING);
+		await_recovery(&bench);
 		assert_true(nvml_process_ask(bench.process, NVML_CHILD_READING));
 		assert_true(nvml_process_events_since(bench.process) > 0);
 		end(&bench);
@@ -291,6 +351,33 @@ static void a_hang_is_told_in_time_and_is_over_when_the_driver_answers(void **st
 #define BOTH(rest)                                                                          \
 	"{\"driverVersion\":\"580.65.06\",\"cudaVersion\":\"13.0\"," rest                       \
 	"\"devices\":[" WHOLE "," DIVIDED "]}"
+
+static bool is_one_of(const char *text, const char *const texts[])
+{
+	while (*texts && strcmp(*texts, text) != 0)
+		texts++;
+	return *texts;
+}
+
+/* What is said of a hang in it: the device has a number before it has told its UUID. */
+static void describe_hang(const char *function, char *text, size_t size)
+{
+	static const char *const early[] = {"nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetUUID", NULL};
+	static const char *const of_none[] = {"nvmlDeviceGetCount_v2", NULL};
+	static const char *const of_mig[] = {
+		"nvmlDeviceGetMigDeviceHandleByIndex", "nvmlDeviceGetGpuInstanceId",
+		"nvmlDeviceGetComputeInstanceId", "nvmlDeviceGetAttributes_v2",
+		"nvmlDeviceGetMaxMigDeviceCount", NULL};
+	const char *device = " on " UUID;
+	if (strncmp(function, "nvmlDevice", 10) != 0 || is_one_of(function, of_none))
+		device = "";
+	else if (is_one_of(function, early))
+		device = " on GPU 0";
+	else if (is_one_of(function, of_mig))
+		device = " on GPU-22222222-2222-4222-8222-222222222222";
+	snprintf(text, size, "%s%s%s", function, device,
+		 strncmp(function, "nvmlGpm", 7) == 0 ? " on " : " has not returned for 0.");
+}
 
 /* Those that a first good reading does not call. */
 static bool is_called(const char *function)
@@ -317,9 +404,11 @@ static void a_hang_in_any_function_is_told_and_ends(void **state)
 		snprintf(text, sizeof(text), BOTH("\"hangs\":{\"%s\":\"UntilChanged\"},"),
 			 functions[i]);
 		set_node(text);
-		begin(&bench, 50, &noted);
+		begin_short(&bench, 50);
 		if (ask(&bench, NVML_CHILD_READING) != NVML_PROCESS_HANGS)
 			fail_msg("%s: no hang is told", functions[i]);
+		describe_hang(functions[i], text, sizeof(text));
+		await_call(&bench, text);
 		set_node(BOTH(""));
 		await_outcome(&bench, NVML_PROCESS_READING);
 		assert_int_equal(bench.n_devices, 2);
@@ -347,9 +436,10 @@ static void a_wait_for_errors_that_outlives_its_time_is_a_hang(void **state)
 	set_node(HANGS("nvmlEventSetWait_v2", "UntilChanged"));
 	begin(&bench, 100, &noted);
 	/* A wait may take its time, so the reading comes before it shows. */
-	assert_int_equal(ask(&bench, NVML_CHILD_READING), NVML_PROCESS_READING);
-	assert_int_equal(ask_until_trouble(&bench), NVML_PROCESS_HANGS);
-	assert_string_equal(bench.why.text, "a call has not returned for 0.1 s");
+	assert_true(nvml_process_ask(bench.process, NVML_CHILD_READING));
+	await_outcome(&bench, NVML_PROCESS_READING);
+	while (!strstr(bench.why.text, "nvmlEventSetWait_v2 has not returned for 0."))
+		(void)ask_until_trouble(&bench);
 	assert_false(nvml_process_ask(bench.process, NVML_CHILD_READING));
 	set_node(NODE(""));
 	await_outcome(&bench, NVML_PROCESS_READING);
@@ -406,9 +496,9 @@ static void a_child_that_gives_notice_without_end_is_asked_now_and_then(void **s
 /* A driver that takes longer to start than the time-out. */
 static void live_slowly(const struct nvml_child_ends *ends, const struct nvml_child_config *config)
 {
-	const struct timespec pause = {.tv_nsec = 300000000};
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	note_start();
-	nanosleep(&pause, NULL);
+	wait_to_be_let_go(1);
 	nvml_child_run(ends, config);
 }
 
@@ -420,34 +510,42 @@ static void a_slow_driver_is_not_interrupted(void **state)
 	set_node(NODE(""));
 	begin(&bench, 200, &slow);
 	assert_int_equal(ask(&bench, NVML_CHILD_READING), NVML_PROCESS_HANGS);
+	/* It was in no call, so none is named. */
+	assert_string_equal(bench.why.text, "no answer for 0.2 s");
+	let_go();
 	assert_int_equal(await(&bench), NVML_PROCESS_READING);
+	assert_true(bench.is_doubtful);
+	assert_int_equal(bench.n_devices, 1);
 	assert_int_equal(shared->n_starts, 1);
 	end(&bench);
 }
 
-/* Answers so many requests with an empty reading, each after a while, and ends at the next. */
-static void answer_slowly(int fd, unsigned n, long pause_ms)
+/* The answer to the n-th request of a child: an empty reading. */
+static void send_empty_reading(int fd, unsigned n)
 {
-	const struct timespec pause = {.tv_nsec = pause_ms * 1000000};
+	CLEANUP(sbuf_deinit) struct sbuf bytes;
+	sbuf_init(&bytes, 4096);
+	size_t head = nvml_frame_begin(&bytes);
+	sbuf_printf(&bytes, "{\"sequence\":%u,\"sources\":{\"nvml\":{\"state\":\"ok\"}}}", n);
+	nvml_frame_end(&bytes, head);
+	(void)!send(fd, bytes.ptr, bytes.len, MSG_NOSIGNAL);
+}
+
+static bool await_request(int fd)
+{
 	char request[NVML_FRAME_HEAD + 1];
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	for (unsigned i = 1; i <= n && recv(fd, request, sizeof(request), MSG_WAITALL) > 0; i++) {
-		CLEANUP(sbuf_deinit) struct sbuf bytes;
-		sbuf_init(&bytes, 4096);
-		size_t head = nvml_frame_begin(&bytes);
-		sbuf_printf(&bytes, "{\"sequence\":%u,\"sources\":{\"nvml\":{\"state\":\"ok\"}}}", i);
-		nvml_frame_end(&bytes, head);
-		nanosleep(&pause, NULL);
-		(void)!send(fd, bytes.ptr, bytes.len, MSG_NOSIGNAL);
-	}
-	(void)!recv(fd, request, sizeof(request), MSG_WAITALL);
+	return recv(fd, request, sizeof(request), MSG_WAITALL) > 0;
 }
 
 static void live_late(const struct nvml_child_ends *ends, const struct nvml_child_config *config)
 {
 	(void)config;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	note_start();
-	answer_slowly(ends->socket, UINT_MAX, 300);
+	for (unsigned i = 1; await_request(ends->socket); i++) {
+		wait_to_be_let_go(i);
+		send_empty_reading(ends->socket, i);
+	}
 }
 
 static void a_driver_that_is_always_late_is_never_interrupted(void **state)
@@ -456,12 +554,21 @@ static void a_driver_that_is_always_late_is_never_interrupted(void **state)
 	const struct nvml_process_system late = {kill, waitpid, live_late};
 	struct bench bench;
 	begin(&bench, 100, &late);
-	(void)nvml_process_ask(bench.process, NVML_CHILD_READING);
+	assert_true(nvml_process_ask(bench.process, NVML_CHILD_READING));
 	for (int i = 0; i < 3; i++) {
-		/* The hang asks for one reading more. */
 		assert_int_equal(await(&bench), NVML_PROCESS_HANGS);
+		let_go();
 		assert_int_equal(await(&bench), NVML_PROCESS_READING);
+		assert_true(bench.is_doubtful);
+		/* Nor is it asked without a pause. */
+		assert_nothing_comes(&bench, 200);
+		assert_false(nvml_process_ask(bench.process, NVML_CHILD_READING));
 	}
+	/* The first reading in time ends the hang. */
+	for (int i = 0; i < 100; i++)
+		let_go();
+	await_recovery(&bench);
+	assert_true(nvml_process_ask(bench.process, NVML_CHILD_READING));
 	assert_int_equal(shared->n_starts, 1);
 	end(&bench);
 }
@@ -478,6 +585,32 @@ static void a_child_whose_request_takes_the_longest_time_is_ended(void **state)
 	set_node(NODE(""));
 	await_outcome(&bench, NVML_PROCESS_READING);
 	assert_true(shared->started_at[1] - shared->started_at[0] >= 300);
+	end(&bench);
+}
+
+static void live_from_the_second_on(const struct nvml_child_ends *ends, const struct nvml_child_config *config)
+{
+	if (note_start() >= 1)
+		nvml_child_run(ends, config);
+}
+
+static void a_child_after_one_that_failed_is_on_trial_until_a_look_went_well(void **state)
+{
+	(void)state;
+	const struct nvml_process_system weak = {kill, waitpid, live_from_the_second_on};
+	struct bench bench;
+	set_node(NODE(""));
+	begin_with(&bench, (struct nvml_process_config){
+		.timeout_ms = LONG_MS, .restart_ms = 10, .trial_ms = 100, .system = &weak});
+	assert_int_equal(ask(&bench, NVML_CHILD_READING), NVML_PROCESS_FAILED);
+	const uint64_t start = clock_monotonic_ms();
+	assert_int_equal(await(&bench), NVML_PROCESS_READING);
+	assert_true(bench.is_doubtful);
+	while (ask(&bench, NVML_CHILD_UTILIZATION) == NVML_PROCESS_EVENTS)
+		if (bench.n_seen == bench.n_told) /* a fast machine gets many */
+			bench.n_seen = bench.n_told = 0;
+	assert_false(bench.is_doubtful);
+	assert_true(clock_monotonic_ms() - start >= 100);
 	end(&bench);
 }
 
@@ -508,11 +641,17 @@ static void a_child_that_ends_is_replaced_after_a_longer_wait_each_time(void **s
 
 #define N_WEAK 6u
 
-/* The first ones end at their second request. */
+/* Each takes its time to answer. The first ones end at their second request. */
 static void live_weakly(const struct nvml_child_ends *ends, const struct nvml_child_config *config)
 {
+	const struct timespec pause = {.tv_nsec = 40000000};
 	(void)config;
-	answer_slowly(ends->socket, note_start() < N_WEAK ? 1 : UINT_MAX, 40);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	const unsigned n = note_start() < N_WEAK ? 1 : UINT_MAX;
+	for (unsigned i = 1; await_request(ends->socket) && i <= n; i++) {
+		nanosleep(&pause, NULL);
+		send_empty_reading(ends->socket, i);
+	}
 }
 
 static void a_child_that_breaks_after_a_good_reading_is_replaced_after_a_longer_wait_each_time(
@@ -522,22 +661,29 @@ static void a_child_that_breaks_after_a_good_reading_is_replaced_after_a_longer_
 	const struct nvml_process_system weak = {kill, waitpid, live_weakly};
 	struct bench bench;
 	begin_with(&bench, (struct nvml_process_config){
-		.timeout_ms = LONG_MS, .restart_ms = 10, .longest_ms = 640, .system = &weak});
+		.timeout_ms = LONG_MS, .restart_ms = 10, .longest_ms = 640, .trial_ms = 300, .system = &weak});
 	assert_int_equal(ask(&bench, NVML_CHILD_READING), NVML_PROCESS_READING);
+	assert_false(bench.is_doubtful);
 	for (unsigned i = 0; i < N_WEAK; i++) {
 		assert_int_equal(ask(&bench, NVML_CHILD_READING), NVML_PROCESS_FAILED);
 		assert_int_equal(await(&bench), NVML_PROCESS_READING);
+		assert_true(bench.is_doubtful);
 		assert_true(shared->started_at[i + 1] - shared->started_at[i] >= 10u << i);
 	}
-	/* One that answers for the longest time begins anew: the next wait would be as long, else. */
-	uint64_t good = clock_monotonic_ms();
+	/* One that answers for the longest time begins anew: each wait would be the longest, else. */
+	uint64_t good = clock_monotonic_ms(), shortest = UINT64_MAX;
 	while (clock_monotonic_ms() - good < 700)
 		assert_int_equal(ask(&bench, NVML_CHILD_READING), NVML_PROCESS_READING);
-	uint64_t killed = clock_monotonic_ms();
-	assert_int_equal(kill(shared->pids[N_WEAK], SIGKILL), 0);
-	assert_int_equal(await(&bench), NVML_PROCESS_FAILED);
-	assert_int_equal(await(&bench), NVML_PROCESS_READING);
-	assert_true(shared->started_at[N_WEAK + 1] - killed < 640);
+	assert_false(bench.is_doubtful);
+	/* A busy machine may be late itself, but not each time. */
+	for (unsigned i = N_WEAK; i < N_WEAK + 6 && shortest >= 640; i++) {
+		uint64_t killed = clock_monotonic_ms();
+		assert_int_equal(kill(shared->pids[i], SIGKILL), 0);
+		assert_int_equal(await(&bench), NVML_PROCESS_FAILED);
+		assert_int_equal(await(&bench), NVML_PROCESS_READING);
+		shortest = shared->started_at[i + 1] - killed;
+	}
+	assert_true(shortest < 640);
 	end(&bench);
 }
 
@@ -655,6 +801,7 @@ static void children_that_cannot_be_ended_are_left_behind_counted_and_bounded(vo
 		assert_string_equal(bench.why.text, why.text);
 	}
 	assert_int_equal(shared->n_starts, LIMIT_NVML_ORPHANS);
+	assert_int_equal(nvml_process_left_behind(bench.process), LIMIT_NVML_ORPHANS);
 	/* The driver lets them go: there is room again. */
 	set_node(NODE(""));
 	is_unkillable = false;
@@ -789,6 +936,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_slow_driver_is_not_interrupted),
 	cmocka_unit_test(a_driver_that_is_always_late_is_never_interrupted),
 	cmocka_unit_test(a_child_whose_request_takes_the_longest_time_is_ended),
+	cmocka_unit_test(a_child_after_one_that_failed_is_on_trial_until_a_look_went_well),
 	cmocka_unit_test(a_child_that_ends_is_replaced_after_a_longer_wait_each_time),
 	cmocka_unit_test(
 		a_child_that_breaks_after_a_good_reading_is_replaced_after_a_longer_wait_each_time),

@@ -189,6 +189,19 @@ static void a_profile_that_the_name_lacks_comes_from_the_attributes(void **state
 	}
 }
 
+/* It may be 1g.5gb+me, of which attributes tell nothing. */
+static void a_partition_whose_name_is_not_told_has_no_profile(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, NODE(DEVICE(GPU_A, "0", "\"mig\": {\"current\": true}, \"migDevices\": ["
+				  MIG(MIG_1, "1g.5gb+me", "2", "4864",
+				      "\"errors\": {\"nvmlDeviceGetName\": 999},") "],"), ""));
+	assert_ok(f, 1);
+	const struct array *partitions = &device_at(f, 0)->partitions;
+	assert_int_equal(partitions->count, 1);
+	assert_text(ARRAY_AT(*partitions, struct report_partition, 0)->profile, "");
+}
+
 static void a_partition_that_cannot_be_named_makes_the_list_unknown(void **state)
 {
 	struct fixture *f = *state;
@@ -594,7 +607,7 @@ static const struct {
 	{"nvmlDeviceGetCount_v2", "driverVersion cudaVersion " OF_DEVICES},
 	{"nvmlDeviceGetHandleByIndex_v2", OF_DEVICES},
 	{"nvmlDeviceGetUUID", OF_DEVICES},
-	{"nvmlDeviceGetName", "model"},
+	{"nvmlDeviceGetName", "model profile"},
 	{"nvmlDeviceGetSerial", "serial"},
 	{"nvmlDeviceGetMinorNumber", "minor"},
 	{"nvmlDeviceGetPciInfo_v3", "pciBusID"},
@@ -948,6 +961,8 @@ static const struct CMUnitTest tests[] = {
 		partitions_have_profile_instances_and_memory, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_profile_that_the_name_lacks_comes_from_the_attributes, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_partition_whose_name_is_not_told_has_no_profile, set_up,
+					tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_partition_that_cannot_be_named_makes_the_list_unknown, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

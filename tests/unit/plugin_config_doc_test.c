@@ -70,6 +70,9 @@ static void a_configuration_means_what_it_means_to_the_plugin(void **state)
 		{"version: v1\nflags:\n  migStrategy: mixed\n", "mixed"},
 		{"{\"version\": \"v1\", \"flags\": {\"migStrategy\": \"single\"}}", "single"},
 		{SLICES(GPU("replicas: 4")), "time-slicing  nvidia.com/gpu=4"},
+		{"x: &n 4\n" SLICES(GPU("replicas: *n")), "time-slicing  nvidia.com/gpu=4"},
+		{"x: &s {" GPU("replicas: 4") "}\nsharing: {timeSlicing: *s}",
+		 "time-slicing  nvidia.com/gpu=4"},
 		{SLICES("renameByDefault: true, " GPU("replicas: 2")),
 		 "time-slicing renamed  nvidia.com/gpu=2"},
 		{SLICES("renameByDefault: off, failRequestsGreaterThanOne: true, "
@@ -117,21 +120,16 @@ static void what_has_no_effect_is_noted(void **state)
 		{SLICES(GPU("devices: all, replicas: 2")), 0},
 		{SLICES(GPU("devices: 3, replicas: 2")), PLUGIN_CONFIG_DEAD_DEVICES},
 		{SLICES(GPU("devices: [0, 1], replicas: 2")), PLUGIN_CONFIG_DEAD_DEVICES},
-		{"flags: {failOnInitError: false}", PLUGIN_CONFIG_DEAD_FLAGS},
+		{"flags: {failOnInitError: false}", PLUGIN_CONFIG_DEAD_FAIL_ON_INIT_ERROR},
 		{"flags: {failOnInitError: true}", 0},
-		{"flags: {mpsRoot: /elsewhere}", PLUGIN_CONFIG_DEAD_FLAGS},
+		{"flags: {mpsRoot: /elsewhere}", PLUGIN_CONFIG_DEAD_MPS_ROOT},
 		{"flags: {mpsRoot: /run/nvidia/mps}", 0},
-		{"flags: {plugin: {passDeviceSpecs: false}}", PLUGIN_CONFIG_DEAD_FLAGS},
-		{"flags: {plugin: {deviceIDStrategy: index}}", PLUGIN_CONFIG_DEAD_FLAGS},
+		{"flags: {plugin: {passDeviceSpecs: false}}", PLUGIN_CONFIG_DEAD_PASS_DEVICE_SPECS},
+		{"flags: {plugin: {deviceIDStrategy: index}}", PLUGIN_CONFIG_DEAD_DEVICE_ID_STRATEGY},
+		{"flags: {failOnInitError: false, plugin: {passDeviceSpecs: false}}",
+		 PLUGIN_CONFIG_DEAD_FAIL_ON_INIT_ERROR | PLUGIN_CONFIG_DEAD_PASS_DEVICE_SPECS},
 		{"flags: {plugin: {deviceIDStrategy: uuid, passDeviceSpecs: true}}", 0},
-		{"flags: {plugin: {deviceListStrategy: volume-mounts}}", PLUGIN_CONFIG_DEAD_FLAGS},
-		{"flags: {plugin: {deviceListStrategy: envvar}}", 0},
-		{"flags: {plugin: {deviceListStrategy: cdi-cri}}", 0},
-		{"flags: {plugin: {deviceListStrategy: [cdi-cri]}}", 0},
-		{"flags: {plugin: {deviceListStrategy: []}}", 0},
-		{"flags: {plugin: {deviceListStrategy: }}", 0},
-		{"flags: {plugin: {deviceListStrategy: [volume-mounts]}}", PLUGIN_CONFIG_DEAD_FLAGS},
-		{"flags: {plugin: {deviceListStrategy: [envvar, cdi-cri]}}", PLUGIN_CONFIG_DEAD_FLAGS},
+		{"flags: {plugin: {deviceListStrategy: volume-mounts}}", 0},
 		{"flags: {nvidiaDriverRoot: /x, gfd: {oneshot: true}}", 0},
 	};
 
@@ -141,6 +139,42 @@ static void what_has_no_effect_is_noted(void **state)
 
 		assert_text(config.error, "");
 		assert_int_equal(config.dead, rows[i].dead);
+	}
+}
+
+/* Whether they have an effect the policy tells. */
+static void the_device_lists_that_are_written_are_kept(void **state)
+{
+	static const struct {
+		const char *written;
+		uint32_t lists;
+	} rows[] = {
+		{"envvar", PLUGIN_CONFIG_LIST_ENVVAR},
+		{"cdi-annotations", PLUGIN_CONFIG_LIST_CDI_ANNOTATIONS},
+		{"cdi-cri", PLUGIN_CONFIG_LIST_CDI_CRI},
+		{"volume-mounts", PLUGIN_CONFIG_LIST_OTHER},
+		{"'envvar,cdi-cri'", PLUGIN_CONFIG_LIST_OTHER},
+		{"[cdi-cri]", PLUGIN_CONFIG_LIST_CDI_CRI},
+		{"[envvar, volume-mounts]", PLUGIN_CONFIG_LIST_ENVVAR | PLUGIN_CONFIG_LIST_OTHER},
+		{"[cdi-annotations, cdi-cri]",
+		 PLUGIN_CONFIG_LIST_CDI_ANNOTATIONS | PLUGIN_CONFIG_LIST_CDI_CRI},
+		{"[]", 0},
+		{"", 0},
+		{"{}", 0},
+		{"[[envvar], null]", 0},
+	};
+
+	(void)state;
+	assert_int_equal(decode("flags: {plugin: }").device_lists, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char text[100];
+
+		snprintf(text, sizeof(text), "flags: {plugin: {deviceListStrategy: %s}}",
+			 rows[i].written);
+		struct plugin_config config = decode(text);
+		assert_text(config.error, "");
+		assert_int_equal(config.device_lists, rows[i].lists);
+		assert_int_equal(config.dead, 0);
 	}
 }
 
@@ -194,6 +228,11 @@ static void what_the_plugin_refuses_is_an_error_with_its_place(void **state)
 		{SLICES(GPU("replicas: ")), "line 1, column 70: there are fewer than 2 replicas"},
 		{SLICES(GPU("replicas: '4'")), "line 1, column 70: replicas is not a number"},
 		{SLICES(GPU("replicas: [4]")), "line 1, column 70: replicas is not a number"},
+		{SLICES(GPU("replicas: four")), "line 1, column 70: replicas is not a number"},
+		{SLICES(GPU("replicas: 4 each")), "line 1, column 70: replicas is not a number"},
+		{SLICES(GPU("replicas: true")), "line 1, column 70: replicas is not a number"},
+		{SLICES(GPU("replicas: feed")), "line 1, column 70: replicas is not a number"},
+		{"a: *b", "line 1, column 4: an alias of no anchor"},
 		{SLICES(GPU("devices: some, replicas: 2")),
 		 "line 1, column 69: devices is neither all nor a number nor a list"},
 		{SLICES(GPU("devices: 0, replicas: 2")),
@@ -229,10 +268,13 @@ static void what_the_plugin_may_accept_and_is_not_read_here_is_no_error(void **s
 	static const struct {
 		const char *text, *unsupported;
 	} rows[] = {
-		{"a: &a [1]\nb: *a", "line 2, column 4: an alias is not followed"},
+		{"<<: {a: b}", "line 1, column 1: a merged key"},
 		{"version: !!str v1", "line 1, column 10: a tag is not understood"},
 		{SLICES(GPU("replicas: 0x4")), "line 1, column 70: replicas is not a decimal number"},
 		{SLICES(GPU("replicas: 4.0")), "line 1, column 70: replicas is not a decimal number"},
+		{SLICES(GPU("replicas: +4")), "line 1, column 70: replicas is not a decimal number"},
+		{SLICES(GPU("replicas: .4e+1")), "line 1, column 70: replicas is not a decimal number"},
+		{SLICES(GPU("replicas: 0o4")), "line 1, column 70: replicas is not a decimal number"},
 	};
 
 	(void)state;
@@ -268,7 +310,7 @@ static void more_shared_resources_than_the_limit_are_not_read(void **state)
 }
 
 /* A billion laughs: each level would be ten times the one before. */
-static void what_would_explode_is_refused_at_once(void **state)
+static void what_would_explode_is_not_read_and_is_no_error(void **state)
 {
 	CLEANUP(sbuf_deinit) struct sbuf text;
 
@@ -281,7 +323,9 @@ static void what_would_explode_is_refused_at_once(void **state)
 			sbuf_printf(&text, "*a%d,", i - 1);
 		sbuf_printf(&text, "]\n");
 	}
-	assert_true(decode(sbuf_text(&text)).unsupported.len > 0);
+	struct plugin_config config = decode(sbuf_text(&text));
+	assert_text(config.unsupported, "line 5, column 26: aliases stand for too many values");
+	assert_text(config.error, "");
 	assert_true(arena.allocated < LIMIT_MIB);
 }
 
@@ -315,13 +359,14 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(a_configuration_means_what_it_means_to_the_plugin, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(what_has_no_effect_is_noted, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(the_device_lists_that_are_written_are_kept, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(what_the_plugin_refuses_is_an_error_with_its_place, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(
 		what_the_plugin_may_accept_and_is_not_read_here_is_no_error, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(more_shared_resources_than_the_limit_are_not_read, set_up,
 					tear_down),
-	cmocka_unit_test_setup_teardown(what_would_explode_is_refused_at_once, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(what_would_explode_is_not_read_and_is_no_error, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(without_memory_nothing_is_said, set_up, tear_down),
 };
 

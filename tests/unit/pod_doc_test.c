@@ -40,13 +40,13 @@ static void a_gpu_pod_gives_every_fact_that_is_kept(void **state)
 		const char *name;
 		enum pod_container_kind kind;
 		enum pod_container_state state;
-		bool wants_gpu;
+		const char *resource;
 	} rows[] = {
-		{"main", POD_CONTAINER_MAIN, POD_CONTAINER_RUNNING, true},
-		{"metrics", POD_CONTAINER_MAIN, POD_CONTAINER_WAITING, false},
-		{"fetch", POD_CONTAINER_INIT, POD_CONTAINER_TERMINATED, false},
-		{"warm", POD_CONTAINER_INIT, POD_CONTAINER_TERMINATED, true},
-		{"shipper", POD_CONTAINER_SIDECAR, POD_CONTAINER_RUNNING, false},
+		{"main", POD_CONTAINER_MAIN, POD_CONTAINER_RUNNING, "nvidia.com/gpu"},
+		{"metrics", POD_CONTAINER_MAIN, POD_CONTAINER_WAITING, ""},
+		{"fetch", POD_CONTAINER_INIT, POD_CONTAINER_TERMINATED, ""},
+		{"warm", POD_CONTAINER_INIT, POD_CONTAINER_TERMINATED, "nvidia.com/gpu"},
+		{"shipper", POD_CONTAINER_SIDECAR, POD_CONTAINER_RUNNING, ""},
 	};
 	struct view message = golden_read("pod_gpu.pb");
 	struct pod_fields fields = decode(message);
@@ -68,7 +68,8 @@ static void a_gpu_pod_gives_every_fact_that_is_kept(void **state)
 		const struct pod_container *container = find(&fields, rows[i].name);
 		assert_int_equal(container->kind, rows[i].kind);
 		assert_int_equal(container->state, rows[i].state);
-		assert_int_equal(container->wants_gpu, rows[i].wants_gpu);
+		assert_int_equal(container->wants_gpu, rows[i].resource[0] != '\0');
+		assert_text(container->resource, rows[i].resource);
 	}
 	golden_free(message);
 }
@@ -124,7 +125,7 @@ static void failed_admission_deletion_and_the_operators_own_pods_are_seen(void *
 	assert_true(fields.state.system);
 	assert_true(fields.state.wants_gpu);
 	assert_true(fields.state.no_container_runs);
-	assert_true(fields.state.was_refused);
+	assert_true(view_equal(fields.gpu.refused_resource, VIEW("nvidia.com/gpu")));
 	assert_int_equal(fields.state.operand, POD_NO_OPERAND);
 	golden_free(message);
 }
@@ -552,23 +553,28 @@ static void of_a_pod_without_gpu_no_ephemeral_container_is_kept_or_counted(void 
 }
 
 /*
- * A pod whose container c has a limit of a resource. An amount of the resource is given unless it
- * is NULL. If "mapped" is not NULL, a claim "o" of the scheduler's serves "served" to the container
+ * A pod whose container c has a limit of each resource, with "," between them. An amount is given
+ * unless it is NULL. If "mapped" is not NULL, a claim "o" of the scheduler's serves "served" to the container
  * "mapped".
  */
 static struct view pod_of_limit(const char *resource, const char *amount, const char *mapped,
 				const char *served)
 {
 	static char bytes[LIMIT_KIB];
+	struct view left, rest = view_from(resource);
 	struct sbuf parts[6];
 
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		sbuf_init(&parts[i], sizeof(bytes));
 	kube_bytes_field(&parts[0], 1, view_from(amount ? amount : "")); /* quantity */
-	kube_bytes_field(&parts[1], 1, view_from(resource)); /* limit */
-	if (amount)
-		kube_bytes_field(&parts[1], 2, sbuf_view(&parts[0]));
-	kube_bytes_field(&parts[2], 1, sbuf_view(&parts[1])); /* resources, before the name */
+	for (bool is_more = true; is_more;) {
+		is_more = view_cut(rest, VIEW(","), &left, &rest);
+		sbuf_clear(&parts[1]);
+		kube_bytes_field(&parts[1], 1, left); /* limit */
+		if (amount)
+			kube_bytes_field(&parts[1], 2, sbuf_view(&parts[0]));
+		kube_bytes_field(&parts[2], 1, sbuf_view(&parts[1])); /* resources, before the name */
+	}
 	kube_bytes_field(&parts[3], 8, sbuf_view(&parts[2])); /* the container */
 	kube_bytes_field(&parts[3], 1, VIEW("c"));
 	kube_bytes_field(&parts[4], 2, sbuf_view(&parts[3])); /* spec */
@@ -611,6 +617,26 @@ static void a_limit_of_none_is_no_wish_for_a_gpu(void **state)
 		if (fields.state.wants_gpu != rows[i].wants_gpu)
 			fail_msg("row %zu", i);
 		assert_int_equal(fields.gpu.containers.count, rows[i].wants_gpu);
+	}
+}
+
+static void a_container_that_wants_several_resources_names_none(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *resources, *named;
+	} rows[] = {
+		{"nvidia.com/gpu", "nvidia.com/gpu"},
+		{"cpu,nvidia.com/mig-1g.5gb,memory", "nvidia.com/mig-1g.5gb"},
+		{"nvidia.com/gpu,nvidia.com/mig-1g.5gb", ""},
+		{"nvidia.com/gpu,nvidia.com/mig-1g.5gb,nvidia.com/mig-2g.10gb", ""},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct pod_fields fields = decode(pod_of_limit(rows[i].resources, "1", NULL, ""));
+
+		assert_true(find(&fields, "c")->wants_gpu);
+		assert_text(find(&fields, "c")->resource, rows[i].named);
 	}
 }
 
@@ -992,23 +1018,26 @@ static void only_a_refusal_for_want_of_gpus_is_one(void **state)
 	(void)state;
 	static const struct {
 		const char *reason, *message;
-		bool was_refused;
+		const char *resource;
 	} rows[] = {
 		{"UnexpectedAdmissionError",
 		 "Allocate failed due to requested number of devices unavailable for nvidia.com/gpu. "
-		 "Requested: 1, Available: 0, which is unexpected", true},
+		 "Requested: 1, Available: 0, which is unexpected", "nvidia.com/gpu"},
 		{"UnexpectedAdmissionError",
-		 "devices unavailable for nvidia.com/mig-1g.5gb. Requested: 2, Available: 0", true},
+		 "devices unavailable for nvidia.com/mig-1g.5gb. Requested: 2, Available: 0",
+		 "nvidia.com/mig-1g.5gb"},
 		{"UnexpectedAdmissionError",
-		 "devices unavailable for nvidia.com/gpu. Requested: 2, Available: 1", false},
+		 "devices unavailable for nvidia.com/gpu. Requested: 2, Available: 1", ""},
 		{"UnexpectedAdmissionError",
-		 "devices unavailable for nvidia.com/gpu. Requested: 2, Available: 01", false},
+		 "devices unavailable for nvidia.com/gpu. Requested: 2, Available: 01", ""},
 		{"UnexpectedAdmissionError",
-		 "devices unavailable for example.com/nic. Requested: 2, Available: 0", false},
-		{"UnexpectedAdmissionError", "nvidia.com/gpu. Requested: 1, Available: 0", false},
-		{"UnexpectedAdmissionError", "", false},
+		 "devices unavailable for example.com/nic. Requested: 2, Available: 0", ""},
+		{"UnexpectedAdmissionError",
+		 "devices unavailable for nvidia.com/gpu, Available: 0. Requested: 2", ""},
+		{"UnexpectedAdmissionError", "nvidia.com/gpu. Requested: 1, Available: 0", ""},
+		{"UnexpectedAdmissionError", "", ""},
 		{"Evicted", "devices unavailable for nvidia.com/gpu. Requested: 1, Available: 0",
-		 false},
+		 ""},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -1017,8 +1046,9 @@ static void only_a_refusal_for_want_of_gpus_is_one(void **state)
 		sbuf_init(&status, LIMIT_KIB);
 		kube_bytes_field(&status, 3, view_from(rows[i].message));
 		kube_bytes_field(&status, 4, view_from(rows[i].reason));
-		assert_int_equal(decode_with("x", sbuf_view(&status), &bytes).state.was_refused,
-				 rows[i].was_refused);
+		assert_true(view_equal(
+			decode_with("x", sbuf_view(&status), &bytes).gpu.refused_resource,
+			view_from(rows[i].resource)));
 	}
 }
 
@@ -1330,6 +1360,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(an_annotation_of_hamis_alone_makes_no_pod_want_a_gpu),
 	cmocka_unit_test(a_pod_is_the_operators_only_with_its_label_and_its_account),
 	cmocka_unit_test(a_limit_of_none_is_no_wish_for_a_gpu),
+	cmocka_unit_test(a_container_that_wants_several_resources_names_none),
 	cmocka_unit_test(what_the_schedulers_claim_serves_may_be_a_gpu_by_any_name),
 	cmocka_unit_test(a_container_wants_of_the_kubelet_what_no_claim_serves),
 	cmocka_unit_test(a_device_is_unhealthy_when_its_status_says_so),

@@ -249,7 +249,7 @@ static void change_stop(struct pod_fields *f) { f->state.no_container_runs = tru
 static void change_system(struct pod_fields *f) { f->state.system = true; }
 static void change_operand(struct pod_fields *f) { f->state.operand = POD_OPERAND_GFD; }
 static void change_ready(struct pod_fields *f) { f->state.is_ready = true; }
-static void change_want(struct pod_fields *f) { f->state.was_refused = true; }
+static void change_want(struct pod_fields *f) { f->gpu.refused_resource = VIEW("nvidia.com/gpu"); }
 static void change_creation(struct pod_fields *f) { f->gpu.created_at = 1700000002000; }
 static void change_hash(struct pod_fields *f) { f->config_hash = VIEW("fedcba"); }
 static void change_owner(struct pod_fields *f) { f->gpu.workload.name = VIEW("other"); }
@@ -261,6 +261,10 @@ static void change_container(struct pod_fields *f) { f->containers[1].name = VIE
 static void change_init(struct pod_fields *f) { f->containers[0].kind = POD_CONTAINER_SIDECAR; }
 static void change_wish(struct pod_fields *f) { f->containers[1].wants_gpu = false; }
 static void change_container_id(struct pod_fields *f) { f->containers[1].id = VIEW("4567"); }
+static void change_wanted(struct pod_fields *f)
+{
+	f->containers[1].resource = VIEW("nvidia.com/gpu.shared");
+}
 static void change_cut(struct pod_fields *f)
 {
 	f->gpu.allocations_left_out = 0;
@@ -307,7 +311,8 @@ static void two_pods_are_equal_only_in_every_fact(void **state)
 		change_owner, change_kind, change_api, change_state, change_count, change_reservation,
 		change_hami, change_group, change_kai, fewer_allocations, change_id,
 		change_resource, change_holder, fewer_claims, change_claim, change_request,
-		change_user, change_container_id, change_cut, change_left_out, change_start,
+		change_user, change_container_id, change_wanted, change_cut, change_left_out,
+		change_start,
 		change_container, change_init, change_wish, change_first_id,
 		change_sharer, fewer_groups, change_a_group, change_cut_groups,
 		change_first_group, change_health,

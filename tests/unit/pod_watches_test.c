@@ -627,6 +627,64 @@ TEST(nodes_are_read_until_the_cluster_is)
 	assert_int_equal(world.n_wholes, 1);
 }
 
+/* Reads n0 by its own watch, then the cluster, whose watch is away for long, then n0 again. */
+static void read_again_by_node(void)
+{
+	put_nodes(1, 1);
+	put_object("n0", "gpu-1");
+	begin(POD_SELECTION_ALWAYS_NODE);
+	advance(0);
+	read_node("n0");
+	fake_apiclient_is_http1 = true;
+	advance(1000);
+	list_whole(110, NULL, NULL);
+	advance(1000);
+	assert_false(is_watched("n0"));
+	world.is_whole_current = false;
+	inventory_set_age(world.inventory, INVENTORY_PODS, INVENTORY_STALE);
+	fake_apiclient_is_http1 = false;
+	advance(POD_SELECTION_SETTLE_MS + 1000);
+	assert_true(is_watched("n0"));
+}
+
+TEST(what_a_node_told_in_an_earlier_form_is_not_current)
+{
+	read_again_by_node();
+	assert_int_equal(gather("n0").pods_age, JOIN_PODS_STALE);
+	assert_true(allows("n0")); /* to say so */
+}
+
+TEST(a_node_whose_watch_is_not_open_is_no_newer_than_the_cluster)
+{
+	read_again_by_node();
+	list_empty("n0", "120");
+	assert_int_equal(gather("n0").pods_age, JOIN_PODS_STALE);
+	open_watch("n0");
+	world.touched[0] = '\0';
+	advance(WATCHES_STEADY_MS);
+	assert_int_equal(gather("n0").pods_age, JOIN_PODS_CURRENT);
+	assert_non_null(strstr(world.touched, "n0 "));
+}
+
+TEST(a_node_waits_for_its_own_watch_while_that_of_the_cluster_is_away)
+{
+	put_nodes(2, 2);
+	put_object("n0", "gpu-1");
+	begin(POD_SELECTION_ALWAYS_NODE);
+	advance(0);
+	read_node("n0");
+	fake_apiclient_is_http1 = true; /* the change-over does not end: */
+	advance(1000);
+	list_whole(110, NULL, NULL);
+	world.is_whole_current = false;
+	inventory_set_age(world.inventory, INVENTORY_PODS, INVENTORY_STALE);
+	advance(1000);
+	assert_true(allows("n0"));
+	end_watch("n0");
+	assert_int_equal(gather("n0").pods_age, JOIN_PODS_CURRENT);
+	assert_false(allows("n0"));
+}
+
 TEST(a_server_without_http_2_is_read_whole_from_the_beginning)
 {
 	put_nodes(200, 10);
@@ -672,6 +730,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(a_node_that_has_lost_its_signs_for_long_is_not_looked_at_any_more),
 	cmocka_unit_test_set_up(the_cluster_is_read_until_each_node_is),
 	cmocka_unit_test_set_up(nodes_are_read_until_the_cluster_is),
+	cmocka_unit_test_set_up(what_a_node_told_in_an_earlier_form_is_not_current),
+	cmocka_unit_test_set_up(a_node_whose_watch_is_not_open_is_no_newer_than_the_cluster),
+	cmocka_unit_test_set_up(a_node_waits_for_its_own_watch_while_that_of_the_cluster_is_away),
 	cmocka_unit_test_set_up(a_server_without_http_2_is_read_whole_from_the_beginning),
 	cmocka_unit_test_set_up(a_node_whose_list_is_under_way_does_not_end_the_watch_of_the_cluster),
 };

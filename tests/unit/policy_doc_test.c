@@ -91,11 +91,10 @@ static const struct {
 	{"dcgm", "enabled", POLICY_DCGM},
 	{"dcgmExporter", "enabled", POLICY_DCGM_EXPORTER},
 	{"migManager", "enabled", POLICY_MIG_MANAGER},
-	{"nodeStatusExporter", "enabled", POLICY_NODE_STATUS_EXPORTER},
-	{"cdi", "enabled", POLICY_CDI},
 	{"sandboxWorkloads", "enabled", POLICY_SANDBOX_WORKLOADS},
 	{"driver", "useNvidiaDriverCRD", POLICY_DRIVER_CRD},
 	{"driver", "usePrecompiled", POLICY_PRECOMPILED},
+	{"cdi", "enabled", POLICY_CDI},
 };
 
 static void each_switch_is_read_as_it_is_written_and_no_other(void **state)

@@ -14,11 +14,10 @@ TEST(what_is_not_written_is_as_the_operators_code_takes_it)
 		[POLICY_DCGM] = true,
 		[POLICY_DCGM_EXPORTER] = true,
 		[POLICY_MIG_MANAGER] = true,
-		[POLICY_NODE_STATUS_EXPORTER] = false,
-		[POLICY_CDI] = true,
 		[POLICY_SANDBOX_WORKLOADS] = false,
 		[POLICY_DRIVER_CRD] = false,
 		[POLICY_PRECOMPILED] = false,
+		[POLICY_CDI] = true,
 	};
 	const struct policy policy = {0};
 
@@ -37,6 +36,24 @@ TEST(what_is_written_counts)
 		policy.switches[i] = POLICY_OFF;
 		assert_false(policy_is_on(&policy, (enum policy_operand)i));
 	}
+}
+
+TEST(of_variables_of_one_name_the_last_counts)
+{
+	static const struct policy_variable variables[] = {
+		{VIEW_INIT("A"), VIEW_INIT("1")},
+		{VIEW_INIT("B"), VIEW_INIT("2")},
+		{VIEW_INIT("A"), VIEW_INIT("")},
+		{VIEW_INIT("C"), VIEW_INIT("4")},
+	};
+	const struct policy policy = {.plugin_env = array_of(variables, ARRAY_SIZE(variables))};
+	const struct policy none = {0};
+
+	assert_ptr_equal(policy_find_variable(&policy, VIEW("A")), &variables[2]);
+	assert_ptr_equal(policy_find_variable(&policy, VIEW("B")), &variables[1]);
+	assert_ptr_equal(policy_find_variable(&policy, VIEW("C")), &variables[3]);
+	assert_null(policy_find_variable(&policy, VIEW("D")));
+	assert_null(policy_find_variable(&none, VIEW("A")));
 }
 
 TEST(mig_managers_before_v0_14_go_by_the_operators_own_layouts)
@@ -71,6 +88,7 @@ TEST(mig_managers_before_v0_14_go_by_the_operators_own_layouts)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(what_is_not_written_is_as_the_operators_code_takes_it),
 	cmocka_unit_test(what_is_written_counts),
+	cmocka_unit_test(of_variables_of_one_name_the_last_counts),
 	cmocka_unit_test(mig_managers_before_v0_14_go_by_the_operators_own_layouts),
 };
 TEST_MAIN(tests)

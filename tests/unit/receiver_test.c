@@ -208,6 +208,7 @@ static void a_new_report_is_handed_over_whole(void **state)
 	assert_int_equal(request->status, 200);
 	assert_string_equal(request->body, "{\"heartbeatSeconds\":60,\"acknowledgedEvents\":0}");
 	assert_true(request->vouched);
+	assert_true(request->idle_long);
 	assert_string_equal(request->content_type, "application/json");
 	assert_int_equal(f.n_reports, 1);
 	const struct report *report = &f.reports[0]->report;
@@ -381,6 +382,7 @@ static void what_is_not_newer_is_refused(void **state)
 	assert_int_equal(post(&f, REPORT(.boot = "next", .sequence = 1))->status, 200);
 	request = post(&f, REPORT(.instance = 6, .sequence = 11));
 	assert_int_equal(request->status, 409);
+	assert_false(request->idle_long);
 	assert_non_null(strstr(request->body, "booted since"));
 	assert_int_equal(f.n_reports, 2);
 	assert_int_equal(counted(&f, RECEIVER_STALE), 6);

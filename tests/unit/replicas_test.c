@@ -26,8 +26,7 @@ static struct error err;
 struct reporter {
 	struct reporter *next;
 	struct reporter_config config;
-	reporter_fn answered;
-	void *owner;
+	struct reporter_handler handler;
 	bool under_way, has_no_token;
 	char body[64];
 	unsigned n_posts;
@@ -35,14 +34,15 @@ struct reporter {
 
 static struct reporter *reporters;
 
-int reporter_new(struct fetcher *fetcher, const struct reporter_config *config, reporter_fn answered,
-		 void *owner, struct reporter **ret_reporter, struct error *new_err)
+int reporter_new(struct fetcher *fetcher, const struct reporter_config *config,
+		 const struct reporter_handler *handler, struct reporter **ret_reporter,
+		 struct error *new_err)
 {
 	struct reporter *reporter = calloc(1, sizeof(*reporter));
 	(void)fetcher;
 	if (!reporter)
 		return error_no_memory(new_err);
-	*reporter = (struct reporter){reporters, *config, answered, owner};
+	*reporter = (struct reporter){reporters, *config, *handler};
 	reporters = reporter;
 	*ret_reporter = reporter;
 	return 0;
@@ -135,7 +135,7 @@ bool resolver_is_address(const char *host)
 struct agent {
 	struct loop *loop;
 	struct replicas *replicas;
-	unsigned n_makes, n_accepted, n_refused;
+	unsigned n_makes, n_accepted, n_refused, n_changes;
 	bool cannot_make, others_wait;
 	int64_t acknowledged; /* the last that was told; -1: none yet */
 	char error[64];
@@ -173,7 +173,9 @@ static void on_answer(void *owner, const struct replicas_answer *answer)
 
 static void on_change(void *owner)
 {
-	pump(owner);
+	struct agent *agent = owner;
+	agent->n_changes++;
+	pump(agent);
 }
 
 static struct replicas_config usual(struct agent *agent)
@@ -230,7 +232,7 @@ static void answer_with(const char *address, const struct reporter_answer *answe
 	assert_non_null(reporter);
 	assert_true(reporter->under_way);
 	reporter->under_way = false;
-	reporter->answered(reporter->owner, answer);
+	reporter->handler.answered(reporter->handler.owner, answer);
 }
 
 static void lead(const char *address, int64_t acknowledged)
@@ -397,6 +399,27 @@ TEST(when_the_addresses_change_the_new_ones_are_told_at_once_and_nobody_else)
 	pass(&agent, 1000);
 	assert_true(find(C)->under_way);
 	assert_int_equal(find(A)->n_posts, n_posts);
+	end(&agent);
+}
+
+TEST(a_replica_whose_connection_ends_is_told_again_within_a_second_and_nobody_else)
+{
+	struct agent agent;
+	settle(&agent);
+	pass(&agent, 20000);
+	assert_int_equal(agent.n_makes, 0);
+	agent.n_changes = 0;
+	find(B)->handler.disconnected(find(B)->handler.owner);
+	assert_int_equal(agent.n_changes, 1);
+	assert_int_equal(agent.n_makes, 0);
+	pass(&agent, 1000);
+	assert_int_equal(agent.n_makes, 1);
+	assert_true(find(B)->under_way);
+	assert_false(find(A)->under_way);
+	follow(B);
+	/* The heartbeat is when it was. */
+	pass(&agent, 45000);
+	assert_true(find(A)->under_way && find(B)->under_way);
 	end(&agent);
 }
 
@@ -572,6 +595,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(neither_a_slow_replica_nor_one_that_is_away_delays_the_leader),
 	cmocka_unit_test(only_the_leader_says_which_events_are_safe_and_what_the_heartbeat_is),
 	cmocka_unit_test(when_the_addresses_change_the_new_ones_are_told_at_once_and_nobody_else),
+	cmocka_unit_test(a_replica_whose_connection_ends_is_told_again_within_a_second_and_nobody_else),
 	cmocka_unit_test(a_look_up_that_fails_leaves_the_addresses_and_is_repeated),
 	cmocka_unit_test(a_post_that_nobody_answers_leads_to_a_look_up_and_a_refusal_does_not),
 	cmocka_unit_test(a_report_that_one_replica_calls_old_is_numbered_anew_for_all),

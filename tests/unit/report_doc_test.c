@@ -133,11 +133,13 @@ static void what_an_agent_counts_of_itself_is_no_news(void **state)
 	struct report report = decode(fixture, json), later = report;
 	later.reports_refused++;
 	later.nvml_processes++;
+	later.nvml_left_behind++;
 	later.sources.nvml.failures++;
 	later.sources.nvml.hang_count++;
 	later.sources.checkpoint.failures = 5;
 	assert_true(report_doc_same_evidence(&report, &later));
 	assert_int_equal(report.reports_refused, 2);
+	assert_int_equal(report.nvml_left_behind, 1);
 	assert_int_equal(report.sources.nvml.hang_count, 6);
 	golden_free(json);
 }

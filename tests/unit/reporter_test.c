@@ -21,7 +21,8 @@ struct node {
 	struct fake_controller *controller;
 	struct reporter *reporter;
 	struct reporter_answer answer;
-	unsigned n_answers;
+	unsigned n_answers, n_disconnected;
+	char url[64]; /* the reporter's, which may outlive the controller */
 };
 
 static void write_file(const char *path, struct view text)
@@ -40,10 +41,18 @@ static void saw_answer(void *owner, const struct reporter_answer *answer)
 	loop_stop(node->loop);
 }
 
-static struct reporter_config usual(const struct node *node)
+static void saw_disconnected(void *owner)
 {
+	struct node *node = owner;
+	node->n_disconnected++;
+	loop_stop(node->loop);
+}
+
+static struct reporter_config usual(struct node *node)
+{
+	snprintf(node->url, sizeof(node->url), "%s", fake_controller_url(node->controller));
 	return (struct reporter_config){
-		.controller = fake_controller_url(node->controller),
+		.controller = node->url,
 		.ca_file = CA_FILE,
 		.server_name = "",
 		.token_file = TOKEN_FILE,
@@ -54,8 +63,8 @@ static struct reporter_config usual(const struct node *node)
 static void replace_reporter(struct node *node, const struct reporter_config *config)
 {
 	reporter_free(node->reporter);
-	assert_int_equal(reporter_new(node->fetcher, config, saw_answer, node, &node->reporter,
-				      &err), 0);
+	const struct reporter_handler handler = {node, saw_answer, saw_disconnected};
+	assert_int_equal(reporter_new(node->fetcher, config, &handler, &node->reporter, &err), 0);
 }
 
 static void setup(struct node *node)
@@ -180,6 +189,43 @@ static void a_replica_is_posted_to_at_its_address_under_the_name_of_the_url(void
 	teardown(&node);
 }
 
+/* As one that is killed: nothing is said, and its port is free again. */
+static void end_controller(struct node *node)
+{
+	fake_controller_free(TAKE(node->controller));
+	assert_int_equal(loop_run(node->loop, &err), 0);
+}
+
+TEST(the_end_of_the_connection_is_told_once_and_not_during_the_next_post)
+{
+	struct node node;
+	setup(&node);
+	post(&node);
+	assert_true(node.answer.delivery.is_new_connection);
+	post(&node);
+	assert_false(node.answer.delivery.is_new_connection);
+	assert_int_equal(node.n_disconnected, 0);
+	end_controller(&node);
+	assert_int_equal(node.n_disconnected, 1);
+	post(&node);
+	assert_int_equal(node.answer.delivery.status, 0);
+	assert_int_equal(node.n_disconnected, 1);
+	teardown(&node);
+}
+
+TEST(after_a_refusal_the_connection_of_the_next_report_is_watched)
+{
+	struct node node;
+	setup(&node);
+	answer_with(&node, 503, VIEW("{}"));
+	post(&node);
+	answer_with(&node, 200, VIEW("{}"));
+	post(&node);
+	end_controller(&node);
+	assert_int_equal(node.n_disconnected, 1);
+	teardown(&node);
+}
+
 static void after_a_refusal_another_connection_is_made(void **state)
 {
 	(void)state;
@@ -188,7 +234,9 @@ static void after_a_refusal_another_connection_is_made(void **state)
 	post(&node);
 	answer_with(&node, 503, VIEW("{\"error\":\"not leading\"}"));
 	post(&node);
-	post(&node);
+	answer_with(&node, 200, VIEW("{}"));
+	for (unsigned i = 0; i < 3; i++)
+		post(&node);
 	assert_int_equal(fake_controller_connections(node.controller), 2);
 	teardown(&node);
 }
@@ -392,6 +440,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_200_that_says_nothing_acknowledges_nothing),
 	cmocka_unit_test(one_connection_serves_all_reports_while_they_are_accepted),
 	cmocka_unit_test(a_replica_is_posted_to_at_its_address_under_the_name_of_the_url),
+	cmocka_unit_test(the_end_of_the_connection_is_told_once_and_not_during_the_next_post),
+	cmocka_unit_test(after_a_refusal_the_connection_of_the_next_report_is_watched),
 	cmocka_unit_test(after_a_refusal_another_connection_is_made),
 	cmocka_unit_test(a_refusal_carries_status_reason_and_retry_after),
 	cmocka_unit_test(a_redirect_is_not_followed),

@@ -115,6 +115,8 @@ static void on_request(void *owner, struct server_request *request, const struct
 	if (view_equal(head->path, VIEW("/later"))) {
 		f->waiting = request;
 		loop_timer_set(f->later, 1);
+	} else if (view_equal(head->path, VIEW("/idle_long"))) {
+		server_answer(request, &(struct server_answer){.status = 200, .idle_long = true});
 	} else if (view_equal(head->path, VIEW("/large"))) {
 		answer_text(request, 200, (struct view){large, sizeof(large)});
 	} else if (view_equal(head->path, VIEW("/shared"))) {
@@ -189,6 +191,7 @@ static const struct server_config long_config = {
 	.body_timeout_ms = LONG_MS,
 	.write_timeout_ms = LONG_MS,
 	.idle_timeout_ms = LONG_MS,
+	.idle_long_timeout_ms = LONG_MS,
 };
 
 static void start(struct fixture *f, const struct server_config *config)
@@ -520,6 +523,8 @@ static void silence_ends_a_connection_in_every_phase(void **state)
 		{"", offsetof(struct server_config, head_timeout_ms), true},
 		{"GET / HTTP/1.1\r\nHost: a\r\n\r\n", offsetof(struct server_config, idle_timeout_ms),
 		 false},
+		{"GET /idle_long HTTP/1.1\r\nHost: a\r\n\r\n",
+		 offsetof(struct server_config, idle_long_timeout_ms), false},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct fixture f = {0};
@@ -747,6 +752,7 @@ static const struct server_config guarded_config = {
 	.body_timeout_ms = LONG_MS,
 	.write_timeout_ms = LONG_MS,
 	.idle_timeout_ms = LONG_MS,
+	.idle_long_timeout_ms = LONG_MS,
 };
 
 static void ask_vouched(struct http_client *client)

@@ -10,6 +10,7 @@
 
 #include "base/limits.h"
 #include "io/tls.h"
+#include "lib/failing_openssl.h"
 
 #define NOW INT64_C(1767323045)
 #define DAY INT64_C(86400)
@@ -318,14 +319,29 @@ static void a_digest_is_sha_256_however_the_bytes_are_cut(void **state)
 		"\xba\x78\x16\xbf\x8f\x01\xcf\xea\x41\x41\x40\xde\x5d\xae\x22\x23"
 		"\xb0\x03\x61\xa3\x96\x17\x7a\x9c\xb4\x10\xff\x61\xf2\x00\x15\xad";
 	unsigned char digest[TLS_DIGEST_SIZE];
-	tls_digest(VIEW("abc"), digest);
+	struct error err;
+	assert_int_equal(tls_digest(VIEW("abc"), digest, &err), 0);
 	assert_memory_equal(digest, of_abc, sizeof(digest));
 	const struct view parts[] = {VIEW("a"), {NULL, 0}, VIEW("bc")};
-	tls_digest_parts(parts, ARRAY_SIZE(parts), digest);
+	assert_int_equal(tls_digest_parts(parts, ARRAY_SIZE(parts), digest, &err), 0);
 	assert_memory_equal(digest, of_abc, sizeof(digest));
 }
 
+TEST(without_memory_there_is_no_digest_and_later_there_is)
+{
+	unsigned char digest[TLS_DIGEST_SIZE];
+	struct error err;
+	for (int i = 0; i < 2; i++) {
+		failing_openssl_set(true);
+		assert_int_equal(tls_digest(VIEW("abc"), digest, &err), -1);
+		assert_int_equal(err.kind, ERROR_NO_MEMORY);
+		failing_openssl_set(false);
+		assert_int_equal(tls_digest(VIEW("abc"), digest, &err), 0);
+	}
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(without_memory_there_is_no_digest_and_later_there_is),
 	cmocka_unit_test(a_client_that_trusts_the_authority_accepts_the_certificate),
 	cmocka_unit_test(other_names_times_and_authorities_are_not_accepted),
 	cmocka_unit_test(the_authority_cannot_serve_and_the_certificate_cannot_sign),
@@ -338,4 +354,4 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(what_is_no_certificate_has_no_end),
 	cmocka_unit_test(a_digest_is_sha_256_however_the_bytes_are_cut),
 };
-TEST_MAIN(tests)
+TEST_MAIN_WITH(tests, failing_openssl_install_prepared, NULL)
