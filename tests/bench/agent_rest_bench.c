@@ -8,8 +8,8 @@
  *
  * AGENT... is the command that starts it, less its options. tests/bench/agent-rest makes one whose
  * libraries nobody else maps, as in a pod: a page that others map, too, counts less than whole in
- * PSS. All settings of the agent have their default. NVML_LIBRARY is shown the eight devices of
- * DEVICES_FILE.
+ * PSS. It fails if that costs more than MAX_PSS_KIB or MAX_CPU_PERCENT. All settings of the agent have
+ * their default. NVML_LIBRARY is shown the eight devices of DEVICES_FILE.
  */
 
 #include "lib/test_main.h"
@@ -32,6 +32,8 @@
 #define SETTLE_MS 35000 /* two samples */
 #define MAX_PROCESSES 8
 #define MAX_ARGS 64
+#define MAX_PSS_KIB (8 * 1024)
+#define MAX_CPU_PERCENT 0.02 /* of a core */
 #define SOCKET "/pod-resources.sock"
 #define CHECKPOINT "/checkpoint"
 
@@ -49,7 +51,7 @@ struct world {
 	char folder[PATH_MAX - 64];
 	pid_t agent;
 	long measure_ms;
-	bool is_measuring;
+	bool is_measuring, is_within;
 	struct cost before;
 };
 
@@ -226,7 +228,8 @@ static void start_agent(struct world *world, const char *nvml, char *const *comm
 
 /* Measuring. */
 
-static void show(const struct world *world, const struct cost *after)
+/* False if it costs more than is promised. */
+static bool show(const struct world *world, const struct cost *after)
 {
 	double percent = 100 * (after->cpu_s - world->before.cpu_s) * 1000 /
 			 (double)world->measure_ms;
@@ -235,6 +238,11 @@ static void show(const struct world *world, const struct cost *after)
 	       after->n_processes, after->n_libraries, after->rss_kib, after->pss_kib,
 	       after->anonymous_kib, percent, world->measure_ms / 1000, 1000 * world->before.cpu_s,
 	       fake_controller_reports(world->controller));
+	if (after->pss_kib > MAX_PSS_KIB)
+		fprintf(stderr, "%ld KiB of PSS are more than %d\n", after->pss_kib, MAX_PSS_KIB);
+	if (percent > MAX_CPU_PERCENT)
+		fprintf(stderr, "%.4f %% of a core is more than %.2f %%\n", percent, MAX_CPU_PERCENT);
+	return after->pss_kib <= MAX_PSS_KIB && percent <= MAX_CPU_PERCENT;
 }
 
 static void on_time(void *owner)
@@ -247,7 +255,7 @@ static void on_time(void *owner)
 		loop_timer_set(world->timer, (uint64_t)world->measure_ms);
 		return;
 	}
-	show(world, &now);
+	world->is_within = show(world, &now);
 	loop_stop(world->loop);
 }
 
@@ -277,5 +285,7 @@ int main(int argc, char **argv)
 	fake_kubelet_free(world.kubelet);
 	fake_controller_free(world.controller);
 	own_folder_leave(NULL);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+		return 1;
+	return world.is_within ? 0 : 1;
 }

@@ -22,7 +22,7 @@
 #define BUDGET_MS 100.0
 #define MAX_GROWTH 3.2
 #define SMALL_MS 10.0 /* below it growth is noise */
-#define ARENA_CAP (64u * LIMIT_MIB)
+#define ARENA_CAP (48u * LIMIT_MIB) /* memory_limit_join() of the limit in the manifests */
 #define N_RUNS 3
 #define N_PODS 250u
 #define N_OBJECTS 128u

@@ -436,6 +436,8 @@ def a_silent_agent_is_said_its_tenants_stay_and_deleted_pods_still_leave(cluster
         cluster.delete_pod("leaves")
         cluster.wait_gone(leaves)
         assert {uid for uid, _ in cluster.tenants()} == {stays}
+        with cluster.waiting_for_in_sync():
+            cluster.kubectl(*AGENTS, "patch", AGENT, "-p", patch % "null")
     finally:
         cluster.kubectl(*AGENTS, "patch", AGENT, "-p", patch % "null")
         cluster.rollout(AGENT)
@@ -745,7 +747,7 @@ def an_xid_error_is_one_event_on_the_object_and_one_on_the_pod_and_none_after_a_
     def told():
         of_object = cluster.events_of(since, "gpuattribution", name)
         of_pod = cluster.events_of(since, "pod", "told")
-        return (of_object, of_pod) if "XIDError" in of_object and of_pod else None
+        return (of_object, of_pod) if of_pod and {"GPUUnhealthy", "XIDError"} <= set(of_object) else None
     with driver_tells(cluster, EXCLUSIVE, whole):
         errors.raise_xid(79)
         errors.tell()
@@ -1085,6 +1087,9 @@ def while_nvml_hangs_its_node_is_attributed_and_says_so_until_it_answers(cluster
             start = time.monotonic()
             wait_for("NVMLHangs", hangs)
             noticed = time.monotonic() - start
+            wait_for("the call by name", lambda: re.search(
+                r"nvmlDeviceGetRetiredPagesPendingStatus on GPU-[0-9a-f-]{36} has not returned for 0\.\d+ s",
+                cluster.condition(cluster.attributions()[name], "Healthy")["message"]))
             newcomer = cluster.create_tenant("newcomer", EXCLUSIVE)
             took = time.monotonic() - start - noticed
             while time.monotonic() < start + noticed + HANGS_FOR:

@@ -477,6 +477,21 @@ class Cluster:
         """Requests to the API server so far, as audit events."""
         return [json.loads(line) for line in self.ctl("log", "audit").splitlines() if line]
 
+    @contextlib.contextmanager
+    def waiting_for_in_sync(self):
+        """Somebody waits for all to be in sync, by kubectl: in vain until the block mends what keeps
+        them from it, and no longer after it."""
+        command = self.kubectl_command("wait", "gpuattributions", "--all", "--for=condition=InSync",
+                                       "--timeout=150s")
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as waiting:
+            try:
+                time.sleep(1)
+                assert waiting.poll() is None, "it did not wait"
+                yield
+                assert waiting.wait(timeout=160) == 0, "all are in sync, and it waits"
+            finally:
+                waiting.kill()
+
     def requests_of(self, user, since, verbs=None, resource=None):
         """The user's requests that were logged after the first `since` ones."""
         chosen = []

@@ -12,18 +12,21 @@ promises whose sentence contains them.
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import tempfile
 
 from cluster import AGENTS, ROOT, Cluster, Failed, Tests, own_cluster, run, wait_for
+from illness import Patient, agents_with, change_world
 
 SLICED, EXCLUSIVE = "node-1", "node-2"
 NAMESPACE = ("-n", "gpu-attribution")
 CONTROLLER, AGENT = "deployment/gpu-attribution-controller", "daemonset/gpu-attribution-agent"
 BUILD = os.path.join(ROOT, ".build", "release")
 FOUND, NOT_FOUND, USAGE, FAILED = 0, 1, 2, 3
+SHORT_IDLENESS = {"GPU_ATTRIBUTION_IDLE_AFTER": "20s", "GPU_ATTRIBUTION_SAMPLE_INTERVAL": "100ms"}
 ACTION_OF_XID_95 = "drain the GPU and reset it: any program on it may have been hit"
 
 
@@ -277,29 +280,10 @@ def a_watch_shows_a_pod_that_comes_and_that_it_went(cluster):
         return "--- ".join(["", *tables()])
 
 
-@contextlib.contextmanager
-def status_by_hand(cluster, uid, make):
-    """Gives the device that the pod holds the members that `make` makes, while no controller runs."""
-    def write(name, members):
-        cluster.kubectl(
-            "patch", "gpuattribution", name, "--subresource=status", "--type=json", "-p", json.dumps(
-                [{"op": "add", "path": f"/status/{key}", "value": value}
-                 for key, value in members.items()]))
-    cluster.kubectl(*NAMESPACE, "scale", CONTROLLER, "--replicas=0")
-    try:
-        cluster.kubectl(*NAMESPACE, "wait", "--for=delete", "pod", "--timeout=60s",
-                        "-l", "app.kubernetes.io/name=gpu-attribution-controller")
-        name, item = next((n, i) for n, i in cluster.attributions().items()
-                          if uid in [t["podUID"] for t in i["status"].get("tenants", [])])
-        members = make(item["status"])
-        write(name, members)
-        try:
-            yield item["spec"]["uuid"]
-        finally:
-            write(name, {key: item["status"][key] for key in members})
-    finally:
-        cluster.kubectl(*NAMESPACE, "scale", CONTROLLER, "--replicas=1")
-        cluster.rollout(CONTROLLER)
+def device_of(cluster, uid):
+    """The UUID of the device that the pod holds."""
+    return next(item["spec"]["uuid"] for item in cluster.attributions().values()
+                if uid in [t["podUID"] for t in item["status"].get("tenants", [])])
 
 
 def assert_row(shown, **expected):
@@ -309,29 +293,37 @@ def assert_row(shown, **expected):
         raise Failed(f"{shown}{found} is not {expected}")
 
 
+@contextlib.contextmanager
+def an_error_that_needs_a_reset(cluster, patient):
+    """The device raises XID 95. It is reset in the end, and the device plugin, which calls it unhealthy
+    for ever, is started anew."""
+    patient.raise_xid(95)
+    try:
+        wait_for("XID95", lambda: patient.health()["reasons"][:1] == ["XID95"])
+        yield
+    finally:
+        patient.reset()
+        cluster.ctl("restart", f"{EXCLUSIVE}/device-plugin")
+        wait_for("its health", lambda: patient.health()["state"] == "Healthy")
+
+
 @tests.promise
 def a_failing_gpu_is_shown_with_who_was_on_it_and_what_to_do(cluster):
-    uid, at = cluster.create_tenant("lone", EXCLUSIVE), "2026-01-02T03:04:05Z"
+    uid = cluster.create_tenant("lone", EXCLUSIVE)
     Shown(cluster, "failing", "--check").expect(FOUND, "", "No GPU is failing")
-
-    def fail(status):
-        there = [t for t in status["tenants"] if t["podUID"] == uid]
-        tenants = [{key: t[key] for key in ("podUID", "podNamespace", "podName", "container")}
-                   for t in there]
-        event = {"xid": 95, "eventTime": at, "meaning": "uncontained memory error", "tenants": tenants,
-                 "class": "NeedsReset", "action": ACTION_OF_XID_95}
-        conditions = [c for c in status["conditions"] if c["type"] != "Healthy"]
-        return {"health": {"state": "Unhealthy", "recoveryAction": "Reset", "reasons": ["XID95"],
-                           "events": [event]},
-                "conditions": [*conditions, {
-                    "type": "Healthy", "status": "False", "reason": "XID95", "message": "XID 95",
-                    "lastTransitionTime": at}]}
-    with status_by_hand(cluster, uid, fail) as uuid:
+    uuid = device_of(cluster, uid)
+    patient = Patient(cluster, EXCLUSIVE, uuid)
+    patient.wait_alone("lone")
+    with an_error_that_needs_a_reset(cluster, patient):
         table = Shown(cluster, "failing").expect(FOUND, uuid[:12])
+        headers, first = table.out.splitlines()[:2]
+        if not {"SINCE", "ACTION"} <= set(headers.split()) or not re.search(r" \d+s +XID95.* Reset ", first):
+            raise Failed(f"{table}")
         shown = Shown(cluster, "failing", "-o", "wide", "--check").expect(NOT_FOUND)
-        assert_row(shown, GPU=uuid, NODE=EXCLUSIVE, HEALTH="Unhealthy", REASON="XID95", ACTION="Reset",
+        assert_row(shown, GPU=uuid, NODE=EXCLUSIVE, HEALTH="Unhealthy", ACTION="Reset",
                    ON_IT_WHEN_IT_FAILED="default/lone", ON_IT_NOW="default/lone",
                    WHAT_TO_DO=ACTION_OF_XID_95)
+        Shown(cluster, "device", uuid).expect(FOUND, "  Errors:        all are known since 20")
         # That a device fails changes no other question.
         Shown(cluster, "failing", "-l", "no=such").expect(FOUND, "", "No GPUs found")
     Shown(cluster, "failing", "--check").expect(FOUND, "", "No GPU is failing")
@@ -340,16 +332,26 @@ def a_failing_gpu_is_shown_with_who_was_on_it_and_what_to_do(cluster):
 
 @tests.promise
 def an_idle_gpu_is_shown_with_who_holds_it(cluster):
-    uid, at = cluster.create_tenant("lone", EXCLUSIVE), "2026-01-02T03:04:05Z"
-    with status_by_hand(cluster, uid, lambda status: {"activity": {
-            "state": "Idle", "scope": "Device", "lastTransitionTime": at, "idleSince": at,
-            "evidence": ["NVMLUtilization"]}}) as uuid:
+    def rest(world):
+        for device in world["devices"]:
+            device["utilization"] = {"gpu": 0, "memory": 0}
+    change_world(cluster, EXCLUSIVE, rest)
+    with agents_with(cluster, SHORT_IDLENESS):
+        uid = cluster.create_tenant("lone", EXCLUSIVE)
+        uuid = device_of(cluster, uid)
+        patient = Patient(cluster, EXCLUSIVE, uuid)
+        wait_for("Idle", lambda: patient.status()["activity"]["state"] == "Idle", timeout=90)
+        since = patient.status()["activity"]["idleSince"]
         table = Shown(cluster, "idle").expect(FOUND, uuid[:12])
         shown = Shown(cluster, "idle", "-o", "wide", "--check").expect(NOT_FOUND)
-        assert_row(shown, GPU=uuid, NODE=EXCLUSIVE, HELD_BY="default/lone", EVIDENCE="NVMLUtilization")
-        item, = json.loads(Shown(cluster, "idle", "-o", "json").expect(FOUND).out)["items"]
-        if item["since"] != at or [t["podUID"] for t in item["heldBy"]] != [uid]:
-            raise Failed(json.dumps(item))
+        rows = [row for row in shown.rows() if row["GPU"] == uuid]
+        if [(row["NODE"], row["HELD BY"], row["EVIDENCE"]) for row in rows] != [
+                (EXCLUSIVE, "default/lone", "NVMLUtilization")]:
+            raise Failed(f"{shown}")
+        items = json.loads(Shown(cluster, "idle", "-o", "json").expect(FOUND).out)["items"]
+        its = [item for item in items if uid in [t["podUID"] for t in item["heldBy"]]]
+        if [item["since"] for item in its] != [f"{since[:19]}Z"]:
+            raise Failed(f"{since}: {json.dumps(items)}")
     return f"{table}{shown}"
 
 

@@ -8,81 +8,28 @@ Without arguments it starts a cluster of its own with hack/up and ends it. With 
 running one, which hack/up made with --no-tenants, and leaves it with two controllers; with words it
 tries only the promises whose sentence contains them.
 
-The local cluster has no DNS. So the agents' hosts file is given the addresses of both pods, which is
-what the headless Service's name would resolve to. Who sent a request is told by the address in the API
-server's audit log: both controllers are one user there.
+Who sent a request is told by the address in the API server's audit log: both controllers are one user
+there.
 """
 
 import contextlib
 import datetime
-import json
 import os
 import signal
+import subprocess
 import sys
 import time
 
-from cluster import AGENTS, CONTROLLER_USER, WRITES, Cluster, Direct, Tests, wait_for
+from cluster import CONTROLLER_USER, ROOT, WRITES, Cluster, Direct, Tests, wait_for
+from replicas import NAMESPACE, controllers, figure, have_two, leader, lease
 
 NODE = "node-2"  # exclusive devices
-NAMESPACE = ("-n", "gpu-attribution")
-NAME = "gpu-attribution-controller"
-CONTROLLER, AGENT = f"deployment/{NAME}", "daemonset/gpu-attribution-agent"
-REPLICAS = "gpu-attribution-controller-replicas.gpu-attribution.svc"
-LEASE = f"/apis/coordination.k8s.io/v1/namespaces/gpu-attribution/leases/{NAME}"
 TAKE_OVER_S = 7  # from the last renewal of a leader that ended without a word, to the next one's write
+WARNED_S = 10  # from then until who reads is told that nobody leads
 KILLS = 3
 STILL_S = 3  # for so long nothing happens
 
 tests = Tests(clean=Cluster.delete_pods)
-
-
-def lease(cluster):
-    return cluster.read(LEASE)["spec"]
-
-
-def controllers(cluster):
-    """The pods that are ready, by address."""
-    items = cluster.read("/api/v1/namespaces/gpu-attribution/pods?labelSelector="
-                         f"app.kubernetes.io/name%3D{NAME}")["items"]
-    return {pod["status"]["podIP"]: pod for pod in items
-            if not pod["metadata"].get("deletionTimestamp") and
-            any(c["type"] == "Ready" and c["status"] == "True"
-                for c in pod["status"].get("conditions", []))}
-
-
-def leader(cluster):
-    """Address and pod of who holds the Lease, which is a pod that is there."""
-    holder = lease(cluster).get("holderIdentity", "")
-    for address, pod in controllers(cluster).items():
-        if holder.startswith(pod["metadata"]["name"] + "_"):
-            return address, pod
-    raise KeyError(holder)
-
-
-def figure(cluster, address, name):
-    """The sum of a metric's series at one controller."""
-    text = cluster.enter("--node", "1", *cluster.metrics_command(address))
-    return sum(float(line.split()[-1]) for line in text.splitlines()
-               if line.split("{")[0].split(" ")[0] == name)
-
-
-def tell_agents(cluster):
-    """The agents' hosts file has both controllers."""
-    aliases = [{"ip": address, "hostnames": [REPLICAS]} for address in sorted(controllers(cluster))]
-    cluster.kubectl(*AGENTS, "patch", AGENT, "--type=json", "-p", json.dumps([
-        {"op": "replace", "path": "/spec/template/spec/hostAliases", "value": aliases}]))
-    cluster.rollout(AGENT)
-
-
-def have_two(cluster):
-    """Two controllers that are ready, one of which leads, and agents that report to both."""
-    cluster.kubectl(*NAMESPACE, "scale", CONTROLLER, "--replicas=2")
-    wait_for("two ready controllers", lambda: len(controllers(cluster)) == 2)
-    tell_agents(cluster)
-    wait_for("a leader", lambda: leader(cluster), timeout=30)
-    for address in controllers(cluster):
-        wait_for("reports at both", lambda a=address: figure(
-            cluster, a, "gpuattribution_reports_total") > 0, every=0.3)
 
 
 def seconds(text):
@@ -181,6 +128,35 @@ def a_leader_that_was_stopped_writes_nothing_when_it_goes_on(cluster):
         cluster, first, "gpuattribution_leader") == 0, every=0.3)
     assert leader(cluster)[0] == second and not late, (second, late)
     return f"{first} was stopped and {second} took over; requests of {first} to write: {len(late)}"
+
+
+def warning_of_gpus(cluster):
+    """What `kubectl gpus` says before its table of a leader that is not there; or None."""
+    shown = subprocess.run(cluster.kubectl_command("gpus"), cwd=ROOT, check=True, timeout=30, text=True,
+                           capture_output=True).stderr
+    return next((line for line in shown.splitlines() if line.startswith("NO CONTROLLER LEADS since ")), None)
+
+
+@tests.promise
+def without_a_leader_kubectl_gpus_says_so_within_ten_seconds_and_since_when(cluster):
+    have_two(cluster)
+    assert not warning_of_gpus(cluster), "one leads"
+    with contextlib.ExitStack() as stack:
+        for pod in controllers(cluster).values():
+            process = cluster.pid_of(pod)
+            stack.callback(os.kill, process, signal.SIGCONT)
+            os.kill(process, signal.SIGSTOP)
+        renewed = seconds(lease(cluster)["renewTime"])
+
+        def asked_and_warned():
+            asked = time.time()
+            said = warning_of_gpus(cluster)
+            return (asked, said) if said else None
+        asked, said = wait_for("the warning", asked_and_warned, timeout=20, every=0.2)
+        took = asked - renewed
+    assert took <= WARNED_S, took
+    wait_for("a leader again", lambda: not warning_of_gpus(cluster), every=0.5)
+    return f"asked {took:.1f} s after the last renewal:\n{said}"
 
 
 @tests.promise

@@ -100,6 +100,7 @@ for item in yaml.safe_load_all(sys.stdin):
 samples_build() {
 	local folder
 	"$kubectl" kustomize manifests/samples/taint-unhealthy | grep -q 'image: kubectl-and-jq$' || return 1
+	"$kubectl" kustomize manifests/samples/cordon-reboot | grep -q 'image: kubectl$' || return 1
 	mkdir -p .build
 	folder=$(mktemp -d .build/overlay.XXXXXX)
 	printf '%s\n' "kind: Kustomization" "resources: [argocd-cm.yaml]" \
@@ -111,12 +112,34 @@ samples_build() {
 	rm -r "$folder"
 }
 
-echo 1..13
+# Each file says where its objects go, and an overlay can send all of them elsewhere.
+samples_namespaces() {
+	local sample folder
+	mkdir -p .build
+	folder=$(mktemp -d .build/overlay.XXXXXX)
+	for sample in cordon-reboot taint-unhealthy; do
+		python3 - manifests/samples/$sample/{rbac,deployment,cronjob}.yaml <<-'END' || return 1
+			import os, sys, yaml
+			for path in filter(os.path.exists, sys.argv[1:]):
+			    for item in yaml.safe_load_all(open(path)):
+			        places = item.get("subjects") or [item["metadata"]]
+			        if item["kind"] != "ClusterRole":
+			            assert all(p.get("namespace") == "gpu-attribution" for p in places), (path, places)
+		END
+		printf '%s\n' "kind: Kustomization" "namespace: elsewhere" \
+			"resources: [../../manifests/samples/$sample]" >"$folder/kustomization.yaml"
+		[[ $("$kubectl" kustomize "$folder" | grep -o 'namespace: .*' | sort -u) == 'namespace: elsewhere' ]] || return 1
+	done
+	rm -r "$folder"
+}
+
+echo 1..14
 promise "install.yaml is what manifests/default says" hack/install-yaml --check
 promise "the local overlay builds" "$kubectl" kustomize manifests/local
 promise "the monitoring part builds" "$kubectl" kustomize manifests/monitoring
 promise "rules and PodMonitor are as the Prometheus operator defines them" monitoring_fits_the_operator
 promise "the samples build" samples_build
+promise "the samples name the namespace of each object, and an overlay can change it" samples_namespaces
 promise "the dashboard is as Grafana's schema has it" hack/check-dashboard
 promise "no role has a wildcard" has_no_wildcard
 promise "there are eleven rules for the controller, two for viewers and one for readers of metrics" has_fourteen_rules

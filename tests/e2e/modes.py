@@ -1033,11 +1033,13 @@ def set_controller_args(cluster, args):
 def the_objects_of_a_node_that_is_gone_for_good_go_and_those_of_others_stay(cluster):
     set_up(cluster, FOURTH, EXCLUSIVE)
     gone = {gpu["uuid"].lower() for gpu in devices(cluster, FOURTH)}
+    others = set(cluster.attributions()) - gone
+    agent = cluster.pid_of(cluster.get("pod", cluster.agent_pod(FOURTH), *AGENTS))
+    cluster.ctl("stop", f"{FOURTH}/kubelet")
+    os.kill(agent, signal.SIGKILL)  # a node that reports is not gone, and a new controller is told at once
+    cluster.kubectl("delete", "node", FOURTH)
     before = set_controller_args(cluster, lambda args: [*args, "--node-gone-after=2s"])
     try:
-        others = set(cluster.attributions()) - gone
-        cluster.ctl("stop", f"{FOURTH}/kubelet")
-        cluster.kubectl("delete", "node", FOURTH)
         wait_for("its objects to go", lambda: set(cluster.attributions()) == others)
         cluster.ctl("start", f"{FOURTH}/kubelet")
         wait_offer(cluster, FOURTH, EXCLUSIVE)

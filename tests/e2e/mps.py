@@ -285,7 +285,8 @@ def create_clients(cluster, names, node=MPS):
         tenants = status_of(cluster, node).get("tenants", [])
         if uids != {t["podUID"] for t in tenants
                     if t["phase"] == "Running" and WITNESSES <= set(t["witnesses"])}:
-            raise Failed(f"{sorted(uids)}: {tenants}")
+            phases = {name: cluster.pod(name)["status"] for name in names}
+            raise Failed(f"{sorted(uids)}: {tenants}; pods: {phases}")
         return True
     wait_for(f"tenants {names}", are_settled)
     wait_for("clients of MPS", lambda: len(ask_nvml(cluster, node)["MPS"]) == len(names))

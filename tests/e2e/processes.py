@@ -50,13 +50,13 @@ patches:
 
 
 class Node:
-    """The node that is looked at: its devices, its agent and its processes. It is the one where the
-    controller is not: nobody is sent to a controller on a node whose kubelet has stopped."""
+    """The node that is looked at: its devices, its agent and its processes. Unless named, it is the one
+    where the controller is not: nobody is sent to a controller on a node whose kubelet has stopped."""
 
-    def __init__(self, cluster):
+    def __init__(self, cluster, name=None):
         self.cluster = cluster
         taken = cluster.controller_pod()["spec"]["nodeName"]
-        self.name = "node-1" if taken == "node-2" else "node-2"
+        self.name = name or ("node-1" if taken == "node-2" else "node-2")
         state = cluster.ctl("state", self.name).strip()
         self.devices_file = os.path.join(state, "gpu", "devices.json")
         self.aside = os.path.join(state, "devices-of-the-test.json")

@@ -9,7 +9,8 @@ Without arguments it starts a cluster of its own with hack/up and ends it. With 
 running one, made with `hack/up --name NAME -- OPTIONS` (OPTIONS below), and leaves it; with words it
 tries only the promises whose sentence contains them.
 
-The shell scripts run on this machine, as their service accounts. DeviceTaintRules are those of the
+The shell scripts run in pods, as the manifests have them; only the image is one that hack/cluster/build
+made of kubectl and jq. A CronJob waits for this program to start its jobs. DeviceTaintRules are those of the
 real API server, which Kubernetes 1.36 has switched off by default; its controller says in their status
 who would be evicted. Flux cannot be had: its expressions are CEL, which the API server evaluates in a
 ValidatingAdmissionPolicy. What the scripts do with all that can go wrong is tests/process/samples.py.
@@ -20,14 +21,13 @@ import functools
 import json
 import os
 import re
-import subprocess
 import sys
-import tempfile
+import time
 
 import dra
 import policy
 import yaml
-from cluster import ROOT, Direct, Failed, Tests, wait_for
+from cluster import ROOT, Direct, Failed, Tests, run, wait_for
 from illness import an_error_that_needs_a_reboot
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "lib"))
@@ -38,6 +38,8 @@ OPTIONS = ("--nodes", "2", "--gpus", f"{FIRST}=2:A100", "--gpus", f"{SECOND}=1:A
            "--feature-gates", "DRADeviceTaintRules=true",
            "--apiserver-arg", "--runtime-config=resource.k8s.io/v1beta2=true")
 SAMPLES = os.path.join(ROOT, "manifests", "samples")
+CORDON, TAINT = "cordon-reboot", "taint-unhealthy"
+GRACE = 30  # seconds that a pod has to end, by default
 OBJECTS = "/apis/gpuattribution.dev/v1alpha1/gpuattributions"
 
 tests = Tests(clean=lambda cluster: None)
@@ -45,41 +47,47 @@ tests = Tests(clean=lambda cluster: None)
 
 # --- what the samples run as
 
-class Account:
-    """A service account that has what a sample gives it, and runs the sample's script."""
+class Workload:
+    """A folder of the samples as it is shipped, but for the image, which it leaves to others."""
+
+    IMAGE = "localhost/kubectl-and-jq:1"
 
     def __init__(self, cluster, sample):
-        self.cluster, self.name = cluster, sample
+        self.cluster, self.name, self.n_jobs = cluster, sample, 0
         self.folder = os.path.join(SAMPLES, sample)
-        self.script = os.path.join(self.folder, f"{sample}.sh")
-        if os.path.exists(os.path.join(self.folder, "kustomization.yaml")):
-            parts = yaml.safe_load_all(cluster.kubectl("kustomize", self.folder))
-        else:
-            with open(os.path.join(self.folder, "rbac.yaml"), encoding="utf-8") as file:
-                parts = list(yaml.safe_load_all(file))
-        # A CronJob is only tried: there is no image with kubectl and jq.
-        items = {"--dry-run=none": [], "--dry-run=server": []}
-        for part in parts:
-            items["--dry-run=server" if part["kind"] == "CronJob" else "--dry-run=none"].append(part)
-        for how, chosen in items.items():
-            if chosen:
-                cluster.kubectl("apply", how, "-f", "-", stdin=json.dumps(
-                    {"apiVersion": "v1", "kind": "List", "items": chosen}))
+        run("hack/cluster/build", "tools", timeout=600)
+        cluster.ctl("load", os.path.join(run("hack/cluster/build", "--where", "tools").strip(), "tools.tar"))
 
-    def run(self, *arguments, **variables):
-        """Returns what the script printed."""
-        user = f"system:serviceaccount:gpu-attribution:{self.name}"
-        with tempfile.TemporaryDirectory() as folder:
-            kubectl = os.path.join(folder, "kubectl")
-            with open(kubectl, "w", encoding="utf-8") as file:
-                file.write(f'#!/bin/sh\nexec {ROOT}/hack/kubectl --name {self.cluster.name} --as={user} "$@"\n')
-            os.chmod(kubectl, 0o755)
-            done = subprocess.run([self.script, *arguments], capture_output=True, text=True, timeout=120,
-                                  check=False, env={**os.environ, **variables,
-                                                    "PATH": f"{folder}:{os.environ['PATH']}"})
-        if done.returncode:
-            raise Failed(f"{self.script}: {done.returncode}\n{done.stdout}{done.stderr}")
-        return done.stdout + done.stderr
+    def kubectl(self, *arguments, **options):
+        return self.cluster.kubectl("-n", "gpu-attribution", *arguments, **options)
+
+    def __enter__(self):
+        shipped = self.cluster.kubectl("kustomize", self.folder)
+        made, n = re.subn(r"image: kubectl\S*$", f"image: {self.IMAGE}", shipped, flags=re.M)
+        assert n == 1, shipped
+        self.kubectl("apply", "-f", "-", stdin=made)
+        return self
+
+    def __exit__(self, *_):
+        self.kubectl("delete", "-k", self.folder)
+
+    def log(self, what):
+        return self.kubectl("logs", what)
+
+    def run_job(self):
+        """What one of the CronJob's jobs printed."""
+        self.n_jobs += 1
+        job = f"{self.name}-{self.n_jobs}"
+        self.kubectl("create", "job", job, f"--from=cronjob/{self.name}")
+
+        def has_ended():
+            conditions = self.cluster.get("job", job, "-n", "gpu-attribution")["status"].get("conditions", [])
+            return {c["type"] for c in conditions if c["status"] == "True"} & {"Complete", "Failed"}
+        ended = wait_for(job, has_ended, every=0.3)
+        said = self.log(f"job/{job}")
+        if "Failed" in ended:
+            raise Failed(f"{job}: {said}")
+        return said
 
 
 # --- the cluster
@@ -103,31 +111,52 @@ def sick(cluster, node, uuid):
 
 # --- promises
 
+def cordoned(cluster):
+    marked = cluster.get("nodes", "-l", "gpuattribution.dev/cordoned=Reboot")["items"]
+    return sorted(node["metadata"]["name"] for node in marked if node["spec"].get("unschedulable"))
+
+
 @tests.promise
 def nodes_whose_gpus_need_a_reboot_are_cordoned_one_at_a_time(cluster):
     policy.hasten(cluster)
-    account = Account(cluster, "cordon-reboot")
-
-    def cordoned():
-        marked = cluster.get("nodes", "-l", "gpuattribution.dev/cordoned=Reboot")["items"]
-        return sorted(node["metadata"]["name"] for node in marked if node["spec"].get("unschedulable"))
-    assert account.run("--once") == "" and cordoned() == []
-    with contextlib.ExitStack() as causes:
-        causes.callback(cluster.kubectl, "label", "node", *NODES, "gpuattribution.dev/cordoned-")
-        causes.callback(cluster.kubectl, "uncordon", *NODES)
+    loop = f"deployment/{CORDON}"
+    with contextlib.ExitStack() as stack:
+        stack.callback(cluster.kubectl, "label", "node", *NODES, "gpuattribution.dev/cordoned-")
+        stack.callback(cluster.kubectl, "uncordon", *NODES)
+        work = stack.enter_context(Workload(cluster, CORDON))
+        work.kubectl("rollout", "status", loop, "--timeout=60s")
         for node in NODES:
             uuid = devices(cluster, node)[0]
-            causes.enter_context(sick(cluster, node, uuid))
+            stack.enter_context(sick(cluster, node, uuid))
             action = status(cluster, uuid)["health"]["recoveryAction"]
             assert action == "Reboot", action
-        said = [account.run("--once")]
-        assert cordoned() == [FIRST] and f"{SECOND} needs a reboot, too" in said[0], said
-        said.append(account.run("--once"))
-        assert cordoned() == [FIRST] and "labeled" not in said[1], said
-        said.append(account.run("--once", MAX_NODES="2"))
-        assert cordoned() == [FIRST, SECOND], said
-    assert account.run("--once") == "" and cordoned() == []
+        wait_for("a node is cordoned", lambda: cordoned(cluster))
+        said = [wait_for("the other node is left alone", lambda: f"{SECOND} needs a reboot, too" in work.log(loop)
+                         and work.log(loop))]
+        assert cordoned(cluster) == [FIRST] and said[0].count("labeled") == 1, said
+        work.kubectl("set", "env", loop, "MAX_NODES=2")
+        wait_for("both are cordoned", lambda: cordoned(cluster) == [FIRST, SECOND])
+        said.append(work.log(loop))
+        assert FIRST not in said[1], said
+    assert cordoned(cluster) == []
     return "".join(said)
+
+
+@tests.promise
+def the_loop_that_cordons_says_nothing_of_nodes_that_are_well_and_ends_at_once(cluster):
+    policy.hasten(cluster)
+    since = len(cluster.audit())
+    with Workload(cluster, CORDON) as work:
+        work.kubectl("rollout", "status", f"deployment/{CORDON}", "--timeout=60s")
+        user = f"system:serviceaccount:gpu-attribution:{CORDON}"
+        wait_for("a look at the nodes", lambda: cluster.requests_of(user, since, resource="nodes"))
+        said = work.log(f"deployment/{CORDON}")
+        began = time.monotonic()
+        work.kubectl("delete", "pod", "-l", f"app.kubernetes.io/name={CORDON}")
+        took = time.monotonic() - began
+    assert not said and cordoned(cluster) == [], said
+    assert took < GRACE / 2, f"{took:.1f} s"
+    return f"deleted in {took:.1f} s"
 
 
 def rules(cluster):
@@ -146,26 +175,28 @@ def would_be_evicted(cluster):
 @tests.promise
 def the_rule_of_an_unhealthy_gpu_tells_who_would_be_evicted_and_goes_with_the_illness(cluster):
     policy.hasten(cluster)
-    account = Account(cluster, "taint-unhealthy")
     minor, uuid = dra.devices_of(cluster)[0]
     name = f"{uuid.lower()}.gpu-{minor}"
     with contextlib.ExitStack() as stack:
         stack.callback(dra.clean, cluster)
         stack.callback(cluster.kubectl, "delete", "devicetaintrules.resource.k8s.io", "--all")
+        work = stack.enter_context(Workload(cluster, TAINT))
+        work.kubectl("patch", "cronjob", TAINT, "-p", '{"spec": {"suspend": true}}')
         dra.prepare(cluster, [dra.device(f"gpu-{minor}", uuid)])
         dra.create_claim(cluster, "one")
         dra.wait_tenant(cluster, dra.create_pod(cluster, "claimer", "one"))
-        assert account.run() == "" and rules(cluster) == []
+        assert work.run_job() == "" and rules(cluster) == []
         with sick(cluster, FIRST, uuid):
-            said = [account.run()]
+            said = [work.run_job()]
             assert f"{name} created" in said[0] and f"On it: {dra.SPACE}/claimer" in said[0], said
             told = wait_for("the rule's status", lambda: would_be_evicted(cluster))
             assert "1 pod would be evicted in 1 namespace" in told, told
-            assert "created" not in account.run() + account.run(), rules(cluster)
-            said.append(account.run(EFFECT="NoSchedule"))
+            assert "created" not in work.run_job(), rules(cluster)
+            work.kubectl("set", "env", f"cronjob/{TAINT}", "EFFECT=NoSchedule")
+            said.append(work.run_job())
             assert [rule["spec"]["taint"]["effect"] for rule in rules(cluster)] == ["NoSchedule"], said
         assert "deletionTimestamp" not in cluster.pod("claimer", dra.SPACE)["metadata"]
-        said.append(account.run(EFFECT="NoSchedule"))
+        said.append(work.run_job())
         assert f'"{name}" deleted' in said[-1] and rules(cluster) == [], said
     return f"{''.join(said)}{name}: {told}"
 
@@ -261,7 +292,7 @@ def flux_waits_for_a_gpu_until_it_is_well_and_fails_with_a_sick_one(cluster):
     finally:
         flux.end()
     assert seen == {"golden, well": "current", "golden, Pending": "inProgress", "golden, sick": "failed",
-                    "golden, stale": "inProgress", "real, well": "current", "real, sick": "failed"}, seen
+                    "golden, stale": "failed", "real, well": "current", "real, sick": "failed"}, seen
     return "\n".join(f"{case}: {state}" for case, state in seen.items())
 
 

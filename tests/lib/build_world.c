@@ -315,7 +315,6 @@ const struct pod *build_world_pod(struct build_world *world, struct build_pod po
 		.state.is_reservation = pod.reservation,
 		.state.operand = (uint8_t)pod.operand,
 		.state.is_ready = pod.is_ready,
-		.state.was_refused = pod.was_refused,
 		.gpu.created_at = pod.was_refused ? world->input.now_wall_ms : 0,
 		.gpu.started_at = pod.started_at ? pod.started_at
 			      : pod.is_unseen ? 0
@@ -324,6 +323,7 @@ const struct pod *build_world_pod(struct build_world *world, struct build_pod po
 		.gpu.kai_group = text_or(pod.kai_group, ""),
 		.gpu.kai_device = text_or(pod.kai_device, ""),
 		.gpu.kai_container = text_or(pod.kai_container, ""),
+		.gpu.refused_resource = text_or(pod.was_refused ? "nvidia.com/gpu" : NULL, ""),
 		.gpu.allocations_left_out = pod.is_cut,
 		.gpu.containers_left_out = pod.has_more,
 		.gpu.ephemeral_left_out = pod.has_more_ephemeral,

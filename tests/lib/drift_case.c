@@ -99,6 +99,7 @@ static struct report_device a_device(struct view uuid, int64_t index)
 		.memory_mib = GIB40,
 		.compute_mode = REPORT_COMPUTE_DEFAULT,
 		.mig = {.present = true},
+		.partitions = {.present = true},
 	};
 }
 
@@ -149,7 +150,8 @@ static void set_traps(struct drift_case *c)
 	c->devices[2].uuid = VIEW(DRIFT_CASE_OTHER_GPU);
 	c->devices[2].mig.current = true;
 	c->ids[2] = VIEW("MIG-00000000-0000-0000-0000-00000000000e");
-	c->offers[1] = (struct drift_offer){VIEW("nvidia.com/mig-1g.10gb"), 4, true, true};
+	c->offers[1] = (struct drift_offer){
+		VIEW("nvidia.com/mig-1g.10gb"), 4, 4, 4, true, true};
 }
 
 void drift_case_init(struct drift_case *c)
@@ -245,7 +247,14 @@ void drift_case_deploy(struct drift_case *c, const char *operand, const char *va
 void drift_case_offer(struct drift_case *c, const char *resource, int64_t n_ids, bool is_replica,
 		      bool is_mig)
 {
-	c->offers[0] = (struct drift_offer){view_from(resource), n_ids, is_replica, is_mig};
+	c->offers[0] = (struct drift_offer){
+		.resource = view_from(resource),
+		.n_ids = n_ids,
+		.n_free = n_ids > 0 ? n_ids - 1 : 0,
+		.n_replicas = is_replica ? n_ids : n_ids > 0,
+		.is_replica = is_replica,
+		.is_mig = is_mig,
+	};
 	c->device.n_offers = n_ids > 0;
 	c->ids[0] = is_mig ? VIEW("MIG-00000000-0000-0000-0000-00000000000c::0")
 			   : VIEW(DRIFT_CASE_GPU "::0");
@@ -367,6 +376,8 @@ void drift_case_expect(const struct drift_case_row *rows, size_t n)
 			fail_msg("row %zu: intended %.*s", i, VIEW_ARG(finding.intended));
 		if (!has_part(finding.observed, rows[i].observed))
 			fail_msg("row %zu: observed %.*s", i, VIEW_ARG(finding.observed));
+		if (!has_part(finding.message, rows[i].message))
+			fail_msg("row %zu: message %.*s", i, VIEW_ARG(finding.message));
 		if (finding.severity != rows[i].severity)
 			fail_msg("row %zu: severity %d", i, finding.severity);
 		if (finding.answer == DRIFT_FOUND) {

@@ -107,6 +107,7 @@ struct drift_case_row {
 	const char *intended; /* parts of the texts; NULL: any */
 	const char *observed;
 	int severity; /* enum attribution_severity */
+	const char *message; /* a part of what to do; NULL: any */
 };
 
 /* Asks each row of a node of its own, and fails the test where the answer is another. */

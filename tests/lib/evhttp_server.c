@@ -103,7 +103,7 @@ static void settle(struct guard *guard)
 	set_prompt(guard->bev);
 	if (getpeername(bufferevent_getfd(guard->bev), (struct sockaddr *)&peer, &size) == 0)
 		guard->caller = callers_add(&server.callers, &peer);
-	if (!guard->caller) {
+	if (!guard->caller || callers_has_too_many(&server.callers, guard->caller)) {
 		cut(guard);
 		return;
 	}

@@ -12,6 +12,7 @@
 #define CAP (4u << 20)
 
 struct fake_controller {
+	struct loop *loop;
 	struct tls_identity *identity;
 	struct server *server;
 	fake_controller_fn reported;
@@ -86,22 +87,12 @@ static void on_request(void *owner, struct server_request *request, const struct
 		server_answer(request, &controller->answer);
 }
 
-struct fake_controller *fake_controller_new(struct loop *loop, fake_controller_fn reported,
-					    void *owner)
+static void listen_at(struct fake_controller *controller, uint16_t port)
 {
+	char address[32];
 	struct error err;
-	struct fake_controller *controller = calloc(1, sizeof(*controller));
-	must(controller, "memory");
-	controller->reported = reported;
-	controller->owner = owner;
-	controller->answer = (struct server_answer){
-		.status = 200, .content_type = "application/json", .body = VIEW("{}")};
-	sbuf_init(&controller->authority, CAP);
-	sbuf_init(&controller->body, CAP);
-	sbuf_init(&controller->authorization, CAP);
-	make_identity(controller);
 	const struct server_config config = {
-		.address = "127.0.0.1:0",
+		.address = address,
 		.tls = controller->identity,
 		.max_body = CAP,
 		.max_connections = 16,
@@ -113,7 +104,25 @@ struct fake_controller *fake_controller_new(struct loop *loop, fake_controller_f
 		.idle_timeout_ms = 60000,
 	};
 	const struct server_handler handler = {controller, on_head, on_request};
-	must(server_new(loop, &config, &handler, &controller->server, &err) == 0, "server");
+	snprintf(address, sizeof(address), "127.0.0.1:%u", port);
+	must(server_new(controller->loop, &config, &handler, &controller->server, &err) == 0, "server");
+}
+
+struct fake_controller *fake_controller_new(struct loop *loop, fake_controller_fn reported,
+					    void *owner)
+{
+	struct fake_controller *controller = calloc(1, sizeof(*controller));
+	must(controller, "memory");
+	controller->loop = loop;
+	controller->reported = reported;
+	controller->owner = owner;
+	controller->answer = (struct server_answer){
+		.status = 200, .content_type = "application/json", .body = VIEW("{}")};
+	sbuf_init(&controller->authority, CAP);
+	sbuf_init(&controller->body, CAP);
+	sbuf_init(&controller->authorization, CAP);
+	make_identity(controller);
+	listen_at(controller, 0);
 	snprintf(controller->url, sizeof(controller->url), "https://127.0.0.1:%u",
 		 (unsigned)server_port(controller->server));
 	return controller;
@@ -145,6 +154,13 @@ void fake_controller_set(struct fake_controller *controller, const struct server
 {
 	controller->answer = *answer;
 	controller->hangs = false;
+}
+
+void fake_controller_restart(struct fake_controller *controller)
+{
+	uint16_t port = server_port(controller->server);
+	server_free(TAKE(controller->server));
+	listen_at(controller, port);
 }
 
 void fake_controller_hang(struct fake_controller *controller)

@@ -28,6 +28,8 @@ const char *fake_controller_url(const struct fake_controller *controller);
 struct view fake_controller_authority(const struct fake_controller *controller);
 /* From now on reports get this answer; body must be static. */
 void fake_controller_set(struct fake_controller *controller, const struct server_answer *answer);
+/* As one that is killed and started again in place: all connections end. Not while a report comes in. */
+void fake_controller_restart(struct fake_controller *controller);
 /* From now on no report is answered. */
 void fake_controller_hang(struct fake_controller *controller);
 /* Reports and connections so far, and what the last report said; texts are borrowed. */

@@ -14,6 +14,10 @@
 
 /* How long after they were raised XID errors are told at the latest, in the loop's time. */
 #define FAKE_NVML_PROCESS_NOTICE_MS 1000u
+/* How many processes are said to be left behind. */
+#define FAKE_NVML_PROCESS_LEFT_BEHIND 2
 
 /* What comes of all requests from now on instead of an answer; an error of kind ERROR_NONE: answers. */
 void fake_nvml_process_fail(enum nvml_process_outcome outcome, const struct error *why);
+/* From now on readings are doubtful, or not. */
+void fake_nvml_process_doubt(bool readings_are_doubtful);

@@ -558,7 +558,7 @@ def objects_of_before_these_members_are_shown_all_the_same():
             partition.pop("activity", None)
     with World(change=age) as world:
         assert names_of(Run("failing", "-o", "name", world=world)) == FAILING
-        Run("failing", world=world).expect(FOUND, "let work end, then reset", "*")
+        Run("failing", world=world).expect(FOUND, "let work end, then", "*")
         assert names_of(Run("idle", "-o", "name", world=world)) == ["5555aaaa", "66660000", "5555cccc"]
     with World(change=lambda item: item.pop("status")) as world:
         Run("failing", world=world).expect(FOUND, None, "The health of 13 GPUs is not known: 13 on ?")

@@ -21,11 +21,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
+import urllib.request
 
 import yaml
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "lib"))
-from prometheus import FOLDER, SOURCES, TOP, Folder, Stack, free_port, groups, is_there, read, run
+from ports import free_port
+from prometheus import FOLDER, PROGRAMS, SOURCES, TOP, Folder, Stack, groups, is_there, read, run
 from promises import promise, refuse, try_promises
 
 TESTS = os.path.join(TOP, "tests", "monitoring")
@@ -118,10 +121,20 @@ def each_alert_has_a_runbook_and_each_runbook_an_alert():
     assert sorted(sections) == sorted(a["alert"] for a in alerts()), sorted(sections)
     for alert in alerts():
         name, text = alert["alert"], sections[alert["alert"]]
-        assert alert["annotations"]["runbook"] == (
+        assert alert["annotations"]["runbook_url"] == (
             f"manifests/monitoring/README.md#{name.lower()}"), alert
         for word in ("Means:", "Look:", "Do:"):
             assert f"**{word}**" in text, f"{name} does not say: {word}"
+
+
+@promise
+def a_critical_drift_has_a_critical_alert():
+    types = re.findall(r'DRIFT\(\w+, "(\w+)", CRITICAL,', read(TOP, "src/assess/drift.def"))
+    critical = [a["expr"] for a in alerts() if a["labels"]["severity"] == "critical"]
+    assert len(types) > 1
+    for name in types:
+        assert any(f'type="{name}"' in expression or (
+            'severity="Critical"' in expression and name not in expression) for expression in critical), name
 
 
 @promise
@@ -182,6 +195,8 @@ def stack():
     atexit.register(started.end)
     started.wait("series by rate", lambda: len(started.ask("gpuattribution:namespace_slots:rate5m")) >= 5)
     started.wait("joined series", lambda: started.ask("gpuattribution:tenant_owner:info"))
+    started.wait("figures of dcgm-exporter, joined",
+                 lambda: started.ask("gpuattribution:tenant_device_active:ratio"))
     return started
 
 
@@ -274,6 +289,23 @@ def controller():
                 yield address
             finally:
                 process.terminate()
+
+
+@promise
+def what_the_document_gives_promtool_of_a_page_is_clean():
+    rewrite, = (block for block in read(TOP, "controller", "README.md").split("```")[1::2]
+                if block.strip().startswith("awk"))
+    promtool = os.path.join(PROGRAMS, "promtool")
+    with controller() as address:
+        text = ""
+        while not text:  # it has not begun to listen yet
+            time.sleep(0.05)
+            with contextlib.suppress(OSError), urllib.request.urlopen(f"http://{address}/metrics") as answer:
+                text = answer.read().decode()
+    assert "# TYPE gpuattribution_build info\n" in text and text.endswith("# EOF\n"), text[-200:]
+    done = subprocess.run(["sh", "-c", rewrite.replace("promtool", f'"{promtool}"')], input=text, text=True,
+                          capture_output=True, check=False)
+    assert done.returncode == 0 and not done.stdout + done.stderr, done.stdout + done.stderr
 
 
 @promise

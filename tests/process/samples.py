@@ -83,6 +83,45 @@ def flux_asks_for_fields_and_conditions_that_there_are():
     assert asked and set(asked) <= set(conditions), (asked, conditions)
 
 
+def flux(expressions, thing):
+    """What Flux makes of the object: the first key in its order whose expression is true. The CEL of the sample,
+    as Python; tests/e2e/samples.py has the API server evaluate it."""
+    status = thing["status"]
+    for key in ("inProgress", "failed", "current"):
+        text = re.sub(r"status\.conditions\.exists\(c, ([^()]*)\)", r"any((\1) for c in status['conditions'])",
+                      expressions[key])
+        text = re.sub(r"\b(c|status)\.(\w+)", r"\1['\2']", text).replace("&&", "and").replace("||", "or")
+        if eval(" ".join(text.split()), {"status": status}):  # pylint: disable=eval-used
+            return key
+    return "inProgress"
+
+
+@promise
+def flux_waits_for_a_first_report_and_no_longer_for_an_agent_that_is_silent():
+    (expressions,) = yaml.safe_load((SAMPLES / "flux/kustomization.yaml").read_text())["spec"]["healthCheckExprs"]
+    cases = (("Current", "True", "current"), ("Current", "False", "failed"), ("Current", "Unknown", "inProgress"),
+             ("Pending", "Unknown", "inProgress"), ("Pending", "False", "inProgress"),
+             ("Stale", "Unknown", "failed"), ("Stale", "False", "failed"))
+    for report, healthy, state in cases:
+        thing = golden(reportState=report)
+        thing["status"]["conditions"].append({"type": "Healthy", "status": healthy})
+        assert flux(expressions, thing) == state, (report, healthy, flux(expressions, thing))
+
+
+# Images
+
+@promise
+def the_document_says_how_to_set_each_image_that_is_left_to_others():
+    sections = re.split(r"^## ", (SAMPLES / "README.md").read_text(), flags=re.M)
+    examples = [yaml.safe_load(block) for section in sections
+                for block in re.findall(r"^```yaml\n(.*?)^```$", section, re.M | re.S)]
+    told = sorted((os.path.basename(example["resources"][0]), image["name"]) for example in examples
+                  for image in example["images"])
+    wanted = sorted((file.parent.name, image) for file in SAMPLES.glob("*/*.yaml")
+                    for image in re.findall(r"^ *image: (\S+)$", file.read_text(), re.M))
+    assert wanted and told == wanted, (told, wanted)
+
+
 # Scripts
 
 class World:

@@ -1,0 +1,462 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A controller that is killed at a chosen write to a real API server, and the next one that goes on.
+
+usage: crashes.py [CONTROLLER] [--points N | --all]
+
+CONTROLLER is the program (default: that of .build/release, which hack/up builds). A scenario is run once
+without a crash. What is there at the end of each of its steps is what must be there in all further runs.
+In each of those the controller is killed at one write: right before the API server gets it, or right
+after it has answered, and that answer is lost. It is started again, as the kubelet does, and the scenario
+goes on. Each step must be as without a crash within SECONDS. Prints TAP and fails if that is broken.
+
+A write is any request but GET (tests/lib/crashing_proxy.py). `--all` tries each of them, on both sides.
+The default is 12 points spread over the kinds of writes, `--points N` other many.
+
+Of Events each occurrence may be told once. One may be lost where the status that shows it was written by
+the controller that was killed: what is told later is kept in memory only.
+"""
+
+import argparse
+import base64
+import collections
+import datetime
+import http.client
+import itertools
+import json
+import os
+import random
+import re
+import signal
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "lib"))
+from control_plane import TOKEN, TOP, ControlPlane
+from crashing_proxy import BEFORE, BEHIND, CrashingProxy, Point
+from ports import free_port
+from small_world import (ATTRIBUTIONS, LEASE, LEASES, NAMESPACE, NODE, agent_token, fill, post, report,
+                         uuid_of, wait_for)
+
+SECONDS = 20
+QUIET_S = 0.5  # without a crash a step ends when nothing was written for so long
+POINTS = 12
+MET = 0.7  # of the points that are tried, at least
+PROGRAM = os.path.join(TOP, ".build", "release", "gpu-attribution-controller")
+OTHER = "gpu-b"  # the node that goes
+PODS = "/api/v1/namespaces/default/pods"
+EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
+SECRET, CONFIG_MAP = f"{NAMESPACE}/secrets/gpu-attribution-tls", f"{NAMESPACE}/configmaps/gpu-attribution-ca"
+OPTIONS = ("--namespace=gpu-attribution", "--metrics-address=", "--reports-per-second=1000000",
+           "--leader-elect-lease-duration=2500ms", "--leader-elect-renew-deadline=2s",
+           "--leader-elect-retry-period=400ms", "--node-gone-after=1s", "--event-repeat-after=2s",
+           "--disagreement-after=0s")
+# What differs between any two runs.
+TIMES = re.compile(r"Time$|Since$|^uptimeMilliseconds$")
+NUMBERS = {"instance", "sequence"}
+ONE_EACH = ("Secret", "ConfigMap", "object", "deletion")
+
+
+def told_once(events):
+    """How often each thing is told by Events, series included."""
+    counts = collections.Counter()
+    for event in events:
+        about = event["regarding"]
+        counts[event["reason"], about["kind"], about["name"]] += event.get("series", {}).get("count", 1)
+    return counts
+
+
+class World:
+    """An API server with two nodes, the proxy, a controller behind it, and the agents of both nodes."""
+
+    def __init__(self, folder, program):
+        self.plane, self.process = ControlPlane(folder), None
+        self.proxy = CrashingProxy(self.plane, self.kill)
+        try:
+            self.tokens = {NODE: fill(self.plane)}
+            self.plane.do("POST", "/api/v1/nodes", {"metadata": {"name": OTHER}})
+            self.tokens[OTHER] = agent_token(self.plane, OTHER, "agent-b")
+            self.port, self.instance = free_port(), int(time.monotonic() * 1000)
+            kubeconfig = self.plane.kubeconfig("kubeconfig", f"https://127.0.0.1:{self.proxy.port}")
+            self.log = self.plane.path("controller.log")
+            self.command = [program, f"--kubeconfig={kubeconfig}", *OPTIONS,
+                            f"--report-address=127.0.0.1:{self.port}",
+                            f"--probe-address=127.0.0.1:{free_port()}"]
+            self.sequence = 0
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self):
+        self.kill()
+        self.proxy.close()
+        self.plane.stop()
+
+    # The controller
+
+    def start(self):
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(self.command, stdout=log, stderr=log)
+        self.starts += 1
+
+    def kill(self):
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+
+    def leads(self):
+        """How often somebody began to lead in this run."""
+        with open(self.log, "rb") as log:
+            log.seek(self.logged)
+            return log.read().count(b"This replica leads and writes")
+
+    def keep_up(self):
+        """Starts it again where it was killed."""
+        if self.process.poll() is None:
+            return
+        assert self.proxy.met and self.process.returncode == -signal.SIGKILL, (
+            f"the controller ended: {self.process.returncode}")
+        self.start()
+
+    # The beginning
+
+    def clear(self):
+        """As when the manifests were applied, and before the pods."""
+        self.kill()
+        plane = self.plane
+        for path in (ATTRIBUTIONS, EVENTS):
+            plane.do("DELETE", path)
+        for pod in plane.do("GET", PODS)["items"]:
+            plane.do("DELETE", f"{PODS}/{pod['metadata']['name']}", {"gracePeriodSeconds": 0})
+        for path, item in ((SECRET, {"type": "Opaque"}), (CONFIG_MAP, {}),
+                           # given up, so that nobody waits for it at first
+                           (f"{LEASES}/{LEASE}", {"spec": {"holderIdentity": "", "leaseDurationSeconds": 1,
+                                                           "renewTime": "2026-01-01T00:00:00.000000Z"}}),
+                           (f"/api/v1/nodes/{OTHER}", {})):
+            collection, _, name = path.rpartition("/")
+            plane.request("DELETE", path)
+            plane.do("POST", collection, {"metadata": {"name": name}, **item})
+        self.version = plane.do("GET", ATTRIBUTIONS)["metadata"]["resourceVersion"]
+
+    def begin(self, point):
+        self.clear()
+        self.proxy.begin(point)
+        self.trusted, self.holder, self.errors, self.uids = None, None, [], {}
+        self.tell_other, self.starts, self.told = True, 0, {}
+        self.logged = os.path.getsize(self.log) if os.path.exists(self.log) else 0
+        self.start()
+
+    # The agents
+
+    def trust(self):
+        """What agents verify the controller with: what they were told at first."""
+        if not self.trusted:
+            found = self.plane.do("GET", CONFIG_MAP).get("data", {}).get("ca.crt")
+            if not found:
+                return None
+            self.trusted = ssl.create_default_context(cadata=found)
+            self.trusted.check_hostname = False  # it is for the name of the Service
+        return self.trusted
+
+    def reports(self):
+        self.sequence += 1
+        first = report(self.instance, self.sequence, [1, 2], self.holder)
+        yield {**first, "events": self.errors, "eventsSince": "2026-01-01T00:00:00Z"}
+        if self.tell_other:
+            yield report(self.instance, self.sequence, [3], node=OTHER, first=2)
+
+    def report(self):
+        """Once for each change and to each controller; again where it was not taken."""
+        if not self.trust():
+            return
+        state = [self.starts, self.holder and self.holder["metadata"]["name"], len(self.errors)]
+        for body in self.reports():
+            node = body["node"]
+            if self.told.get(node) != state and post(self.port, self.trusted, self.tokens[node], body):
+                self.told[node] = state
+
+    # What happens
+
+    def pod_comes(self, name):
+        self.holder = self.plane.do("POST", PODS, {"metadata": {"name": name}, "spec": {
+            "nodeName": NODE, "containers": [{"name": "main", "image": "none"}]}})
+        self.uids[self.holder["metadata"]["uid"]] = name
+        self.plane.do("PATCH", f"{PODS}/{name}/status", {"status": {"phase": "Running"}},
+                      "application/merge-patch+json")
+
+    def pod_goes(self):
+        name, self.holder = self.holder["metadata"]["name"], None
+        self.plane.do("DELETE", f"{PODS}/{name}", {"gracePeriodSeconds": 0})
+
+    def pod_is_replaced(self):
+        self.pod_goes()
+        self.pod_comes("train-2")
+
+    def error(self):
+        at = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        self.errors = self.errors + [{"sequence": len(self.errors) + 1, "time": at, "uuid": uuid_of(0),
+                                      "type": "XID", "code": 79}]
+
+    def node_goes(self):
+        """While the controller is started again, or else the last report had to be old first."""
+        self.process.terminate()
+        self.process.wait(30)
+        self.tell_other = False
+        self.plane.do("DELETE", f"/api/v1/nodes/{OTHER}")
+        self.start()
+
+    # What is there
+
+    def plain(self, value):
+        """Without what differs between any two runs."""
+        if isinstance(value, dict):
+            return {key: self.plain(item) for key, item in value.items()
+                    if not TIMES.search(key) and key not in NUMBERS}
+        if isinstance(value, list):
+            return [self.plain(item) for item in value]
+        return self.uids.get(value, value) if isinstance(value, str) else value
+
+    def objects(self):
+        items = self.plane.do("GET", ATTRIBUTIONS)["items"]
+        said = [[item["metadata"]["name"], item["spec"], item.get("status", {})] for item in items]
+        for _, _, status in said:
+            status.pop("nodeUID", None)
+        return self.plain(sorted(said, key=lambda one: one[0]))
+
+    def events(self):
+        return [event for event in self.plane.do("GET", EVENTS)["items"]
+                if event.get("reportingController", "").startswith("gpuattribution")]
+
+    def history(self):
+        """(name, uid, report) of all statuses since the beginning, in the order of the API server."""
+        wanted = {item["metadata"]["resourceVersion"] for item in self.plane.do("GET", ATTRIBUTIONS)["items"]}
+        told = []
+        for kind, item in self.watch():
+            status = item.get("status", {})
+            if kind != "DELETED" and "report" in status:
+                told.append((item["metadata"]["name"], item["metadata"]["uid"], status["report"]))
+            wanted.discard(item["metadata"]["resourceVersion"])
+            if not wanted:
+                return told
+        raise AssertionError("the watch ended")
+
+    def watch(self):
+        connection = http.client.HTTPSConnection("127.0.0.1", self.plane.port, timeout=20,
+                                                 context=self.plane.client)
+        connection.request("GET", f"{ATTRIBUTIONS}?watch=1&resourceVersion={self.version}&timeoutSeconds=10",
+                           headers={"Authorization": f"Bearer {TOKEN}"})
+        for line in connection.getresponse():
+            event = json.loads(line)
+            yield event["type"], event["object"]
+        connection.close()
+
+
+def has_tenant(name):
+    def look(objects):
+        return objects and [t["podName"] for t in objects[0][2].get("tenants", [])] == ([name] if name else [])
+    return look
+
+
+def has_errors(count):
+    return lambda objects: objects and len(objects[0][2].get("health", {}).get("events", [])) == count
+
+
+def are_reported(objects):
+    return len(objects) == 3 and all("report" in status for _, _, status in objects)
+
+
+# (what it is, what happens, what must be there where nobody was killed)
+STEPS = (
+    ("both nodes report", lambda world: None, are_reported),
+    ("a pod gets a device", lambda world: world.pod_comes("train-1"), has_tenant("train-1")),
+    ("an error", World.error, has_errors(1)),
+    ("the same error", World.error, has_errors(2)),
+    ("another pod gets it", World.pod_is_replaced, has_tenant("train-2")),
+    ("the pod goes", World.pod_goes, has_tenant(None)),
+    ("a node goes", World.node_goes, lambda objects: len(objects) == 2),
+)
+LAST = len(STEPS) - 1  # it starts the controller again, so all Events have to be told before
+FIRST_ERROR = 2  # the step from which on Events are told
+
+
+class Story:
+    """What was there at the end of each step of the run without a crash, and its writes."""
+
+    def __init__(self, world):
+        world.begin(None)
+        self.objects = []
+        for number, (what, happen, look) in enumerate(STEPS):
+            if number == LAST:
+                wait_for("the series", lambda: world.proxy.taken("series"), SECONDS)
+            world.proxy.step = number
+            happen(world)
+            wait_for(what, lambda: self.is_done(world, look), SECONDS)
+            if number != FIRST_ERROR:  # the next one has to come soon behind it
+                self.wait_quiet(world)
+            self.objects.append(world.objects())
+        self.told = told_once(world.events())
+        self.writes = list(world.proxy.writes)
+        judge_writes(world)
+
+    @staticmethod
+    def is_done(world, look):
+        world.keep_up()
+        world.report()
+        return look(world.objects())
+
+    @staticmethod
+    def wait_quiet(world):
+        count, since = None, time.monotonic()
+        while time.monotonic() - since < QUIET_S:
+            if world.proxy.counts[False] != count:
+                count, since = world.proxy.counts[False], time.monotonic()
+            time.sleep(0.02)
+
+    def points(self):
+        """By kind, before and behind each of its writes."""
+        found, counts = collections.defaultdict(list), {True: 0, False: 0}
+        for write in self.writes:
+            is_lease = write.kind == "Lease"
+            counts[is_lease] += 1
+            found[write.kind] += [Point(is_lease, counts[is_lease], side) for side in (BEFORE, BEHIND)]
+        return found
+
+
+def judge_writes(world):
+    """Nothing was made or deleted twice, and no status is older than one before it."""
+    for kind in ONE_EACH:
+        counts = collections.Counter(write.body.get("metadata", {}).get("name") if kind == "object" else
+                                     write.text for write in world.proxy.taken(kind))
+        twice = [name for name, count in counts.items() if count > 1]
+        assert counts and not twice, f"{kind}: taken {dict(counts)}"
+    last = {}
+    for name, uid, said in world.history():
+        order = said["instance"], said["sequence"]
+        assert order >= last.get(uid, order), f"{name}: {order} after {last[uid]}"
+        last[uid] = order
+    secret, published = world.plane.do("GET", SECRET)["data"], world.plane.do("GET", CONFIG_MAP)["data"]
+    assert base64.b64decode(secret["ca.crt"]).decode() == published["ca.crt"], "the ConfigMap has another ca.crt"
+
+
+class Run:
+    """The scenario with a crash."""
+
+    def __init__(self, world, story, point):
+        self.world, self.story, self.point = world, story, point
+
+    def do(self):
+        world = self.world
+        world.begin(self.point)
+        for number, (what, happen, _) in enumerate(STEPS):
+            if number == LAST:
+                self.judge_events()
+            world.proxy.step = number
+            happen(world)
+            try:
+                wait_for(what, lambda n=number: self.is_as_before(n), SECONDS)
+            except AssertionError as error:
+                raise AssertionError(f"{error}\nit is {world.objects()}\nnot   {self.story.objects[number]}"
+                                     ) from error
+        if not world.proxy.met:
+            return False
+        self.judge_events()
+        judge_writes(world)
+        return True
+
+    def judge_events(self):
+        """What is lost is excused by a crash; what is told twice is not."""
+        try:
+            wait_for("the Events", self.are_told, SECONDS)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.differ()}") from error
+
+    def are_told(self):
+        self.world.keep_up()
+        self.world.report()
+        told = told_once(self.world.events())
+        return told == self.story.told or (self.may_lose_events() and not told - self.story.told)
+
+    def is_as_before(self, number):
+        self.world.keep_up()
+        self.world.report()
+        return self.world.objects() == self.story.objects[number]
+
+    def differ(self):
+        return f"told {dict(told_once(self.world.events()))}, not {dict(self.story.told)}"
+
+    def may_lose_events(self):
+        """The one that was killed had written a status with an error; or a busy machine has cost somebody
+        the lead, and with it the answers to what was under way."""
+        if self.world.leads() > self.world.starts:
+            return True
+        if not self.world.proxy.met:
+            return False
+        before = self.world.proxy.writes[:self.world.proxy.writes.index(self.world.proxy.met) + 1]
+        return any(write.kind == "status" and write.is_taken() and write.step >= FIRST_ERROR
+                   for write in before)
+
+
+def chosen(story, in_order):
+    """All points: of each kind in turn, in the order of the scenario or in a random one."""
+    kinds, chance = story.points(), random.Random(1)
+    if not in_order:
+        for points in kinds.values():
+            chance.shuffle(points)
+    return [point for turn in itertools.zip_longest(*kinds.values()) for point in turn if point]
+
+
+def try_points(world, points, story, wanted):
+    """Until so many were met: how often a Lease is renewed differs between runs. Notes for the reader."""
+    met, longest, tried = collections.Counter(), 0, 0
+    for tried, point in enumerate(points, 1):
+        run, start = Run(world, story, point), time.monotonic()
+        try:
+            if run.do():
+                met[world.proxy.met.kind] += 1
+        except Exception as error:
+            killed = world.proxy.met
+            raise AssertionError(f"{point} ({killed and killed.text}, "
+                                 f"{STEPS[killed.step][0] if killed else ''}): {error}") from error
+        longest = max(longest, time.monotonic() - start)
+        if tried % 50 == 0:
+            print(f"# {tried} points", flush=True)
+        if sum(met.values()) == wanted:
+            break
+    assert sum(met.values()) >= MET * tried, f"only {sum(met.values())} of {tried} points were met"
+    kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(met.items()))
+    return f"{sum(met.values())} of {tried} points were met, a run took up to {longest:.1f} s: {kinds}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("controller", nargs="?", default=PROGRAM)
+    parser.add_argument("--points", type=int, default=POINTS)
+    parser.add_argument("--all", action="store_true")
+    options = parser.parse_args()
+    if not os.access(options.controller, os.X_OK):
+        parser.error(f"{options.controller} is not there: ninja -C .build/release gpu-attribution-controller")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    sentence = "who is killed at any write is made good by the next and nothing is doubled"
+    print("1..1", flush=True)
+    with tempfile.TemporaryDirectory(prefix="crashes-") as folder:
+        world = World(folder, os.path.realpath(options.controller))
+        try:
+            story = Story(world)
+            note = try_points(world, chosen(story, options.all), story, None if options.all else options.points)
+            print(f"ok 1 - {sentence}\n# {note}")
+            return 0
+        except Exception as error:  # whatever it was: the promise is broken
+            print(f"not ok 1 - {sentence}")
+            with open(world.log, encoding="utf-8") as file:
+                said = f"{type(error).__name__}: {error}\n{''.join(file.readlines()[-10:])}"
+            print("\n".join(f"# {line}" for line in said.splitlines()))
+            return 1
+        finally:
+            world.stop()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Each list and each watch of a real API server, cut at each of its bytes.
+
+usage: cuts.py [CONTROLLER] [--every N] [--rounds N]
+
+CONTROLLER is the program (default: that of .build/release, which hack/up builds). In each round it is
+started, and its lists, or its watches, are cut once, all at the next place. A pod comes before the lists
+or after them, the agent reports that it has the device, and the pod before goes. The status must say so
+within SECONDS. Prints TAP and fails if that is broken.
+
+Places go up to the end of the longest answer that was seen. With `--every N` they are N bytes apart, with
+`--rounds N` (15) there are so many of lists and as many of watches.
+"""
+
+import argparse
+import json
+import os
+import signal
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "lib"))
+from control_plane import TOP, ControlPlane
+from cutting_proxy import CuttingProxy
+from ports import free_port
+from small_world import ATTRIBUTIONS, LEASES, NODE, fill, post, report, wait_for
+
+SECONDS = 10
+PROMISES = ((False, "a list that is cut short delays a status by at most 10 s"),
+            (True, "a watch that is cut short delays a status by at most 10 s"))
+PROGRAM = os.path.join(TOP, ".build", "release", "gpu-attribution-controller")
+PODS = "/api/v1/pods"
+OWN_PODS = "/api/v1/namespaces/default/pods"
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+# What the controller reads; each has an object.
+PATHS = (PODS, "/api/v1/nodes", ATTRIBUTIONS, LEASES, CRDS, "/apis/nvidia.com/v1/clusterpolicies",
+         "/apis/resource.k8s.io/v1/resourceclaims", "/apis/resource.k8s.io/v1/resourceslices")
+
+
+def made(*arguments):
+    """What the operator is told."""
+    done = subprocess.run(["hack/cluster/make-policy", *arguments], cwd=TOP, check=True,
+                          capture_output=True, text=True, timeout=60)
+    return json.loads(done.stdout)
+
+
+class World:
+    """An API server with an object of each kind, the proxy, and a controller behind it."""
+
+    def __init__(self, folder, program):
+        self.plane, self.process = ControlPlane(folder), None
+        self.proxy = CuttingProxy(self.plane)
+        try:
+            self.token = fill(self.plane)
+            self.fill_more()
+            self.begin(program)
+        except BaseException:
+            self.stop()
+            raise
+
+    def begin(self, program):
+        self.port = free_port()
+        self.client = ssl.create_default_context(cafile=self.plane.certificate)
+        self.count, self.holder = 0, None
+        self.instance = int(time.monotonic() * 1000)
+        self.log = self.plane.path("controller.log")
+        kubeconfig = self.plane.kubeconfig("kubeconfig", f"https://127.0.0.1:{self.proxy.port}")
+        self.command = [
+            program, f"--kubeconfig={kubeconfig}", "--namespace=gpu-attribution", "--metrics-address=",
+            f"--report-address=127.0.0.1:{self.port}", f"--probe-address=127.0.0.1:{free_port()}",
+            f"--tls-cert={self.plane.certificate}", f"--tls-key={self.plane.key}",
+            "--reports-per-second=1000000"]
+        self.start()
+
+    def start(self):
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(self.command, stdout=log, stderr=log)
+
+    def restart(self):
+        self.process.terminate()
+        self.process.wait(30)
+        self.start()
+
+    def fill_more(self):
+        plane = self.plane
+        plane.do("POST", CRDS, made("definition"))
+        policies = "/apis/nvidia.com/v1/clusterpolicies"
+        wait_for("ClusterPolicies are served", lambda: plane.request("GET", policies)[0] == 200)
+        plane.do("POST", policies, made("cluster-policy"))
+        plane.do("POST", "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims", {
+            "metadata": {"name": "claim"}, "spec": {"devices": {"requests": [
+                {"name": "gpu", "exactly": {"deviceClassName": "gpu.nvidia.com"}}]}}})
+        plane.do("POST", "/apis/resource.k8s.io/v1/resourceslices", {
+            "metadata": {"name": "slice"}, "spec": {
+                "driver": "other.example.com", "nodeName": NODE, "devices": [{"name": "d0"}],
+                "pool": {"name": "pool", "generation": 1, "resourceSliceCount": 1}}})
+
+    def stop(self):
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+        self.proxy.close()
+        self.plane.stop()
+
+    def post(self):
+        self.count += 1
+        return post(self.port, self.client, self.token,
+                    report(self.instance, self.count, [1], self.holder))
+
+    def next_pod(self):
+        """A pod comes that has the device from now on; returns the one that had it."""
+        before, name = self.holder, f"train-{self.count}"
+        self.holder = self.plane.do("POST", OWN_PODS, {"metadata": {"name": name}, "spec": {
+            "nodeName": NODE, "containers": [{"name": "main", "image": "none"}]}})
+        self.plane.do("PATCH", f"{OWN_PODS}/{name}/status", {"status": {"phase": "Running"}},
+                      "application/merge-patch+json")
+        return before
+
+    def tell(self, before):
+        """The agent reports who has the device, and the pod before goes."""
+        wait_for("the report is taken", self.post, SECONDS)
+        if before:
+            self.plane.do("DELETE", f"{OWN_PODS}/{before['metadata']['name']}",
+                          {"gracePeriodSeconds": 0})
+
+    def is_right(self):
+        items = self.plane.do("GET", ATTRIBUTIONS)["items"]
+        said = [[(t["podUID"], t["confidence"]) for t in item.get("status", {}).get("tenants", [])]
+                for item in items]
+        return said == [[(self.holder["metadata"]["uid"], "Confirmed")]]
+
+    def round(self, is_watch, after):
+        """Starts the controller and cuts all at that byte; returns how many were."""
+        for path in PATHS:
+            self.proxy.cut(path, is_watch, after)
+        before = self.next_pod() if not is_watch else None  # only the list tells of it
+        self.restart()
+        if is_watch:
+            before = self.next_pod()
+        self.tell(before)
+        try:
+            wait_for("the status is right", self.is_right, SECONDS)
+        except AssertionError as error:
+            with open(self.log, encoding="utf-8") as file:
+                raise AssertionError(f"{error}\n{''.join(file.readlines()[-10:])}") from error
+        assert self.process.poll() is None, f"the controller ended: {self.process.returncode}"
+        return sum(self.proxy.was_cut(p, is_watch) for p in PATHS)
+
+
+def places(longest, options):
+    if options.rounds or not options.every:
+        rounds = options.rounds or 15
+        return sorted({1 + i * longest // rounds for i in range(rounds)})
+    return range(1, longest + 1, options.every)
+
+
+def try_all(world, is_watch, options):
+    """Notes for the reader."""
+    longest = max(world.proxy.lengths[path, is_watch] for path in PATHS)
+    met = rounds = 0
+    for after in places(longest, options):
+        try:
+            met += world.round(is_watch, after)
+        except AssertionError as error:
+            raise AssertionError(f"cut at byte {after}: {error}") from error
+        rounds += 1
+        if rounds % 200 == 0:
+            print(f"# {rounds} rounds", flush=True)
+    assert met >= rounds, f"{met} cuts in {rounds} rounds"
+    return f"{met} cuts of {len(PATHS)} kinds at {rounds} places, up to byte {longest}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("controller", nargs="?", default=PROGRAM)
+    parser.add_argument("--every", type=int)
+    parser.add_argument("--rounds", type=int)
+    options = parser.parse_args()
+    if not os.access(options.controller, os.X_OK):
+        parser.error(f"{options.controller} is not there: ninja -C .build/release gpu-attribution-controller")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    failed = 0
+    print("1..2", flush=True)
+    with tempfile.TemporaryDirectory(prefix="cuts-") as folder:
+        world = World(folder, os.path.realpath(options.controller))
+        try:
+            world.tell(world.next_pod())
+            wait_for("the first status", world.is_right, 30)
+            world.tell(world.next_pod())  # how long answers are, watches too
+            wait_for("the next status", world.is_right, 30)
+            for number, (is_watch, sentence) in enumerate(PROMISES, 1):
+                try:
+                    note = try_all(world, is_watch, options)
+                    print(f"ok {number} - {sentence}\n# {note}", flush=True)
+                except Exception as error:  # whatever it was: the promise is broken
+                    failed += 1
+                    print(f"not ok {number} - {sentence}", flush=True)
+                    print("\n".join(f"# {line}" for line in f"{type(error).__name__}: {error}".splitlines()))
+        finally:
+            world.stop()
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An HTTPS proxy in front of a kube-apiserver that ends chosen answers after so many bytes.
+
+It speaks HTTP/1.1 in clear inside of its own TLS, so a cut is at a byte of the answer, head and chunks
+included.
+"""
+
+import socket
+import ssl
+import threading
+import urllib.parse
+
+from ports import Listener, end
+
+HEAD_END = b"\r\n\r\n"
+
+
+def what(request_line):
+    """(path, is it a watch) of a GET; None of others."""
+    method, target, _ = request_line.split(" ", 2)
+    url = urllib.parse.urlsplit(target)
+    return (url.path, "watch" in urllib.parse.parse_qs(url.query)) if method == "GET" else None
+
+
+class CuttingProxy(Listener):
+    """Serves on a free port of 127.0.0.1, with the plane's certificate."""
+
+    def __init__(self, plane):
+        self.plane = plane
+        self.lock = threading.Lock()
+        self.cuts, self.done, self.lengths = {}, {}, {}
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.load_cert_chain(plane.certificate, plane.key)
+        self.listen()
+
+    def cut(self, path, is_watch, after):
+        """The next such answer ends after that many bytes."""
+        with self.lock:
+            self.done.pop((path, is_watch), None)
+            self.cuts[path, is_watch] = after
+
+    def was_cut(self, path, is_watch):
+        """Whether it was, at the byte that was asked for; an answer may be shorter."""
+        return self.done.get((path, is_watch), False)
+
+    def carry(self, raw):
+        server = None
+        try:
+            raw.settimeout(300)
+            client = self.context.wrap_socket(raw, server_side=True)
+            server = self.plane.client.wrap_socket(
+                socket.create_connection(("127.0.0.1", self.plane.port), 10), server_hostname="127.0.0.1")
+            server.settimeout(300)
+            while self.exchange(client, server):
+                pass
+        except (OSError, ValueError):
+            pass
+        finally:
+            end(raw)
+            if server:
+                end(server)
+
+    def exchange(self, client, server):
+        """One request and its answer. False: the connection is over."""
+        head, body = read_head(client)
+        if not head:
+            return False
+        request_line = head.split(b"\r\n", 1)[0].decode()
+        server.sendall(head + read_body(client, head, body))
+        asked = what(request_line)
+        after = None
+        if asked:
+            with self.lock:
+                after = self.cuts.pop(asked, None)
+        return self.answer(client, server, asked, after)
+
+    def answer(self, client, server, asked, after):
+        """Passes the answer on, or its first `after` bytes."""
+        passed = 0
+        for data in answer_bytes(server):
+            if after is not None and passed + len(data) >= after:
+                client.sendall(data[:after - passed])
+                self.done[asked] = True
+                return False
+            client.sendall(data)
+            passed += len(data)
+            if asked:
+                self.lengths[asked] = max(passed, self.lengths.get(asked, 0))
+        return True
+
+
+def read_head(stream):
+    """The head of a message, and what was read behind it."""
+    data = b""
+    while HEAD_END not in data:
+        more = stream.recv(65536)
+        if not more:
+            return b"", b""
+        data += more
+    head, _, rest = data.partition(HEAD_END)
+    return head + HEAD_END, rest
+
+
+def headers(head):
+    lines = head.decode("latin-1").split("\r\n")[1:]
+    return {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+def read_body(stream, head, body):
+    """The whole body of a request."""
+    length = int(headers(head).get("content-length", 0))
+    while len(body) < length:
+        more = stream.recv(65536)
+        if not more:
+            raise OSError("the request is cut")
+        body += more
+    return body
+
+
+def answer_bytes(server):
+    """Yields an answer as it comes, until its end."""
+    head, rest = read_head(server)
+    if not head:
+        raise OSError("no answer")
+    yield head
+    fields = headers(head)
+    if fields.get("transfer-encoding") == "chunked":
+        yield from chunks(server, rest)
+        return
+    left = int(fields.get("content-length", 0))
+    while left > 0:
+        if not rest:
+            rest = server.recv(65536)
+            if not rest:
+                raise OSError("the answer is cut")
+        yield rest
+        left -= len(rest)
+        rest = b""
+
+
+def chunks(server, rest):
+    """Chunks with their frames, until the last one."""
+    while True:
+        while b"\r\n" not in rest:
+            rest += more(server)
+        size = int(rest.partition(b"\r\n")[0].split(b";")[0], 16)
+        whole = rest.index(b"\r\n") + 2 + size + 2
+        while len(rest) < whole:
+            rest += more(server)
+        yield rest[:whole]
+        rest = rest[whole:]
+        if size == 0:
+            return
+
+
+def more(server):
+    data = server.recv(65536)
+    if not data:
+        raise OSError("the answer is cut")
+    return data

@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Both programs that stand still most of each second, and a controller in which much comes and goes.
+
+usage: endurance.py CONTROLLER AGENT FOLDER_OF_THE_DRIVER [--minutes N] [WORDS]
+
+Prints TAP and fails if any promise is broken; with words it tries only those whose sentence contains
+them. Each promise takes that long (0.3 minutes). The API server and the driver are stand-ins.
+
+That memory is flat is judged by its slope, after WARM_UP of the time. What a controller remembers of pods
+that are gone, for two minutes, is part of what it may grow by where it runs for few minutes.
+"""
+
+import argparse
+import contextlib
+import http.client
+import json
+import os
+import signal
+import socket
+import ssl
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "lib"))
+from kube_api import ATTRIBUTIONS, LEASES, NODES, PODS, KubeAPI, agent_token
+from ports import free_port
+from promises import promise, try_promises
+from small_world import post, report, wait_for
+
+TESTS = os.path.realpath(os.path.join(os.path.dirname(__file__), ".."))
+NAME = "gpu-attribution-controller"
+STILL_S = 0.7     # of each second
+RIGHT_S = 10      # from a change until the status says so
+DEVICES = 4
+ROUNDS_A_SECOND = 25
+WARM_UP = 0.4
+KEPT = 6          # idle connections to the API server, which more descriptors may be for
+A_LONG_TIME_S = 600
+GROWTH, LONG_GROWTH = 1024, 16  # bytes a round
+
+
+class World:
+    """The stand-in of an API server with a node, and a controller that leads."""
+
+    def __init__(self, folder):
+        self.folder, self.api = folder, KubeAPI(folder)
+        self.api.put(NODES, {"metadata": {"name": "gpu-a"}})
+        self.api.put(LEASES, {"metadata": {"name": NAME, "namespace": "gpu-attribution"}, "spec": {
+            "holderIdentity": "", "leaseDurationSeconds": 1}})
+        self.port, self.metrics_port = free_port(), free_port()
+        self.programs, self.token = [], agent_token()
+        self.client = ssl.create_default_context(cafile=self.api.certificate)
+        self.controller = self.start("controller.log", [
+            CONTROLLER, f"--kubeconfig={self.api.kubeconfig(folder)}", "--namespace=gpu-attribution",
+            f"--report-address=127.0.0.1:{self.port}", f"--probe-address=127.0.0.1:{free_port()}",
+            f"--metrics-address=127.0.0.1:{self.metrics_port}", "--metrics-insecure",
+            f"--tls-cert={self.api.certificate}", f"--tls-key={self.api.key}",
+            "--reports-per-second=1000000"])
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def start(self, log, command, **environment):
+        """In a process group of its own."""
+        with open(self.path(log), "ab") as file:
+            program = subprocess.Popen(command, stdout=file, stderr=file, start_new_session=True,
+                                       env={**os.environ, **environment})
+        self.programs.append(program)
+        return program
+
+    def start_agent(self):
+        with open(self.path("token"), "w", encoding="utf-8") as file:
+            file.write(self.token)
+        return self.start("agent.log", [
+            AGENT, "--node-name=gpu-a", f"--controller=https://127.0.0.1:{self.port}",
+            f"--controller-ca-file={self.api.certificate}", f"--token-file={self.path('token')}",
+            f"--pod-resources-socket={self.path('none')}", f"--checkpoint-file={self.path('none')}",
+            "--processes=off", "--sample-interval=200ms"],
+            LD_LIBRARY_PATH=STAND_INS, FAKE_NVML_FILE=self.path("devices.json"))
+
+    def write_devices(self, serial):
+        with open(os.path.join(TESTS, "fake", "devices", "exclusive.json"), encoding="utf-8") as file:
+            said = json.load(file)
+        for device in said["devices"]:
+            device["serial"] = str(serial)
+        with open(self.path("new.json"), "w", encoding="utf-8") as file:
+            json.dump(said, file)
+        os.rename(self.path("new.json"), self.path("devices.json"))
+
+    def metric(self, name):
+        connection = http.client.HTTPConnection("127.0.0.1", self.metrics_port, timeout=20)
+        with contextlib.closing(connection):
+            connection.request("GET", "/metrics")
+            page = connection.getresponse().read().decode()
+        return next(float(line.split()[-1]) for line in page.splitlines() if line.startswith(f"{name} "))
+
+    def send(self, number):
+        """To all that run."""
+        for program in self.programs:
+            if program.poll() is None:
+                os.killpg(program.pid, number)
+
+    def check(self):
+        for program in self.programs:
+            assert program.poll() is None, f"{program.args[0]} ended: {program.returncode}"
+
+    def stop(self):
+        self.send(signal.SIGCONT)
+        for program in self.programs:
+            program.terminate()
+        for program in self.programs:
+            try:
+                program.wait(20)
+            except subprocess.TimeoutExpired:
+                os.killpg(program.pid, signal.SIGKILL)
+                program.wait()
+        self.api.stop()
+
+
+@contextlib.contextmanager
+def world():
+    with tempfile.TemporaryDirectory() as folder:
+        made = World(folder)
+        try:
+            yield made
+        finally:
+            made.stop()
+
+
+@contextlib.contextmanager
+def standing_still(made):
+    """All programs do, for STILL_S of each second."""
+    over = threading.Event()
+
+    def job():
+        while not over.is_set():
+            made.send(signal.SIGSTOP)
+            over.wait(STILL_S)
+            made.send(signal.SIGCONT)
+            over.wait(1 - STILL_S)
+    thread = threading.Thread(target=job)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def serials(made):
+    return {item.get("status", {}).get("device", {}).get("serial")
+            for item in made.api.kinds[ATTRIBUTIONS].items.values()}
+
+
+@promise
+def programs_that_stand_still_most_of_each_second_publish_what_is_so_and_none_loses_the_lead():
+    took, serial, until = [], 1, time.monotonic() + SECONDS
+    with world() as made:
+        made.write_devices(serial)
+        with standing_still(made):
+            made.start_agent()
+            assert made.api.wait(lambda _: serials(made) == {"1"}, 60), "no status at the start"
+            while time.monotonic() < until:
+                serial += 1
+                made.write_devices(serial)
+                since = time.monotonic()
+                assert made.api.wait(lambda _: serials(made) == {str(serial)}, RIGHT_S), serials(made)
+                took.append(time.monotonic() - since)
+                made.check()
+        judge_statuses(made)
+        losses = made.metric("gpuattribution_leader_losses_total")
+    leads = [item["spec"]["holderIdentity"] for _, _, item in made.api.kinds[LEASES].events]
+    leads = [who for who, before in zip(leads[1:], leads) if who != before]
+    assert losses == 0 and len([who for who in leads if who]) == 1, (losses, leads)
+    return f"{serial} changes, each there after {statistics.median(took):.1f}, at most {max(took):.1f} s"
+
+
+def judge_statuses(made):
+    """None is older than one before it, and none says that anybody is away."""
+    last = {}
+    for _, _, item in made.api.kinds[ATTRIBUTIONS].events:
+        name, status = item["metadata"]["name"], item.get("status", {})
+        number = int(status.get("device", {}).get("serial", 0))
+        assert number >= last.get(name, 0), f"{name}: {number} after {last[name]}"
+        last[name] = number
+        said = {c["type"]: c["status"] for c in status.get("conditions", [])}
+        assert said.get("ReportFresh", "True") == "True", said
+
+
+class Churn:
+    """Pods, reports, connections, scrapes and watches that come and go."""
+
+    def __init__(self, made):
+        self.made, self.count, self.holder = made, 0, None
+        self.instance = int(time.monotonic() * 1000)
+
+    def round(self):
+        api, before = self.made.api, self.holder
+        self.count += 1
+        self.holder = api.put(PODS, {
+            "metadata": {"namespace": "ml", "name": f"train-{self.count}"},
+            "spec": {"nodeName": "gpu-a"}, "status": {"phase": "Running"}})
+        self.post()
+        if before:
+            api.delete(PODS, before["metadata"]["name"])
+        if self.count % 5 == 0:
+            self.leave_at_once()
+        if self.count % 10 == 0:
+            self.made.metric("gpuattribution_leader")
+        if self.count % 100 == 0:
+            api.cut_watches()
+
+    def post(self):
+        serial = [self.count % 7] * DEVICES
+        body = report(self.instance, self.count, serial, self.holder)
+        assert post(self.made.port, self.made.client, self.made.token, body), "a report was not taken"
+
+    def leave_at_once(self):
+        """Somebody who says nothing, and somebody whose handshake is none."""
+        for said in (b"", b"\x16\x03\x01\x00\x05hello"):
+            with socket.create_connection(("127.0.0.1", self.made.port), 10) as stream:
+                stream.sendall(said)
+
+
+def resident(process):
+    with open(f"/proc/{process.pid}/statm", encoding="utf-8") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+
+def descriptors(process):
+    return len(os.listdir(f"/proc/{process.pid}/fd"))
+
+
+@promise
+def a_controller_in_which_much_comes_and_goes_keeps_its_memory_and_its_descriptors_flat():
+    samples = []  # (round, bytes, descriptors)
+    with world() as made:
+        assert made.api.wait(lambda api: api.kinds[LEASES].items[NAME]["spec"]["holderIdentity"], 60)
+        churn = Churn(made)
+        wait_for("a report is taken", lambda: post(made.port, made.client, made.token, report(
+            churn.instance, 0, [1])))
+        begin = time.monotonic()
+        at_rest = descriptors(made.controller)
+        while time.monotonic() - begin < SECONDS:
+            churn.round()
+            samples.append((churn.count, resident(made.controller), descriptors(made.controller)))
+            time.sleep(max(0, begin + churn.count / ROUNDS_A_SECOND - time.monotonic()))
+        made.check()
+        wait_for(f"no more than {at_rest + KEPT} descriptors",
+                 lambda: descriptors(made.controller) <= at_rest + KEPT)
+    return judge_memory(samples[int(WARM_UP * len(samples)):])
+
+
+def judge_memory(samples):
+    rounds, sizes, opened = zip(*samples)
+    slope = statistics.linear_regression(rounds, sizes).slope
+    allowed = LONG_GROWTH if SECONDS >= A_LONG_TIME_S else GROWTH
+    half = len(opened) // 2
+    said = (f"{rounds[-1]} rounds, {sizes[0] >> 10} KiB and then {sizes[-1] >> 10} KiB, {slope:.1f} bytes a "
+            f"round, up to {max(opened)} descriptors")
+    assert slope <= allowed, said
+    assert max(opened[half:]) <= max(opened[:half]) + 4, said
+    return said
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("controller")
+    parser.add_argument("agent")
+    parser.add_argument("stand_ins")
+    parser.add_argument("--minutes", type=float, default=0.3)
+    parser.add_argument("words", nargs="*")
+    options = parser.parse_intermixed_args()
+    CONTROLLER, AGENT, STAND_INS = (os.path.realpath(path) for path in (
+        options.controller, options.agent, options.stand_ins))
+    SECONDS = 60 * options.minutes
+    sys.exit(try_promises(options.words))
