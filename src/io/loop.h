@@ -39,7 +39,10 @@ MUST_USE int loop_timer_new(struct loop *loop, loop_timer_fn fire, void *owner,
 			    struct loop_timer **ret_timer, struct error *err);
 /* Accepts NULL. */
 void loop_timer_free(struct loop_timer *timer);
-/* Fires once, in ms milliseconds; replaces an earlier setting. Cannot fail. */
+/*
+ * Fires once, in ms milliseconds; replaces an earlier setting. Cannot fail. It counts from when the loop
+ * last woke, by the kernel's coarse clock: it may be early by one step of that, 1 to 10 ms.
+ */
 void loop_timer_set(struct loop_timer *timer, uint64_t ms);
 /* It does not fire, even if its time has come. Nothing to do when it is not set. */
 void loop_timer_clear(struct loop_timer *timer);

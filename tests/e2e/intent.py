@@ -1056,22 +1056,24 @@ def a_policy_by_nvidias_own_definition_is_compared_as_well(cluster):
 def what_the_operator_blames_is_said(cluster):
     with_operator(cluster)
     error = {"type": "Error", "status": "True", "reason": "OperandNotReady",
-             "message": "ClusterPolicy is not ready, states not ready: [state-device-plugin]",
-             "lastTransitionTime": "2026-01-02T03:04:05Z"}
+             "message": "ClusterPolicy is not ready, states not ready: [state-device-plugin]"}
 
     def blame():
         """The API server drops the conditions for as long as it goes by the old definition."""
+        error["lastTransitionTime"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         tell_state(cluster, "notReady", conditions=[error])
         return cluster.get("clusterpolicy", POLICY)["status"].get("conditions") == [error]
     try:
         wait_for("conditions of the ClusterPolicy", blame, timeout=20)
 
         def blamed():
+            """A watch that began by the old definition drops them as well, until the API server ends it.
+            The next one begins behind that edit, so it tells only of another."""
             drift = wait_drift(cluster, FIRST, "PolicyNotReady")
             if "states not ready: [state-device-plugin]" not in drift["observed"]:
+                blame()
                 raise Failed(f"{drift}")
             return drift
-        # A watch that began by the old definition drops them as well, until the API server ends it.
         return policy.say(wait_for("the state that is blamed", blamed, timeout=150))
     finally:
         tell_state(cluster, conditions=[])

@@ -112,11 +112,14 @@ class Log:
 
 
 def unanswered(cluster):
-    """Requests of the controller's that got no answer, by its own count."""
-    for line in cluster.metrics().splitlines():
-        if line.startswith('gpuattribution_apiserver_requests_total{code="<error>"}'):
-            return int(float(line.split()[-1]))
-    raise Failed("the controller does not count requests without an answer")
+    """Requests of the controller's that got no answer, by its own count. After a long outage Kubernetes
+    may take the node for unreachable, and have a new controller made."""
+    def count():
+        for line in cluster.metrics().splitlines():
+            if line.startswith('gpuattribution_apiserver_requests_total{code="<error>"}'):
+                return int(float(line.split()[-1]))
+        raise Failed("the controller does not count requests without an answer")
+    return wait_for("the controller's metrics", count, PATIENCE)
 
 
 def lists(cluster):

@@ -40,6 +40,7 @@
 #define PATIENCE_MS 60000
 #define MAX_STARTS 64
 #define WAIT_MS 50    /* of one wait in the driver */
+#define CLOCK_STEP_MS 10 /* at most: by so much may a timer be early */
 #define LONG_MS 30000 /* a time-out that does not end within a test */
 
 /* What children note. */
@@ -584,7 +585,8 @@ static void a_child_whose_request_takes_the_longest_time_is_ended(void **state)
 	await_start(&bench, 2);
 	set_node(NODE(""));
 	await_outcome(&bench, NVML_PROCESS_READING);
-	assert_true(shared->started_at[1] - shared->started_at[0] >= 300);
+	/* Long after the time-out. The request may have been sent before the child noted its start. */
+	assert_true(shared->started_at[1] - shared->started_at[0] >= 150);
 	end(&bench);
 }
 
@@ -610,7 +612,7 @@ static void a_child_after_one_that_failed_is_on_trial_until_a_look_went_well(voi
 		if (bench.n_seen == bench.n_told) /* a fast machine gets many */
 			bench.n_seen = bench.n_told = 0;
 	assert_false(bench.is_doubtful);
-	assert_true(clock_monotonic_ms() - start >= 100);
+	assert_true(clock_monotonic_ms() - start >= 100 - CLOCK_STEP_MS);
 	end(&bench);
 }
 
@@ -634,8 +636,8 @@ static void a_child_that_ends_is_replaced_after_a_longer_wait_each_time(void **s
 	assert_int_equal(await(&bench), NVML_PROCESS_READING);
 	assert_int_equal(shared->n_starts, 3);
 	assert_int_equal(nvml_process_started(bench.process), 3);
-	assert_true(shared->started_at[1] - shared->started_at[0] >= 20);
-	assert_true(shared->started_at[2] - shared->started_at[1] >= 40);
+	assert_true(shared->started_at[1] - shared->started_at[0] >= 20 - CLOCK_STEP_MS);
+	assert_true(shared->started_at[2] - shared->started_at[1] >= 40 - CLOCK_STEP_MS);
 	end(&bench);
 }
 
@@ -794,11 +796,10 @@ static void children_that_cannot_be_ended_are_left_behind_counted_and_bounded(vo
 	assert_int_equal(ask(&bench, NVML_CHILD_READING), NVML_PROCESS_HANGS);
 	while (!strstr(bench.why.text, "; earlier calls cannot be ended"))
 		assert_int_equal(await(&bench), NVML_PROCESS_HANGS);
-	/* However many these are: it is news once. */
-	const struct error why = bench.why;
+	/* However many these are: it is news once. The call that hangs is one that a child reached. */
 	for (unsigned n = 0; n < 4; n += shared->n_starts == LIMIT_NVML_ORPHANS) {
 		assert_int_equal(await(&bench), NVML_PROCESS_HANGS);
-		assert_string_equal(bench.why.text, why.text);
+		assert_why_has(&bench, "; earlier calls cannot be ended");
 	}
 	assert_int_equal(shared->n_starts, LIMIT_NVML_ORPHANS);
 	assert_int_equal(nvml_process_left_behind(bench.process), LIMIT_NVML_ORPHANS);
