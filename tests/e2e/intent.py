@@ -937,11 +937,14 @@ def a_story_of_intent_ends_in_sync_and_loses_no_tenant(cluster):
         story.type("gpus", "drift")
 
         story.tell("# the label is touched: the plugin reads its configuration anew")
+        start = len(watch.events)
         choose(cluster, FIRST, "other")
         wait_offer(cluster, FIRST, gpu=2)
         choose(cluster, FIRST, "sliced")
         wait_offer(cluster, FIRST, gpu=6)
         wait_reason(cluster, FIRST, "True", "InSync")
+        reasons = reasons_of(cluster, watch, FIRST, start)
+        assert reasons & {"HoldOff", "KubeletSettling"}, reasons
         story.show(FIRST)
 
         story.tell("# dcgm-exporter is switched off on purpose: no drift")
@@ -992,8 +995,9 @@ def wait_drift_of_one(cluster, node, kind):
         kind in policy.drifts(item) for item in policy.items_of(cluster, node)), every=0.1)
 
 
-def reasons_of(cluster, watch, node):
-    return {cluster.condition(item, "InSync")["reason"] for _, _, item in list(watch.events)
+def reasons_of(cluster, watch, node, start=0):
+    """Of InSync, as events from the start-th on have told it."""
+    return {cluster.condition(item, "InSync")["reason"] for _, _, item in list(watch.events)[start:]
             if item["status"]["nodeName"] == node}
 
 
@@ -1425,6 +1429,30 @@ def an_edited_policy_costs_at_most_one_write_a_device_and_one_that_does_not_matt
         for node in NODES:
             label(cluster, node, gpu__deploy__dcgm_exporter="true")
             policy.wait_ready(cluster, node, EXPORTER)
+
+
+@tests.promise
+def an_edit_that_makes_a_difference_costs_two_writes_a_device_and_its_end_one(cluster):
+    with_operator(cluster)
+    wait_rest(cluster, "operator")
+    wait_until_nothing_is_written(cluster)
+    before, since = all_but_intent(cluster), len(cluster.audit())
+    patch_policy(cluster, {"devicePlugin": {"config": {"name": "none-such"}}})
+    try:
+        for node in NODES:
+            wait_drift(cluster, node, "ConfigMissing")
+        policy.pause(SOON)
+        writes = writes_by_intent(cluster, since, before)
+        # That it is pending, and that the hold-off is over.
+        assert set(writes.values()) == {2} and len(writes) >= len(NODES), writes
+    finally:
+        since = len(cluster.audit())
+        patch_policy(cluster, {"devicePlugin": {"config": {"name": CONFIGS}}})
+    wait_rest(cluster, "operator")
+    policy.pause(SOON)
+    ends = writes_by_intent(cluster, since, before)
+    assert set(ends.values()) == {1} and len(ends) == len(writes), ends
+    return f"a difference: {writes}; its end: {ends}"
 
 
 if __name__ == "__main__":

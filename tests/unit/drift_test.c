@@ -441,6 +441,22 @@ TEST(a_node_is_prepared_by_what_is_known_now)
 		assert_int_equal(c.node.operands[i].n_pods + c.node.operands[i].n_ready, 0);
 }
 
+TEST(a_drift_of_the_node_that_cannot_be_told_now_is_still_told_to_its_other_devices)
+{
+	const unsigned bit = DRIFT_BIT(EXPORTER_MISSING);
+
+	stop_exporter(&c);
+	drift_case_judge(&c);
+	assert_int_equal(c.verdict.tells, bit);
+	wait_for(300 * SECOND);
+	expect_drifted("ExporterMissing");
+	drift_case_publish(&c);
+	c.node.is_pods_current = false;
+	drift_case_judge(&c);
+	expect_drifted("ExporterMissing");
+	assert_int_equal(c.verdict.tells & bit, bit);
+}
+
 /* What cannot be read */
 
 TEST(a_policy_that_cannot_be_read_makes_the_state_unknown)
@@ -471,9 +487,11 @@ TEST(a_policy_that_cannot_be_read_makes_the_state_unknown)
 TEST(what_is_wrong_anyway_counts_before_what_cannot_be_read)
 {
 	c.policy.unreadable = VIEW("spec.driver is a number");
+	switch_exporter_off(&c);
 	use_unallocated(&c);
 	drift_case_judge(&c);
 	expect_drifted("UnallocatedUse");
+	assert_false(has_part(c.verdict.message, "dcgmExporter")); /* who knows */
 
 	start_over(add_policy);
 	c.policy.unreadable = VIEW("spec.driver is a number");
@@ -1408,6 +1426,8 @@ TEST(each_single_text_without_memory_fails)
 }
 
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_set_up(
+		a_drift_of_the_node_that_cannot_be_told_now_is_still_told_to_its_other_devices),
 	cmocka_unit_test_set_up(a_device_that_is_as_intended_is_in_sync),
 	cmocka_unit_test_set_up(what_is_off_on_purpose_is_no_drift_and_is_said),
 	cmocka_unit_test_set_up(hold_offs_can_be_shortened_and_stretched),
