@@ -238,6 +238,7 @@ TEST(idle_since_stays_as_published_unless_work_was_seen_or_may_have_been_missed)
 		{300, 0, 60, 0, false, 60, 61}, /* it missed samples while no controller ran */
 		{300, 0, 60, 2, false, 60, 61},
 		{90, 90, 240, 0, false, 90},
+		{90, 90, 60, 0, false, 90}, /* its work ended then; the agent was restarted later */
 		{300, 0, 60, 2, false, 300}, /* the agent was restarted an hour ago */
 		{300, 0, 60, 0, false, 300}, /* and the controller since */
 		{300, 0, 60, 3, false, 60},  /* it was away for too long */

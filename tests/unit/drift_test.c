@@ -492,6 +492,11 @@ TEST(what_is_wrong_anyway_counts_before_what_cannot_be_read)
 	drift_case_judge(&c);
 	expect_drifted("UnallocatedUse");
 	assert_false(has_part(c.verdict.message, "dcgmExporter")); /* who knows */
+	c.policy.unreadable = (struct view){0};
+	c.intent.known = false;
+	drift_case_judge(&c);
+	expect_drifted("UnallocatedUse");
+	assert_false(has_part(c.verdict.message, "dcgmExporter"));
 
 	start_over(add_policy);
 	c.policy.unreadable = VIEW("spec.driver is a number");
