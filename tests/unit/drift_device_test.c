@@ -467,6 +467,19 @@ static void refuse_by_percent(struct drift_case *c)
 	c->node.now_wall_ms = CREATED_AT + 60000;
 }
 
+static void refuse_long_ago_by_percent(struct drift_case *c)
+{
+	refuse(c);
+	c->node.hold_off_percent = 1000;
+	c->node.now_wall_ms = CREATED_AT + 6000000;
+}
+
+static void refuse_lately_by_percent(struct drift_case *c)
+{
+	refuse_long_ago_by_percent(c);
+	c->node.now_wall_ms--;
+}
+
 static void come_back_later(struct drift_case *c)
 {
 	refuse(c);
@@ -776,6 +789,8 @@ TEST(slots_are_leaked_when_a_pod_is_refused_though_some_are_free)
 		{drift_device_slots_leaked, refuse_long_ago, DRIFT_NO},
 		{drift_device_slots_leaked, refuse_lately, DRIFT_FOUND},
 		{drift_device_slots_leaked, refuse_by_percent, DRIFT_NO},
+		{drift_device_slots_leaked, refuse_long_ago_by_percent, DRIFT_NO},
+		{drift_device_slots_leaked, refuse_lately_by_percent, DRIFT_FOUND},
 		{drift_device_slots_leaked, refuse_second_container, DRIFT_NO},
 		{drift_device_slots_leaked, come_back_later, DRIFT_NO},
 		{drift_device_slots_leaked, come_back_before, DRIFT_FOUND},

@@ -163,6 +163,12 @@ static void break_policy(struct drift_case *c)
 	c->policy.unreadable = VIEW("?");
 }
 
+static void break_policy_that_was_off(struct drift_case *c)
+{
+	break_policy(c);
+	c->policy.switches[POLICY_DEVICE_PLUGIN] = POLICY_OFF;
+}
+
 static void forget_pods_without_policy(struct drift_case *c)
 {
 	be_exclusive_without_policy(c);
@@ -214,6 +220,7 @@ TEST(mps_is_left_behind_where_a_mode_stays_and_no_daemon_does)
 		{drift_mps_left_behind, forget_pods_without_policy, DRIFT_CANNOT_TELL},
 		{drift_mps_left_behind, forget_policies, DRIFT_UNREADABLE},
 		{drift_mps_left_behind, break_policy, DRIFT_UNREADABLE},
+		{drift_mps_left_behind, break_policy_that_was_off, DRIFT_UNREADABLE},
 		{drift_mps_left_behind, lose_config, DRIFT_UNREADABLE},
 	};
 	drift_case_expect(rows, ARRAY_SIZE(rows));

@@ -646,6 +646,10 @@ TEST(a_list_of_before_nvml_failed_settles_nothing)
 	judge();
 	now.input.list = HEALTH_LIST_DATED;
 	condition->reset_time = NOW + 1;
+	condition->recovery = REPORT_RECOVERY_NONE;
+	now.input.heard_at = NOW + QUIET_MS - MINUTE;
+	expect(DEGRADED, "XID48,NVMLUnavailable");
+	assert_int_equal(now.health.again_in_ms, -1);
 	now.input.heard_at = NOW + QUIET_MS;
 	expect(DEGRADED, "XID48,NVMLUnavailable");
 }
