@@ -21,7 +21,7 @@ usage: hack/check-docs.py [--write] [FOLDER]     the checkout (default: where th
 - no sentence of the documents in PLAIN has more than SENTENCE words, code not counted;
 - README.md and src/README.md have as many lines as LINES says, or fewer;
 - controller/README.md has the flags of both programs and the metrics, crds/README.md the types of drift
-  in src/assess/drift.def, the reasons in src/assess/health.def and the Events in controller/event_types.def; --write brings them up to date. What a type compares, and what to do about
+  in src/assess/drift.def, the reasons and sources in src/assess/health.def and the Events in controller/event_types.def; --write brings them up to date. What a type compares, and what to do about
   it, is written by hand in its row.
 Prints what does not hold, and fails if anything does not.
 """
@@ -314,36 +314,45 @@ def errors_of(kind):
 
 
 def health_rows(table):
-    """Of each reason: how it is called, state, action, what says so, what to do, clears when."""
+    """Of each reason: how it is called, state, action, source, evidence, what to do, clears when."""
+    sources = dict(re.findall(r'SOURCE\((\w+), "(\w+)"', (ROOT / table).read_text()))
     remedies = {name: joined(text) for name, text in re.findall(
         r'\[ATTRIBUTION_RECOVERY_(\w+)\] =\s*((?:"[^"]*"\s*)+)', (ROOT / "src/kubectl/remedy.c").read_text())}
     body = re.sub(r"\\\n", " ", (ROOT / table).read_text())
     text = r'((?:"[^"]*"\s*)+)'
-    for row in re.finditer(rf'FINDING\(\w+, "(\w+)", (\w+), (\w+), \w+,\s*{text},\s*{text},\s*{text},\s*{text}\)'
+    for row in re.finditer(rf'FINDING\(\w+, "(\w+)", (\w+), (\w+), \w+, (\w+),\s*{text},\s*{text},\s*{text},\s*{text}\)'
                            rf'|XIDS\((\w+), (\w+), (\w+),\s*{text}\)', body):
-        reason, state, action, _, evidence, advice, clears, xids, of_xids, to_do, clears_xids = row.groups()
+        reason, state, action, source, _, evidence, advice, clears, xids, of_xids, to_do, clears_xids = row.groups()
         if xids:
             called, remedy = errors_of(xids)
-            yield called, of_xids, to_do, "an XID error", remedy, joined(clears_xids)
+            yield called, of_xids, to_do, sources["EVENT"], "an XID error", remedy, joined(clears_xids)
         else:
-            yield f"`{reason}`", state, action, joined(evidence), joined(advice) or remedies[action], joined(clears)
+            yield (f"`{reason}`", state, action, sources[source], joined(evidence),
+                   joined(advice) or remedies[action], joined(clears))
 
 
 def health_of(table, _):
     """One line of each reason; two rows may have one, with an action each."""
     lines = {}
-    for called, state, action, evidence, remedy, clears in health_rows(table):
-        line = lines.setdefault(called, [called, words_of(state), [], evidence, [], clears])
+    for called, state, action, source, evidence, remedy, clears in health_rows(table):
+        line = lines.setdefault(called, [called, words_of(state), [], f"`{source}`: {evidence}", [], clears])
         line[2].append("–" if action == "UNSET" else words_of(action))
         line[4].append(remedy)
     if len(lines) < 20:
         faults.append(f"{table}: its rows are not read")
-    return ["| reason | state | action | what says so | what to do | clears when |", "|---|---|---|---|---|---|"] + [
+    return ["| reason | state | action | source: evidence | what to do | clears when |", "|---|---|---|---|---|---|"] + [
         f"| {called} | {state} | {', '.join(actions)} | {evidence} | {'; or '.join(remedies)} | {clears} |"
         for called, state, actions, evidence, remedies, clears in lines.values()]
 
 
-TABLES = {"flags": flags_of, "events": events_of, "health": health_of, "metrics": metrics_of, "drifts": drifts_of, "hidden": hidden_by}
+def sources_of(table, _):
+    """Who tells what speaks against a device."""
+    rows = re.findall(r'SOURCE\(\w+, "(\w+)", "([^"]*)"\)', (ROOT / table).read_text())
+    return ["| source | what it is |", "|---|---|"] + [f"| `{word}` | {text} |" for word, text in rows]
+
+
+TABLES = {"flags": flags_of, "events": events_of, "health": health_of, "sources": sources_of, "metrics": metrics_of,
+          "drifts": drifts_of, "hidden": hidden_by}
 
 
 def check_tables(name):

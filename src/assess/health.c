@@ -47,7 +47,7 @@ static_assert(LIMIT_HEALTH_REASONS >= LIMIT_HEALTH_EVENTS + N_FINDINGS, "reasons
 static_assert(N_FINDINGS <= 64 && (int)N_FINDINGS == (int)N_HEALTH_FINDINGS, "findings are bits");
 
 static const struct row table[] = {
-#define FINDING_ROW(name, reason, state, action, matter, message, ...)                             \
+#define FINDING_ROW(name, reason, state, action, matter, source, message, ...)                     \
 	{VIEW_INIT(reason),         XID_INFORMATIONAL, name, ATTRIBUTION_HEALTH_##state,           \
 	 ATTRIBUTION_RECOVERY_##action, matter,            VIEW_INIT(message)},
 #define XIDS_ROW(class, state, action, ...)                                                        \

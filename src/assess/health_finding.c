@@ -10,7 +10,7 @@ static const struct view words[] = {
 };
 
 static const struct view advice[] = {
-#define ADVICE(name, reason, state, action, matter, message, evidence, advice, clears) \
+#define ADVICE(name, reason, state, action, matter, source, message, evidence, advice, clears) \
 	VIEW_INIT(advice),
 	HEALTH_TABLE(ADVICE, NO_WORD)
 };

@@ -31,14 +31,14 @@ struct finding {
 
 /* By the number of the row, less 1. That nothing was found comes last. */
 static const struct finding findings[] = {
-#define FINDING(name, reason, state, action, matter, message, ...)                                 \
+#define FINDING(name, reason, state, action, matter, source, message, ...)                         \
 	{ATTRIBUTION_EVENT_UNSET, VIEW_INIT(reason), ATTRIBUTION_HEALTH_##state,                   \
 	 ATTRIBUTION_RECOVERY_##action, VIEW_INIT(message)},
 #define XIDS(class, state, action, ...)                                                            \
 	{EVENT_##class, VIEW_INIT(""), ATTRIBUTION_HEALTH_##state, ATTRIBUTION_RECOVERY_##action,  \
 	 VIEW_INIT("")},
 	HEALTH_TABLE(FINDING, XIDS)
-	FINDING(NOTHING_FOUND, HEALTH_NOTHING_FOUND, HEALTHY, NONE, OTHER,
+	FINDING(NOTHING_FOUND, HEALTH_NOTHING_FOUND, HEALTHY, NONE, OTHER, NVML,
 		HEALTH_NOTHING_FOUND_MESSAGE, "")
 };
 
