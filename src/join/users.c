@@ -25,6 +25,7 @@
 
 #include "base/limits.h"
 #include "join/from_resource_claim.h"
+#include "join/users.def"
 
 #define PID_SIZE 24u /* of a number as text */
 
@@ -211,13 +212,35 @@ static const struct attribution_user *find_published(const struct finder *finder
 	return NULL;
 }
 
+enum user_row {
+#define USER_ROW(name, ...) USER_##name,
+	USER_RULES(USER_ROW)
+};
+
+static enum user_row find_row(const struct suspect *suspect)
+{
+	if (suspect->is_past)
+		return USER_PAST;
+	if (suspect->pod_uid.len == 0)
+		return USER_NO_POD;
+	return suspect->pod ? USER_NO_SLOT : USER_UNKNOWN_POD;
+}
+
 /*
  * Whose pod was a tenant or is over may end yet: the driver must still list it after that time. A pod
  * that is not told of may hold by what names no UID: a claim, a KAI group, a reused name.
  */
+static int64_t find_wait(const struct join_limits *limits, const struct suspect *suspect)
+{
+#define USER_WAIT(name, word, waits_ms, text) [USER_##name] = limits->waits_ms,
+	const int64_t waits[] = {USER_RULES(USER_WAIT)};
+	const int64_t wait = waits[find_row(suspect)];
+
+	return suspect->is_past || wait > limits->disagreement_ms ? wait : limits->disagreement_ms;
+}
+
 static bool counts(const struct finder *finder, const struct suspect *suspect, bool is_published)
 {
-	const struct join_limits *limits = finder->subject->facts->input->limits;
 	char pid[PID_SIZE];
 	int len = snprintf(pid, sizeof(pid), "%" PRId64, suspect->process->pid);
 	struct debounce_subject fact = {
@@ -225,15 +248,10 @@ static bool counts(const struct finder *finder, const struct suspect *suspect, b
 		.device = finder->subject->device->uuid,
 		.pod_uid = suspect->pod_uid,
 		.subject = {pid, (size_t)len},
-		.waits_ms = limits->disagreement_ms,
+		.waits_ms = find_wait(finder->subject->facts->input->limits, suspect),
 		.is_to_be_heard = suspect->is_past,
 		.is_published = is_published,
 	};
-
-	if (suspect->is_past)
-		fact.waits_ms = limits->user_grace_ms;
-	else if (!suspect->pod && suspect->pod_uid.len > 0 && limits->pending_ms > fact.waits_ms)
-		fact.waits_ms = limits->pending_ms;
 	return debounce_counts(finder->subject->debounce, &fact);
 }
 

@@ -560,6 +560,18 @@ TEST(a_process_that_outlives_its_pod_is_a_user_after_the_grace)
 	expect_users(publish(), "uid-a python3[1]");
 }
 
+TEST(the_grace_may_be_shorter_than_the_time_of_a_disagreement)
+{
+	world.limits.user_grace_ms = world.limits.disagreement_ms / 2;
+	run_a();
+	build_world_process(&world, 0, 1, "uid-a");
+	publish_later();
+	build_world_remove_pod(&world, "uid-a");
+	build_world_report(&world);
+	expect_users(publish(), "");
+	assert_int_equal(world.result.again_in_ms, world.limits.user_grace_ms);
+}
+
 TEST(a_process_that_was_last_listed_within_the_grace_is_no_user)
 {
 	run_a();
@@ -1209,6 +1221,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(a_user_keeps_its_since_in_later_reports),
 	cmocka_unit_test_set_up(a_pod_that_holds_no_slot_is_a_user_by_name),
 	cmocka_unit_test_set_up(a_process_that_outlives_its_pod_is_a_user_after_the_grace),
+	cmocka_unit_test_set_up(the_grace_may_be_shorter_than_the_time_of_a_disagreement),
 	cmocka_unit_test_set_up(a_process_that_was_last_listed_within_the_grace_is_no_user),
 	cmocka_unit_test_set_up(a_user_whose_pod_is_gone_has_the_name_that_it_had_as_a_tenant),
 	cmocka_unit_test_set_up(who_the_api_places_on_another_node_gives_a_process_no_name),
