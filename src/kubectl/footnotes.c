@@ -34,7 +34,7 @@ static void note_state(struct output *output, const struct attribution *const *d
 			sbuf_printf(line, ", %.*s: ", VIEW_ARG(devices[0]->uuid));
 		report_state_note(devices[0], output->now, line);
 	}
-	output_note_end(output);
+	output_note_end_wrapped(output);
 }
 
 void footnotes_add_states(struct output *output, const struct attribution *const *devices, size_t n_devices)
@@ -143,7 +143,7 @@ void footnotes_add_unknown(struct output *output, const struct attribution *cons
 		write_nodes(devices, n_devices, line);
 		sbuf_append(line, VIEW("; kubectl gpus node NAME shows them"));
 	}
-	output_note_end(output);
+	output_note_end_wrapped(output);
 }
 
 void footnotes_add(struct output *output, const struct attribution *const *devices, size_t n_devices)

@@ -2,14 +2,17 @@
 
 #include "kubectl/output.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "kubectl/printable.h"
+#include "kubectl/text_table.h"
 #include "kubectl/uuid_prefix.h"
 #include "kubectl/words.h"
 
 #define NOTE_BYTES (64u * LIMIT_KIB)
+#define NOTE_INDENT 2u /* of the lines of a note but the first */
 
 void output_init(struct output *output, enum output_form form, int64_t now)
 {
@@ -52,19 +55,66 @@ void output_model(const struct output *output, struct view model, struct sbuf *c
 	sbuf_append(cell, words_known(model));
 }
 
+/* The last blank of what has room, or that behind a word which has none; 0: there is no blank. */
+static size_t find_end(struct view text, size_t room)
+{
+	size_t end = 0, at = 0;
+	for (size_t i = 0; i < text.len && (at <= room || end == 0); i++) {
+		if (text.ptr[i] == ' ')
+			end = i;
+		at += ((unsigned char)text.ptr[i] & 0xc0) != 0x80;
+	}
+	return end;
+}
+
+void output_wrap(const struct output *output, struct view text, size_t start, size_t indent,
+		 struct sbuf *buf)
+{
+	CLEANUP(sbuf_deinit) struct sbuf shown;
+	size_t room = TEXT_TABLE_WIDTH - start, end;
+	assert(start < TEXT_TABLE_WIDTH && indent < TEXT_TABLE_WIDTH);
+	sbuf_init(&shown, LIMIT_MIB);
+	printable_append(&shown, text);
+	text = sbuf_view(&shown);
+	while (output->form != OUTPUT_WIDE && printable_width(text) > room &&
+	       (end = find_end(text, room)) > 0) {
+		sbuf_append(buf, (struct view){text.ptr, end});
+		sbuf_printf(buf, "\n%*s", (int)indent, "");
+		text = view_from_offset(text, end + 1);
+		room = TEXT_TABLE_WIDTH - indent;
+	}
+	sbuf_append(buf, text);
+	if (shown.failure)
+		buf->failure = shown.failure;
+}
+
 struct sbuf *output_note(struct output *output)
 {
 	sbuf_clear(&output->line);
 	return &output->line;
 }
 
-void output_note_end(struct output *output)
+/* True when there is a note, and room for it. */
+static bool takes_note(struct output *output)
 {
 	if (output->line.failure == ERROR_NO_MEMORY)
 		output->notes.failure = ERROR_NO_MEMORY;
-	if (output->line.len == 0 || ++output->n_notes > OUTPUT_NOTES)
+	return output->line.len > 0 && ++output->n_notes <= OUTPUT_NOTES;
+}
+
+void output_note_end(struct output *output)
+{
+	if (!takes_note(output))
 		return;
 	printable_append(&output->notes, sbuf_view(&output->line));
+	sbuf_append_char(&output->notes, '\n');
+}
+
+void output_note_end_wrapped(struct output *output)
+{
+	if (!takes_note(output))
+		return;
+	output_wrap(output, sbuf_view(&output->line), 0, NOTE_INDENT, &output->notes);
 	sbuf_append_char(&output->notes, '\n');
 }
 

@@ -5,6 +5,7 @@
 
 #include "assess/activity.h"
 #include "join/sharing_rule.h"
+#include "join/users.def"
 #include "join/wording.h"
 #include "kubectl/tenancy_row.h"
 #include "kubectl/words.h"
@@ -13,6 +14,7 @@
 #define ONE_OF_ROWS "one of these rows; the status does not tell which"
 #define ACTIVITY_TABLE "src/assess/activity.def"
 #define MODE_TABLE "src/join/sharing.def"
+#define USERS_TABLE "src/join/users.def"
 #define WORDING_TABLE "src/join/wording.def"
 #define READ_BY_AGENT (WITNESS_CHECKPOINT | WITNESS_POD_RESOURCES | WITNESS_PROCESSES)
 /* Lines of evidence that come from the API server. */
@@ -167,6 +169,56 @@ static void add_tenant(struct why_list *list, const struct attribution_status *s
 	add_rows(list, status, tenant);
 }
 
+static void say_processes(struct why_list *list, const struct attribution_status *status)
+{
+	sbuf_append(why_list_text(list), VIEW("NVML's list of processes, and their cgroups"));
+	why_list_because(list, WHY_WITNESS, VIEW("Processes"), status->report.observation_time);
+}
+
+enum user_row {
+#define USER_ROW(name, ...) USER_##name,
+	USER_RULES(USER_ROW) USER_N_ROWS
+};
+
+static const struct {
+	struct view word, text;
+} user_rows[] = {
+#define USER_TEXT(name, word, waits_ms, text) {VIEW_INIT(word), VIEW_INIT(text)},
+	USER_RULES(USER_TEXT)
+};
+
+static bool was_tenant(const struct attribution_status *status, struct view pod_uid)
+{
+	for (uint32_t i = 0; i < status->recent_tenants.count; i++)
+		if (view_equal(ARRAY_AT(status->recent_tenants, struct attribution_past_tenant, i)->pod_uid,
+			       pod_uid))
+			return true;
+	return false;
+}
+
+/* Those that may have decided, as bits. Whether its pod is over the status does not tell. */
+static unsigned find_user_rows(const struct attribution_status *status,
+			       const struct attribution_user *user)
+{
+	if (user->pod_uid.len == 0)
+		return 1u << USER_NO_POD;
+	if (was_tenant(status, user->pod_uid))
+		return 1u << USER_PAST;
+	return 1u << USER_PAST | 1u << (user->pod_name.len > 0 ? USER_NO_SLOT : USER_UNKNOWN_POD);
+}
+
+static void add_user_rows(struct why_list *list, unsigned rows)
+{
+	for (unsigned i = 0; i < USER_N_ROWS; i++) {
+		if (!(rows & 1u << i))
+			continue;
+		sbuf_append(why_list_text(list), user_rows[i].text);
+		why_list_row(list, USERS_TABLE, i + 1, user_rows[i].word);
+	}
+	if (rows & (rows - 1))
+		add_note(list, ONE_OF_ROWS);
+}
+
 /* A process that belongs to no tenant. */
 static void add_user(struct why_list *list, const struct attribution_status *status,
 		     const struct attribution_user *user)
@@ -179,8 +231,44 @@ static void add_user(struct why_list *list, const struct attribution_status *sta
 	}
 	sbuf_append(text, VIEW(" is on the device and holds no slot of it"));
 	why_list_add(list, "tenancy", user->start_time);
-	sbuf_append(text, VIEW("NVML's list of processes, and their cgroups"));
-	why_list_because(list, WHY_WITNESS, VIEW("Processes"), status->report.observation_time);
+	say_processes(list, status);
+	add_user_rows(list, find_user_rows(status, user));
+}
+
+/* Processes of which the status has the number alone. */
+static void add_unlisted(struct why_list *list, const struct attribution_status *status)
+{
+	const int64_t n_left_out = status->unallocated_users_left_out;
+	const int64_t n_unknown = status->unknown_processes;
+	struct sbuf *text = why_list_text(list);
+	if (n_left_out > 0) {
+		sbuf_printf(text, "%" PRId64 " more %s no slot of it", n_left_out,
+			    n_left_out == 1 ? "process on the device holds"
+					    : "processes on the device hold");
+		why_list_add(list, "tenancy", 0);
+		say_processes(list, status);
+	}
+	if (n_unknown > 0) {
+		sbuf_printf(text, "%" PRId64 " %s on the device could not be looked at: of whom, is not "
+				  "known", n_unknown, n_unknown == 1 ? "process" : "processes");
+		why_list_add(list, "tenancy", 0);
+		say_processes(list, status);
+	}
+}
+
+/* It holds something on the node, and on which device is not known. */
+static void add_unplaced(struct why_list *list, const struct attribution_unplaced *unplaced)
+{
+	struct sbuf *text = why_list_text(list);
+	words_pod(text, unplaced->pod_namespace, unplaced->pod_name, unplaced->pod_uid);
+	sbuf_printf(text, ", container %.*s, holds IDs of %.*s that are no known device's: ",
+		    VIEW_ARG(words_known(unplaced->container)),
+		    VIEW_ARG(words_known(unplaced->resource)));
+	words_list(text, unplaced->device_ids);
+	if (unplaced->device_ids_left_out > 0)
+		sbuf_printf(text, " +%" PRId64, unplaced->device_ids_left_out);
+	why_list_add(list, "tenancy", 0);
+	add_note(list, "the status does not tell by which witness");
 }
 
 void why_tenancy(struct why_list *list, const struct attribution_status *status,
@@ -198,6 +286,14 @@ void why_tenancy(struct why_list *list, const struct attribution_status *status,
 			ARRAY_AT(status->unallocated_users, struct attribution_user, i);
 		if (is_of_all || view_equal(user->pod_uid, pod_uid))
 			add_user(list, status, user);
+	}
+	if (is_of_all)
+		add_unlisted(list, status);
+	for (uint32_t i = 0; i < status->unplaced_tenants.count; i++) {
+		const struct attribution_unplaced *unplaced = ARRAY_AT(
+			status->unplaced_tenants, struct attribution_unplaced, i);
+		if (is_of_all || view_equal(unplaced->pod_uid, pod_uid))
+			add_unplaced(list, unplaced);
 	}
 	if (is_of_all && status->tenants.count == 0) {
 		sbuf_append(why_list_text(list), status->tenant_count == 0

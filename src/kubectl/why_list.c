@@ -48,6 +48,13 @@ void why_list_add(struct why_list *list, const char *section, int64_t since)
 	list->end = &statement->next;
 }
 
+/* Rows, remedies and notes are ours, and of no time. */
+static bool is_told_by_others(enum why_kind kind)
+{
+	return kind == WHY_WITNESS || kind == WHY_EVIDENCE || kind == WHY_INTENDED ||
+	       kind == WHY_OBSERVED;
+}
+
 static void add_reason(struct why_list *list, struct why_reason what)
 {
 	struct why_reason *reason = arena_alloc(list->arena, 1, sizeof(*reason));
@@ -59,6 +66,8 @@ static void add_reason(struct why_list *list, struct why_reason what)
 	}
 	*reason = what;
 	reason->text = text;
+	if (reason->time == 0 && is_told_by_others(reason->kind))
+		reason->since = list->last->since;
 	*list->last->end = reason;
 	list->last->end = &reason->next;
 }

@@ -31,6 +31,7 @@ struct why_reason {
 	const char *table; /* WHY_ROW: the file that has it; else NULL; static */
 	unsigned row; /* its number in that file, from 1 on; 0: not known */
 	int64_t time; /* when that was said or seen; 0: not told, or no such reason */
+	int64_t since; /* without a time: since when the statement stands; 0: not known either */
 };
 
 struct why_statement {
@@ -61,7 +62,8 @@ struct sbuf *why_list_text(struct why_list *list);
 void why_list_add(struct why_list *list, const char *section, int64_t since);
 /*
  * Adds what was said or seen, as a reason of the last statement, with that text. The name is borrowed.
- * time: when; 0: not told.
+ * time: when; 0: not told. Then what was said, seen or intended has the time since when the statement
+ * stands, if that is known.
  */
 void why_list_because(struct why_list *list, enum why_kind kind, struct view name, int64_t time);
 /* Adds that this row decided, with that text. row: its number from 1 on, or 0. */

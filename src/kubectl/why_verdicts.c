@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "assess/drift.h"
-#include "assess/health.def"
+#include "assess/health_finding.h"
 #include "kubectl/why.h"
 #include "kubectl/words.h"
 #include "wire/rfc3339.h"
@@ -22,24 +22,35 @@ enum {
 	EVENT_XID_LOOK_CLOSER = ATTRIBUTION_EVENT_LOOK_CLOSER,
 };
 
+/* Who tells it. */
+enum health_source {
+#define SOURCE_NAME(name, ...) SOURCE_##name,
+	HEALTH_SOURCES(SOURCE_NAME) N_SOURCES
+};
+
+static const struct view source_words[N_SOURCES] = {
+#define SOURCE_WORD(name, word, ...) VIEW_INIT(word),
+	HEALTH_SOURCES(SOURCE_WORD)
+};
+
 struct finding {
-	int class; /* enum attribution_event_class: of these errors; or UNSET: */
-	struct view reason;
 	int state, action; /* enum attribution_health, enum attribution_recovery */
-	struct view message;
+	enum health_source source;
+	int class; /* enum attribution_event_class: of these errors; or UNSET: */
+	struct view reason, message, evidence;
 };
 
 /* By the number of the row, less 1. That nothing was found comes last. */
 static const struct finding findings[] = {
-#define FINDING(name, reason, state, action, matter, source, message, ...)                         \
-	{ATTRIBUTION_EVENT_UNSET, VIEW_INIT(reason), ATTRIBUTION_HEALTH_##state,                   \
-	 ATTRIBUTION_RECOVERY_##action, VIEW_INIT(message)},
+#define FINDING(name, reason, state, action, matter, source, message, evidence, ...)               \
+	{ATTRIBUTION_HEALTH_##state, ATTRIBUTION_RECOVERY_##action, SOURCE_##source,               \
+	 ATTRIBUTION_EVENT_UNSET,    VIEW_INIT(reason),             VIEW_INIT(message),            \
+	 VIEW_INIT(evidence)},
 #define XIDS(class, state, action, ...)                                                            \
-	{EVENT_##class, VIEW_INIT(""), ATTRIBUTION_HEALTH_##state, ATTRIBUTION_RECOVERY_##action,  \
-	 VIEW_INIT("")},
+	{ATTRIBUTION_HEALTH_##state, ATTRIBUTION_RECOVERY_##action, SOURCE_EVENT, EVENT_##class},
 	HEALTH_TABLE(FINDING, XIDS)
 	FINDING(NOTHING_FOUND, HEALTH_NOTHING_FOUND, HEALTHY, NONE, OTHER, NVML,
-		HEALTH_NOTHING_FOUND_MESSAGE, "")
+		HEALTH_NOTHING_FOUND_MESSAGE, HEALTH_NOTHING_FOUND_EVIDENCE, "")
 };
 
 /* The newest event of that reason; NULL: it is no event's. */
@@ -115,33 +126,67 @@ static void add_event(struct why_list *list, const struct attribution_health_eve
 	sbuf_printf(text, "errors of class %.*s", VIEW_ARG(class_of(event->class)));
 	why_list_row(list, HEALTH_FILE, row, reason);
 	rfc3339_seconds(event->event_time, time);
-	sbuf_printf(text, "XID %" PRId64 ", %.*s, at %s by the driver", event->xid,
-		    VIEW_ARG(event->meaning), time);
+	sbuf_printf(text, "XID %" PRId64 ", %.*s, at %s", event->xid, VIEW_ARG(event->meaning),
+		    time);
 	if (event->partition.len > 0)
 		sbuf_printf(text, ", on partition %.*s", VIEW_ARG(event->partition));
 	write_tenants(text, event->tenants);
-	why_list_because(list, WHY_EVIDENCE, (struct view){0}, event->event_time);
+	why_list_because(list, WHY_EVIDENCE, source_words[SOURCE_EVENT], event->event_time);
 	if (event->action.len > 0)
 		why_list_say(list, WHY_REMEDY, (struct view){0}, event->action);
 }
 
-static void add_reason(struct why_list *list, const struct attribution_health_state *health,
+/* NVML does not tell it now: what it told last goes on being a reason. */
+static bool is_old(const struct attribution_health_state *health, const struct finding *finding)
+{
+	static const enum health_finding silent[] = {
+		HEALTH_FINDING_NVML_HANGS,
+		HEALTH_FINDING_NVML_UNAVAILABLE,
+		HEALTH_FINDING_DEVICE_MISSING,
+		HEALTH_FINDING_GPU_LOST,
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(silent) && finding->source == SOURCE_NVML; i++) {
+		const struct view word = health_finding_word(silent[i]);
+		if (view_is_among(word, health->reasons.items, health->reasons.count))
+			return !view_equal(word, finding->reason);
+	}
+	return false;
+}
+
+/* What the agent read has the report's time. Of the rest the status does not tell when it was said. */
+static int64_t time_of(const struct attribution_status *status, const struct finding *finding)
+{
+	const bool is_of_api = finding->source == SOURCE_POD_STATUS ||
+			       finding->source == SOURCE_CONTROLLER;
+	return is_of_api || is_old(&status->health, finding) ? 0 : status->report.observation_time;
+}
+
+static void add_finding(struct why_list *list, const struct attribution_status *status,
+			const struct finding *finding)
+{
+	struct sbuf *text = why_list_text(list);
+	sbuf_printf(text, "%.*s; it makes the device %.*s", VIEW_ARG(finding->message),
+		    VIEW_ARG(words_health(finding->state)));
+	why_list_row(list, HEALTH_FILE, row_of(finding), finding->reason);
+	sbuf_append(text, finding->evidence);
+	why_list_because(list, WHY_EVIDENCE, source_words[finding->source],
+			 time_of(status, finding));
+}
+
+static void add_reason(struct why_list *list, const struct attribution_status *status,
 		       struct view reason)
 {
+	const struct attribution_health_state *health = &status->health;
 	const struct attribution_health_event *event = find_event(health, reason);
 	const struct finding *finding = find_finding(health, reason);
-	struct sbuf *text = why_list_text(list);
-	if (event) {
+	if (event)
 		add_event(list, event, reason, row_of(finding));
-	} else if (finding) {
-		sbuf_printf(text, "%.*s; it makes the device %.*s", VIEW_ARG(finding->message),
-			    VIEW_ARG(words_health(finding->state)));
-		why_list_row(list, HEALTH_FILE, row_of(finding), reason);
-	} else {
+	else if (finding)
+		add_finding(list, status, finding);
+	else
 		why_list_say(list, WHY_NOTE, reason,
 			     VIEW("what it rests on is not in the status any more, or this version "
 				  "does not know it"));
-	}
 }
 
 /* The action of the worst reason counts, unless the driver recommends another one. */
@@ -168,9 +213,9 @@ void why_verdicts_health(struct why_list *list, const struct attribution_status 
 			    VIEW_ARG(words_recovery(health->recovery_action)));
 	why_list_add(list, "health", healthy ? healthy->last_transition_time : 0);
 	for (uint32_t i = 0; i < health->reasons.count; i++)
-		add_reason(list, health, *ARRAY_AT(health->reasons, struct view, i));
+		add_reason(list, status, *ARRAY_AT(health->reasons, struct view, i));
 	if (health->state == ATTRIBUTION_HEALTH_HEALTHY)
-		add_reason(list, health, VIEW(HEALTH_NOTHING_FOUND));
+		add_reason(list, status, VIEW(HEALTH_NOTHING_FOUND));
 	add_recommendation(list, health);
 	why_condition(list, "health", status, VIEW("Healthy"));
 }
@@ -316,11 +361,12 @@ static void add_verdict(struct why_list *list, const struct attribution_status *
 void why_verdicts_intent(struct why_list *list, const struct attribution_status *status)
 {
 	const struct attribution_intent_state *intent = &status->intent;
+	const struct condition *in_sync = attribution_find_condition(status, VIEW("InSync"));
 	struct sbuf *text = why_list_text(list);
 	sbuf_append(text, words_intent(intent->state));
 	if (intent->policy.len > 0)
 		sbuf_printf(text, ", compared with ClusterPolicy %.*s", VIEW_ARG(intent->policy));
-	why_list_add(list, "intent", 0);
+	why_list_add(list, "intent", in_sync ? in_sync->last_transition_time : 0);
 	add_verdict(list, status);
 	for (uint32_t i = 0; i < intent->drifts.count; i++)
 		add_drift(list, ARRAY_AT(intent->drifts, struct attribution_drift, i));

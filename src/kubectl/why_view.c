@@ -8,8 +8,6 @@
 
 #include "kubectl/json_output.h"
 #include "kubectl/output.h"
-#include "kubectl/printable.h"
-#include "kubectl/text_table.h"
 #include "kubectl/why.h"
 #include "kubectl/why_verdicts.h"
 #include "kubectl/words.h"
@@ -43,36 +41,27 @@ static int explain(const struct why_view_subject *subject, struct why_list *list
 
 /* Text */
 
-/* Writes the text from that column on, in lines of at most TEXT_TABLE_WIDTH that end between words. */
-static void write_text(struct output *output, struct view text, size_t column)
+/* The rest of a line of the body, from column start on. It goes on behind as many blanks as indent says. */
+static void write_text(struct output *output, struct view text, size_t start, size_t indent)
 {
-	CLEANUP(sbuf_deinit) struct sbuf shown;
-	const size_t room = TEXT_TABLE_WIDTH - column;
-	sbuf_init(&shown, LIMIT_MIB);
-	printable_append(&shown, text);
-	text = sbuf_view(&shown);
-	while (output->form != OUTPUT_WIDE && printable_width(text) > room) {
-		size_t end = 0, at = 0;
-		for (size_t i = 0; i < text.len && at <= room; i++) {
-			if (text.ptr[i] == ' ')
-				end = i;
-			at += ((unsigned char)text.ptr[i] & 0xc0) != 0x80;
-		}
-		if (end == 0)
-			break; /* one long word */
-		sbuf_append(&output->body, (struct view){text.ptr, end});
-		sbuf_printf(&output->body, "\n%*s", (int)column, "");
-		text = view_from_offset(text, end + 1);
-	}
-	sbuf_append(&output->body, text);
+	output_wrap(output, text, start, indent, &output->body);
 	sbuf_append_char(&output->body, '\n');
-	if (shown.failure)
-		output->body.failure = shown.failure;
 }
 
-/* report_time: as the section says it; 0: it says that no time is told. */
-static void write_reason(struct output *output, const struct why_reason *reason,
-			 int64_t report_time)
+/* What the agent read has the time of its section. */
+static void write_when(struct sbuf *line, const struct why_reason *reason, int64_t now)
+{
+	if ((reason->kind != WHY_WITNESS && reason->kind != WHY_EVIDENCE) || reason->time != 0)
+		return;
+	if (reason->since == 0) {
+		sbuf_append(line, VIEW("; time not told"));
+		return;
+	}
+	sbuf_append(line, VIEW("; the statement stands since "));
+	words_instant(line, reason->since, now);
+}
+
+static void write_reason(struct output *output, const struct why_reason *reason)
 {
 	CLEANUP(sbuf_deinit) struct sbuf line;
 	sbuf_init(&line, LIMIT_MIB);
@@ -84,11 +73,9 @@ static void write_reason(struct output *output, const struct why_reason *reason,
 	if (reason->name.len > 0 && reason->text.len > 0)
 		sbuf_append(&line, VIEW(": "));
 	sbuf_append(&line, reason->text);
-	if ((reason->kind == WHY_WITNESS || reason->kind == WHY_EVIDENCE) && reason->time == 0 &&
-	    report_time != 0)
-		sbuf_append(&line, VIEW("; time not told"));
+	write_when(&line, reason, output->now);
 	sbuf_printf(&output->body, "%*s%-*s", INDENT, "", LABEL, labels[reason->kind]);
-	write_text(output, sbuf_view(&line), INDENT + LABEL);
+	write_text(output, sbuf_view(&line), INDENT + LABEL, INDENT + LABEL);
 	if (line.failure)
 		output->body.failure = line.failure;
 }
@@ -101,8 +88,7 @@ static void write_time(struct sbuf *line, int64_t time, int64_t now)
 		sbuf_append(line, VIEW("a time not told"));
 }
 
-static void write_statement(struct output *output, const struct why_statement *statement,
-			    int64_t report_time)
+static void write_statement(struct output *output, const struct why_statement *statement)
 {
 	CLEANUP(sbuf_deinit) struct sbuf line;
 	sbuf_init(&line, LIMIT_MIB);
@@ -110,9 +96,9 @@ static void write_statement(struct output *output, const struct why_statement *s
 	sbuf_append(&line, VIEW(", since "));
 	write_time(&line, statement->since, output->now);
 	sbuf_append(&output->body, VIEW("  "));
-	write_text(output, sbuf_view(&line), INDENT);
+	write_text(output, sbuf_view(&line), 2, INDENT);
 	for (const struct why_reason *reason = statement->reasons; reason; reason = reason->next)
-		write_reason(output, reason, report_time);
+		write_reason(output, reason);
 	if (line.failure)
 		output->body.failure = line.failure;
 }
@@ -128,12 +114,15 @@ static void write_head(struct output *output, const struct attribution *device)
 	words_number(&line, status->device.index);
 	sbuf_printf(&line, "; the node's report is %.*s",
 		    VIEW_ARG(words_report_state(status->report_state)));
-	write_text(output, sbuf_view(&line), 0);
+	write_text(output, sbuf_view(&line), 0, 0);
 	if (line.failure)
 		output->body.failure = line.failure;
 }
 
-/* Its title, and of when it is. What is intended, and some of what is observed, the API server says. */
+/*
+ * Its title, and of when it is. What is intended, and some of what is observed, the API server says: of
+ * that the status has the time since when the statement stands.
+ */
 static void write_section(struct output *output, const char *section, int64_t report_time)
 {
 	static const char *const titles[][3] = {
@@ -141,18 +130,24 @@ static void write_section(struct output *output, const char *section, int64_t re
 		{"mode", "How it is shared", ""},
 		{"health", "Whether it is well", ""},
 		{"activity", "Whether it computes", ""},
-		{"intent", "Whether it is as intended", "; of the API server's part, time not told"},
+		{"intent", "Whether it is as intended", ", or since the time of a statement"},
 	};
 	size_t i = 0;
 	CLEANUP(sbuf_deinit) struct sbuf line;
 	sbuf_init(&line, LIMIT_MIB);
 	while (strcmp(titles[i][0], section) != 0)
 		i++;
-	sbuf_printf(&line, "%s, as of %s", titles[i][1], report_time != 0 ? "the report of " : "");
-	write_time(&line, report_time, output->now);
-	sbuf_printf(&line, "%s:", report_time != 0 ? titles[i][2] : "");
+	sbuf_append(&line, view_from(titles[i][1]));
+	if (report_time != 0) {
+		sbuf_append(&line, VIEW(", as of the report of "));
+		words_instant(&line, report_time, output->now);
+		sbuf_append(&line, view_from(titles[i][2]));
+	} else {
+		sbuf_append(&line, VIEW(", without a report of the node's agent"));
+	}
+	sbuf_append_char(&line, ':');
 	sbuf_append_char(&output->body, '\n');
-	write_text(output, sbuf_view(&line), 0);
+	write_text(output, sbuf_view(&line), 0, 0);
 	if (line.failure)
 		output->body.failure = line.failure;
 }
@@ -171,7 +166,7 @@ static int write_device(struct output *output, const struct why_view_subject *su
 		if (strcmp(s->section, section) != 0)
 			write_section(output, s->section, report_time);
 		section = s->section;
-		write_statement(output, s, report_time);
+		write_statement(output, s);
 	}
 	return 0;
 }
@@ -203,6 +198,7 @@ static void write_json_reason(struct jout *out, const struct why_reason *reason)
 	else
 		jout_null(out);
 	json_output_instant(out, "time", reason->time);
+	json_output_instant(out, "since", reason->since);
 	jout_object_end(out);
 }
 

@@ -12,6 +12,7 @@ kubectl, what is printed where, and the exit status.
 import datetime
 import json
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -27,7 +28,8 @@ WORLD = os.path.join(TESTS, "fake", "world")
 TROUBLE = os.path.join(TESTS, "fake", "trouble")
 DRIFT = os.path.join(TESTS, "fake", "drift")
 README = os.path.join(TESTS, "..", "src", "kubectl", "README.md")
-XIDS = os.path.join(TESTS, "..", "src", "assess", "xid.c")
+SOURCES = os.path.join(TESTS, "..", "src")
+XIDS = os.path.join(SOURCES, "assess", "xid.c")
 GPUS = "gpuattributions.gpuattribution.dev"
 LEASES = "leases.coordination.k8s.io"
 CLAIMS = "resourceclaims.resource.k8s.io"
@@ -613,6 +615,8 @@ def the_screens_in_the_readme_are_what_is_shown():
     for arguments in re.findall(r"^\$ kubectl gpus(.*)$", readme, re.M):
         run = Run(*arguments.split())
         shown += f"$ kubectl gpus{arguments}\n{run.out}{run.err}"
+    # Where a note goes on in another line depends on the age in it.
+    readme, shown = (text.replace("\n  ", " ") for text in (readme, shown))
     age = r"(?:(?<= for )|(?<= \())\d+[smhdy]\w*"
     assert re.sub(age, "AGE", readme) == re.sub(age, "AGE", shown), shown
 
@@ -651,6 +655,42 @@ def the_events_of_the_stand_in_say_what_the_product_says_of_their_numbers():
             told = (event.get("class", "").upper(), event["meaning"], event.get("action"))
             expected = said[event["xid"]]
             assert told in (expected, ("", expected[1], None)), (told, expected)
+
+
+def texts_of(folder):
+    """Each text that the sources there have, as a pattern of what is written with it."""
+    for path in sorted(pathlib.Path(SOURCES, folder).glob("*.[cd]*")):
+        source = re.sub(r"\\\n", " ", path.read_text(encoding="utf-8"))
+        literal = r'"(?:[^"\\]|\\.)*"'
+        for found in re.findall(rf'{literal}(?:\s*(?:[A-Z_]+\s*)*{literal})*', source):
+            text = "".join(part[1:-1] if part[0] == '"' else "%"  # a macro may be anything
+                           for part in re.findall(rf"{literal}|[A-Z_]+", found))
+            if "%" not in text or re.search("[^%]{7}", text):  # else it fits anything
+                yield re.sub("%(PRI..|[.*a-z]*)", ".*", re.escape(text).replace(r"\ ", " "))
+
+
+@promise
+def the_devices_of_the_stand_in_have_the_texts_of_the_product():
+    """Conditions, evidence and drifts. Of a drift the condition's message is made of the drift's texts."""
+    written = re.compile("|".join({*texts_of("assess"), *texts_of("join"), "Waiting for the controller"}))
+    parts = re.compile("; read: |; cannot be read here: |, ")
+    for world in (WORLD, TROUBLE, DRIFT):
+        with open(os.path.join(world, "gpus.json"), encoding="utf-8") as file:
+            items = json.load(file)["items"]
+        for status in (item["status"] for item in items if "status" in item):
+            drifts = status.get("intent", {}).get("drifts", [])
+            texts = status.get("sharing", {}).get("evidence", []) + \
+                [drift[member] for drift in drifts for member in ("intended", "observed", "message")]
+            for condition in status["conditions"]:
+                if condition["reason"] == "NothingFound":
+                    texts += parts.split(condition["message"])
+                elif condition["reason"] in [drift["type"] for drift in drifts]:
+                    assert drifts[0]["observed"] in condition["message"], condition
+                elif not re.match("XID|Crumbles", condition["reason"]):  # told above; no release has it
+                    message = re.sub("^1 slot is ", "", condition["message"])
+                    texts += message.split("; dcgm") if condition["type"] == "InSync" else [message]
+            strange = [text for text in texts if not written.fullmatch(text)]
+            assert not strange, (world, strange)
 
 
 @promise

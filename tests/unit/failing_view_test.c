@@ -84,6 +84,26 @@ static void the_recovery_action_is_shown_in_the_width_of_a_terminal(void **state
 	}
 }
 
+static void no_note_is_wider_than_a_terminal_but_of_wide(void **state)
+{
+	(void)state;
+	CLEANUP(device_list_deinit) struct device_list list;
+	CLEANUP(output_deinit) struct output table;
+	CLEANUP(output_deinit) struct output wide;
+	struct failing failing;
+	struct error err;
+	find_failing(&list, OUTPUT_TABLE, WORDS_NO_NOW, &table, &failing);
+	failing_view(&table, &failing);
+	output_init(&wide, OUTPUT_WIDE, WORDS_NO_NOW);
+	failing_view(&wide, &failing);
+	assert_int_equal(output_finish(&table, &err) | output_finish(&wide, &err), 0);
+	const char *text = sbuf_text(&table.notes);
+	assert_non_null(strstr(text, "* gpu-c, GPU-77770000"));
+	for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+		assert_true(printable_width((struct view){line, strcspn(line, "\n")}) <= 120);
+	assert_true(strcspn(sbuf_text(&wide.notes), "\n") > 120);
+}
+
 /* Names and texts of any length, in any number, and what moves a terminal's cursor. */
 static void no_text_of_a_cluster_widens_or_forges_the_table(void **state)
 {
@@ -149,6 +169,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_watched_table_has_times_and_the_same_width),
 	cmocka_unit_test(wide_has_all_reasons_all_pods_and_the_hardware),
 	cmocka_unit_test(the_recovery_action_is_shown_in_the_width_of_a_terminal),
+	cmocka_unit_test(no_note_is_wider_than_a_terminal_but_of_wide),
 	cmocka_unit_test(the_workload_is_shown_where_there_is_room),
 	cmocka_unit_test(json_has_the_event_and_null_for_what_is_not_known),
 	cmocka_unit_test(names_are_in_the_order_of_the_table),

@@ -77,7 +77,7 @@ static void what_is_not_known_is_counted_by_node(void **state)
 		{1, "The health of 1 GPU is not known: 1 on a; kubectl gpus node NAME shows them\n"},
 		{3, "The health of 3 GPUs is not known: 2 on a, 1 on b; kubectl gpus node NAME shows them\n"},
 		{8, "The health of 8 GPUs is not known: 2 on a, 1 on b, 1 on c, 1 on d, and those of 3 more "
-		    "nodes; kubectl gpus node NAME shows them\n"},
+		    "nodes; kubectl gpus node NAME\n  shows them\n"},
 	};
 	static const char *const nodes[] = {"a", "a", "b", "c", "d", "e", "f", ""};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
