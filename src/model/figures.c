@@ -22,6 +22,7 @@ struct device_figures {
 };
 
 struct figures {
+	int64_t uptime_ms; /* when the driver was read; 0: not known */
 	uint32_t n_devices;
 	int64_t *partitions; /* utilization of each; behind the devices */
 	struct device_figures devices[];
@@ -63,6 +64,7 @@ int figures_new(const struct report *report, struct figures **ret_figures, struc
 
 	if (!figures)
 		return error_no_memory(err);
+	figures->uptime_ms = figures_uptime_of(report);
 	figures->n_devices = n;
 	figures->partitions = (int64_t *)(figures->devices + n);
 	for (uint32_t i = 0; i < n; i++) {
@@ -97,4 +99,25 @@ void figures_apply(const struct figures *figures, uint32_t n, struct report_devi
 		room[i].activity.utilization = figures->partitions[own->partitions_at + i];
 	}
 	device->partitions.items = room;
+}
+
+int64_t figures_corrected(const struct figures *figures, uint32_t n)
+{
+	assert(n < figures->n_devices);
+	return figures->devices[n].corrected_volatile;
+}
+
+int64_t figures_uptime(const struct figures *figures)
+{
+	return figures->uptime_ms;
+}
+
+/* The age is told by the wall clock. Where that was set back meanwhile it is not known. */
+int64_t figures_uptime_of(const struct report *report)
+{
+	const struct report_source *nvml = &report->sources.nvml;
+	const int64_t age = report->observed_at - nvml->observed_at;
+	const bool is_known = nvml->state == REPORT_SOURCE_OK && age >= 0;
+
+	return is_known && report->uptime_ms > age ? report->uptime_ms - age : 0;
 }

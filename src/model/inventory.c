@@ -494,8 +494,8 @@ void inventory_put_figures(struct inventory *inventory, struct view node_name,
 		figures_free(take_figures);
 		return;
 	}
-	figures_free(place->figures);
-	place->figures = take_figures;
+	if (place_take_figures(place, take_figures))
+		place_touch(&inventory->places, place, false);
 }
 
 const struct place *inventory_find_place(const struct inventory *inventory, struct view node_name)

@@ -198,7 +198,8 @@ bool inventory_refresh_report(struct inventory *inventory, struct view node_name
 			      uint64_t stale_ms, uint64_t now_ms);
 /*
  * A heartbeat had these figures, and the same evidence as the report `of`. Takes them over in any
- * case: they are dropped unless that is the node's report. Touches nobody.
+ * case: they are dropped unless that is the node's report. Touches the node only if they show that a
+ * device was reset.
  */
 void inventory_put_figures(struct inventory *inventory, struct view node_name,
 			   const struct report *of, struct figures *take_figures);

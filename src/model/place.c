@@ -81,6 +81,7 @@ void place_release(struct place_book *book, struct place *place)
 	assert(place->n_ended == 0 && place->n_slices == 0 && place->n_told == 0);
 	place_note_claims(book, place, false);
 	table_remove(&book->by_name, &place->link);
+	resets_forget(&place->resets);
 	free(place->debounced);
 	free(place);
 }
@@ -203,6 +204,7 @@ static void note_boot(struct place *place, const struct report *report)
 
 	if (last && view_equal(last->boot_id, report->boot_id))
 		return;
+	resets_forget(&place->resets);
 	place->is_boot_news = false;
 	if (last && last->boot_id.len > 0 && report->boot_id.len > 0)
 		place->booted_after = last->observed_at;
@@ -238,8 +240,17 @@ void place_take_report(struct place *place, const struct report *report, place_r
 	place->release_owner = owner;
 	place->report_at = now_ms;
 	place->report_since = now_ms;
+	resets_hear(&place->resets, report, NULL);
 	place_note_listed(place, report->sources.pod_resources.observed_at, now_ms);
 	place->refused = (struct place_refusals){0};
+}
+
+bool place_take_figures(struct place *place, struct figures *take_figures)
+{
+	assert(place->report);
+	figures_free(place->figures);
+	place->figures = take_figures;
+	return resets_hear(&place->resets, place->report, take_figures);
 }
 
 static struct place_ended *find_ended(const struct place *place, struct view uid)

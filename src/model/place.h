@@ -15,6 +15,7 @@
 #include "model/figures.h"
 #include "model/recall.h"
 #include "model/report.h"
+#include "model/resets.h"
 
 /* How long it is remembered who ended. */
 #define PLACE_ENDED_KEEP_MS 120000u
@@ -62,6 +63,7 @@ struct place {
 	place_release_fn release;     /* frees it */
 	void *release_owner;
 	struct figures *figures; /* of the last heartbeat; NULL: those of the report hold */
+	struct resets resets; /* in the boot of the report, as this and earlier reports tell */
 	uint64_t asked_at;     /* when a join first asked for what is known of the node, ms */
 	uint64_t report_at;    /* when the node was last heard of, ms */
 	uint64_t report_since; /* when the report's content arrived, ms */
@@ -152,6 +154,8 @@ void place_take_report(struct place *place, const struct report *report, place_r
 		       void *owner, uint64_t now_ms);
 /* Notes when the List was read last, by the node's clock: the time of the last good one. */
 void place_note_listed(struct place *place, int64_t listed_at, uint64_t now_ms);
+/* Takes the figures of a heartbeat with the report's evidence. True: they show that a device was reset. */
+bool place_take_figures(struct place *place, struct figures *take_figures);
 /* Gives the report back to its owner, and forgets the figures. */
 void place_release_report(struct place *place);
 

@@ -592,6 +592,62 @@ static void an_hour_of_changing_figures_touches_nobody(void **state)
 	assert_int_equal(device.figures.temperature_celsius, 60);
 }
 
+/* A count that stays is no news, so that it did is told by a heartbeat. */
+static void a_heartbeat_that_confirms_a_reset_touches_its_node(void **state)
+{
+	struct world *world = *state;
+	struct report_device device = {.uuid = VIEW(UUID_A), .condition.present = true};
+	struct report report = report_of("gpu-a", true, NULL);
+	struct report reports[2];
+
+	report.boot_id = VIEW("b1");
+	report.sources.nvml.state = REPORT_SOURCE_OK;
+	report.devices = (struct array){&device, 1, true};
+	for (int i = 0; i < 4; i++) {
+		struct figures *figures;
+		struct error err;
+
+		report.uptime_ms = 60000 * (i + 1);
+		report.instance = i / 2;
+		device.condition.ecc_volatile.uncorrected = i < 2;
+		if (i % 2 == 0) {
+			reports[i / 2] = report;
+			put_report(world, &reports[i / 2], 1000);
+		} else {
+			assert_int_equal(figures_new(&report, &figures, &err), 0);
+			inventory_put_figures(world->inventory, VIEW("gpu-a"),
+					      find_report(world, VIEW("gpu-a")), figures);
+		}
+		assert_touched(world, i == 1 ? "" : "gpu-a ");
+		assert_int_equal(resets_find(gather(world, "gpu-a", 1000).resets, VIEW(UUID_A)),
+				 i == 3 ? 120000 : 0);
+	}
+	inventory_forget_report(world->inventory, VIEW("gpu-a"));
+	assert_int_equal(resets_find(gather(world, "gpu-a", 1000).resets, VIEW(UUID_A)), 0);
+}
+
+/* With what a node told go the counts that later ones would be compared with. */
+static void a_reset_of_a_node_that_was_forgotten_is_not_seen(void **state)
+{
+	struct world *world = *state;
+	struct report_device device = {.uuid = VIEW(UUID_A), .condition.present = true};
+	struct report report = report_of("gpu-a", true, NULL);
+
+	put_node(world, "gpu-a", "b1", 1); /* else its place would go, too */
+	report.boot_id = VIEW("b1");
+	report.sources.nvml.state = REPORT_SOURCE_OK;
+	report.devices = (struct array){&device, 1, true};
+	for (int i = 0; i < 4; i++) {
+		report.uptime_ms = 60000 * (i + 1);
+		device.condition.ecc_volatile.uncorrected = i < 2;
+		put_report(world, &report, 1000);
+		if (i == 1)
+			inventory_forget_report(world->inventory, VIEW("gpu-a"));
+	}
+	assert_int_equal(resets_find(gather(world, "gpu-a", 1000).resets, VIEW(UUID_A)), 0);
+	inventory_forget_report(world->inventory, VIEW("gpu-a"));
+}
+
 static void figures_of_another_report_are_dropped(void **state)
 {
 	struct world *world = *state;
@@ -2237,6 +2293,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(ended_uids_that_a_join_borrowed_can_be_given_back, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(every_object_is_met_once_on_a_walk, set_up, tear_down),
+	cmocka_unit_test_set_up(a_heartbeat_that_confirms_a_reset_touches_its_node),
+	cmocka_unit_test_set_up(a_reset_of_a_node_that_was_forgotten_is_not_seen),
 	cmocka_unit_test_setup_teardown(without_memory_nothing_is_gathered, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_node_that_is_heard_of_after_a_long_silence_is_touched,
 					set_up, tear_down),

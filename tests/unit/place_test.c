@@ -409,7 +409,91 @@ static void what_was_refused_before_is_not_refused_anew(void **state)
 	place_release(&book, place);
 }
 
+static void do_nothing(void *owner)
+{
+	assert_ptr_equal(owner, &book);
+}
+
+/* What the driver counted at that time, as an instance of the agent that was started then reports it. */
+struct told {
+	struct report report;
+	struct report_device device;
+};
+
+static void take_counts(struct place *place, struct told *told, const char *boot_id,
+			int64_t instance, int64_t uptime_ms, int64_t uncorrected)
+{
+	*told = (struct told){
+		.report = {.boot_id = view_from(boot_id),
+			   .instance = instance,
+			   .uptime_ms = uptime_ms,
+			   .sources.nvml.state = REPORT_SOURCE_OK,
+			   .devices = {&told->device, 1, true}},
+		.device = {.uuid = VIEW("GPU-1"),
+			   .condition = {.present = true,
+					 .ecc_volatile.uncorrected = uncorrected}},
+	};
+	place_take_report(place, &told->report, do_nothing, &book, 1000);
+}
+
+static void a_reset_between_two_instances_of_an_agent_is_seen(void **state)
+{
+	(void)state;
+	struct told told[4];
+	struct place *place = ensure("gpu-a"), *other = ensure("gpu-b");
+
+	take_counts(place, &told[0], "b1", 10, 20000, 1);
+	take_counts(place, &told[1], "b1", 10, 80000, 1);
+	take_counts(place, &told[2], "b1", 90000, 91000, 0);
+	assert_int_equal(resets_find(&place->resets, VIEW("GPU-1")), 0);
+	take_counts(place, &told[3], "b1", 90000, 106000, 0);
+	assert_int_equal(resets_find(&place->resets, VIEW("GPU-1")), 80000);
+	assert_int_equal(resets_find(&place->resets, VIEW("GPU-2")), 0);
+	assert_int_equal(resets_find(&other->resets, VIEW("GPU-1")), 0);
+	place_release_report(place);
+	place_release(&book, place);
+	place_release(&book, other);
+}
+
+/* Each of the counts of that boot. */
+static void counts_of_another_boot_tell_of_no_reset(void **state)
+{
+	(void)state;
+	static const char *const boots[][4] = {
+		{"b1", "b1", "b2", "b2"}, {"b1", "b2", "b2", "b2"}, {"", "", "", ""},
+		{"b1", "b1", "", ""},     {"b1", "b1", "b2", "b1"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(boots); i++) {
+		struct told told[4];
+		struct place *place = ensure("gpu-a");
+
+		for (int k = 0; k < 4; k++)
+			take_counts(place, &told[k], boots[i][k], 10, 20000 * (k + 1), k < 2);
+		assert_int_equal(resets_find(&place->resets, VIEW("GPU-1")), 0);
+		place_release_report(place);
+		place_release(&book, place);
+	}
+}
+
+static void a_reset_of_a_former_boot_is_forgotten(void **state)
+{
+	(void)state;
+	struct told told[5];
+	struct place *place = ensure("gpu-a");
+
+	for (int k = 0; k < 5; k++) {
+		take_counts(place, &told[k], k < 4 ? "b1" : "b2", 10, 20000 * (k + 1), k < 2);
+		assert_int_equal(resets_find(&place->resets, VIEW("GPU-1")), k == 3 ? 40000 : 0);
+	}
+	place_release_report(place);
+	place_release(&book, place);
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_set_up(a_reset_between_two_instances_of_an_agent_is_seen),
+	cmocka_unit_test_set_up(counts_of_another_boot_tell_of_no_reset),
+	cmocka_unit_test_set_up(a_reset_of_a_former_boot_is_forgotten),
 	cmocka_unit_test_setup_teardown(the_doubts_of_a_join_take_the_place_of_those_before, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(what_was_refused_before_is_not_refused_anew, set_up,

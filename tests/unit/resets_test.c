@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "lib/failing_malloc.h"
+#include "lib/test_main.h"
+
+#include "base/limits.h"
+#include "model/resets.h"
+
+#define BOOTED_AT INT64_C(1700000000000)
+#define SAMPLE_MS 15000
+#define UUID "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
+
+static struct resets resets;
+static struct report report;
+static struct report_device devices[2];
+static int64_t uptime_ms;
+
+static int set_up(void **state)
+{
+	(void)state;
+	resets = (struct resets){0};
+	uptime_ms = 1000000;
+	for (size_t i = 0; i < ARRAY_SIZE(devices); i++)
+		devices[i] = (struct report_device){
+			.uuid = i == 0 ? VIEW(UUID) : VIEW("GPU-2"), .condition.present = true};
+	report = (struct report){
+		.boot_id = VIEW("boot"),
+		.sources.nvml.state = REPORT_SOURCE_OK,
+		.devices = {devices, ARRAY_SIZE(devices), true},
+	};
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	resets_forget(&resets);
+	return 0;
+}
+
+static void start_anew(void)
+{
+	tear_down(NULL);
+	set_up(NULL);
+}
+
+static int64_t reset_of(const char *uuid)
+{
+	return resets_find(&resets, view_from(uuid));
+}
+
+/* The driver is read now, and what it says is reported a second later. */
+static void read_driver(void)
+{
+	uptime_ms += SAMPLE_MS;
+	report.sources.nvml.observed_at = BOOTED_AT + uptime_ms;
+	report.observed_at = BOOTED_AT + uptime_ms + 1000;
+	report.uptime_ms = uptime_ms + 1000;
+}
+
+static bool hear(void)
+{
+	return resets_hear(&resets, &report, NULL);
+}
+
+/* The same evidence, with other figures. */
+static bool hear_heartbeat(int64_t corrected)
+{
+	const int64_t reported = devices[0].condition.ecc_volatile.corrected;
+	struct figures *figures;
+	struct error err;
+
+	devices[0].condition.ecc_volatile.corrected = corrected;
+	assert_int_equal(figures_new(&report, &figures, &err), 0);
+	devices[0].condition.ecc_volatile.corrected = reported;
+	const bool is_news = resets_hear(&resets, &report, figures);
+	figures_free(figures);
+	return is_news;
+}
+
+static void count(int64_t corrected, int64_t uncorrected)
+{
+	devices[0].condition.ecc_volatile =
+		(struct report_error_counts){.corrected = corrected, .uncorrected = uncorrected};
+}
+
+static bool read_counts(int64_t corrected, int64_t uncorrected)
+{
+	count(corrected, uncorrected);
+	read_driver();
+	return hear();
+}
+
+/* -1: unread. */
+TEST(counts_that_go_down_tell_of_a_reset_after_the_last_higher_reading)
+{
+	static const struct {
+		int64_t counts[6];
+		int readings, reset_at; /* the reading after which it was; -1: none is told */
+	} rows[] = {
+		{{14, 14, 0}, 3, -1},
+		{{14, 14, 0, 0}, 4, 1},
+		{{1, 1, 0, 0}, 4, 1},
+		{{14, 14, 3, 5}, 4, 1},
+		{{14, 15, 14, 14}, 4, -1},
+		{{14, 15, 0, 0}, 4, 1},
+		{{14, 15, 16, 16}, 4, -1},
+		{{0, 0, 0, 0}, 4, -1},
+		{{0, 14, 0, 0}, 4, -1},
+		/* What is not told is not lower, and says nothing of what was before. */
+		{{14, 14, -1, -1}, 4, -1},
+		{{14, 14, -1, 0, 0}, 5, 1},
+		{{14, -1, 14, -1, 0, 0}, 6, 2},
+		{{14, 14, 0, -1, 0}, 5, 1},
+		{{-1, -1, -1, 0, 0}, 5, -1},
+		/* Rubbish that is told once. */
+		{{14, 14, 0, 14}, 4, -1},
+		{{14, 14, 0, 14, 0, 14}, 6, -1},
+		{{14, 14, 0, 14, 0, 0}, 6, 3},
+		{{14, 4000000000, 14, 14}, 4, -1},
+		{{0, 4000000000, 0, 0}, 4, -1},
+		/* It is reset once more. */
+		{{14, 14, 0, 0, 0, 0}, 6, 1},
+		{{14, 14, 3, 3, 0, 0}, 6, 3},
+	};
+
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(rows); i++) {
+		int64_t times[6] = {0};
+
+		start_anew();
+		for (int k = 0; k < rows[i / 2].readings; k++) {
+			const int64_t known = reset_of(UUID);
+			const bool is_news = read_counts(i % 2 ? rows[i / 2].counts[k] : 0,
+							 i % 2 ? 0 : rows[i / 2].counts[k]);
+
+			assert_int_equal(is_news, reset_of(UUID) != known);
+			times[k] = uptime_ms;
+		}
+		if (reset_of(UUID) !=
+		    (rows[i / 2].reset_at < 0 ? 0 : times[rows[i / 2].reset_at]))
+			fail_msg("row %zu: %lld", i / 2, (long long)reset_of(UUID));
+		assert_int_equal(reset_of("GPU-2"), 0);
+	}
+	assert_int_equal(resets_find(NULL, VIEW(UUID)), 0);
+}
+
+/* Reports come as often as anything changes, and the driver may be read seldom, or fail. */
+TEST(a_reading_counts_once_however_often_it_is_reported)
+{
+	read_counts(0, 2);
+	hear();
+	report.uptime_ms += 5000;
+	report.observed_at += 5000;
+	hear();
+	read_counts(0, 0);
+	assert_false(read_counts(0, 0)); /* only one was higher */
+	start_anew();
+	read_counts(0, 2);
+	read_counts(0, 2);
+	const int64_t higher = uptime_ms;
+	read_counts(0, 0);
+	assert_false(hear());
+	assert_false(hear_heartbeat(0));
+	read_driver();
+	assert_true(hear());
+	assert_int_equal(reset_of(UUID), higher);
+}
+
+/* They have the same evidence as the report, but for corrected errors. */
+TEST(heartbeats_tell_of_a_reset_too)
+{
+	count(0, 3);
+	for (int i = 0; i < 4; i++) {
+		read_driver();
+		assert_false(i == 0 ? hear() : hear_heartbeat(0));
+	}
+	const int64_t higher = uptime_ms;
+	read_counts(0, 0);
+	read_driver();
+	assert_true(hear_heartbeat(0));
+	assert_int_equal(reset_of(UUID), higher);
+	start_anew();
+	read_counts(0, 0);
+	for (int i = 0; i < 4; i++) {
+		read_driver();
+		assert_int_equal(hear_heartbeat(i < 2 ? 7 : 0), i == 3);
+	}
+	assert_int_equal(reset_of(UUID), uptime_ms - 2 * SAMPLE_MS);
+}
+
+/* Each after two readings of 5 errors, and before one of none. */
+TEST(what_is_no_reading_of_the_device_counts_for_nothing)
+{
+	enum {
+		LOST, NOT_PRESENT, NOT_LISTED, NVML_FAILS, CLOCK_SET_BACK, NO_UPTIME, BOOT_UNKNOWN,
+		READ_BEFORE_BOOT, NOTHING_OF_THAT, N_CASES
+	};
+
+	for (int i = 0; i < N_CASES; i++) {
+		start_anew();
+		read_counts(0, 5);
+		read_counts(0, 5);
+		count(0, 0);
+		read_driver();
+		devices[0].condition.lost = i == LOST;
+		devices[0].condition.present = i != NOT_PRESENT;
+		report.devices.count = i == NOT_LISTED ? 0 : 2;
+		report.sources.nvml.state = i == NVML_FAILS ? REPORT_SOURCE_ERROR : REPORT_SOURCE_OK;
+		report.observed_at -= i == CLOCK_SET_BACK ? 1001 : 0;
+		report.sources.nvml.observed_at -= i == READ_BEFORE_BOOT ? uptime_ms : 0;
+		if (i == NO_UPTIME)
+			report.uptime_ms = 0;
+		if (i == BOOT_UNKNOWN)
+			report.boot_id = (struct view){0};
+		assert_false(hear());
+		devices[0].condition.lost = false;
+		devices[0].condition.present = true;
+		report.devices.count = 2;
+		report.sources.nvml.state = REPORT_SOURCE_OK;
+		report.boot_id = VIEW("boot");
+		if (read_counts(0, 0) != (i == NOTHING_OF_THAT))
+			fail_msg("case %d", i);
+		assert_true(i == NOTHING_OF_THAT || read_counts(0, 0));
+	}
+}
+
+TEST(what_was_forgotten_tells_of_no_reset)
+{
+	read_counts(0, 5);
+	read_counts(0, 5);
+	resets_forget(&resets);
+	read_counts(0, 0);
+	assert_false(read_counts(0, 0));
+	read_counts(0, 5);
+	read_counts(0, 5);
+	read_counts(0, 0);
+	assert_true(read_counts(0, 0));
+	resets_forget(&resets);
+	assert_int_equal(reset_of(UUID), 0);
+}
+
+static char names[LIMIT_REPORT_DEVICES + 1][16];
+static struct report_device many[LIMIT_REPORT_DEVICES + 1];
+
+static void read_many(int64_t uncorrected)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(many); i++)
+		many[i].condition.ecc_volatile.uncorrected = uncorrected;
+	for (size_t i = 0; i < ARRAY_SIZE(many); i += LIMIT_REPORT_DEVICES) {
+		report.devices = (struct array){&many[i], i ? 1 : LIMIT_REPORT_DEVICES, true};
+		read_driver();
+		hear();
+	}
+}
+
+TEST(as_many_devices_with_errors_are_kept_as_a_report_has)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(many); i++) {
+		snprintf(names[i], sizeof(names[i]), "GPU-%zu", i);
+		many[i] = (struct report_device){.uuid = view_from(names[i]),
+						 .condition.present = true};
+	}
+	for (int k = 0; k < 4; k++)
+		read_many(k < 2 ? 5 : 0);
+	for (size_t i = 0; i < ARRAY_SIZE(many); i++)
+		assert_int_equal(reset_of(names[i]) > 0, i < LIMIT_REPORT_DEVICES);
+}
+
+TEST(nothing_is_kept_of_devices_without_errors_or_with_a_name_that_is_too_long)
+{
+	char name[LIMIT_TEXT_UUID + 2] = {0};
+
+	failing_malloc_at(1);
+	read_counts(0, 0);
+	read_counts(-1, -1);
+	assert_int_equal(failing_malloc_count(), 0);
+	memset(name, 'x', LIMIT_TEXT_UUID + 1);
+	devices[0].uuid = view_from(name);
+	read_counts(5, 5);
+	assert_false(failing_malloc_off());
+	name[LIMIT_TEXT_UUID] = '\0';
+	devices[0].uuid = view_from(name);
+	for (int i = 0; i < 4; i++)
+		read_counts(i < 2 ? 5 : 0, 0);
+	assert_true(reset_of(name) > 0);
+}
+
+TEST(without_memory_a_reset_is_not_seen_and_nothing_else_happens)
+{
+	failing_malloc_at(1);
+	assert_false(read_counts(0, 5));
+	assert_true(failing_malloc_off());
+	read_counts(0, 5);
+	read_counts(0, 0);
+	assert_false(read_counts(0, 0)); /* only one was kept */
+	read_counts(0, 5);
+	read_counts(0, 5);
+	read_counts(0, 0);
+	assert_true(read_counts(0, 0));
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_set_up(counts_that_go_down_tell_of_a_reset_after_the_last_higher_reading),
+	cmocka_unit_test_set_up(a_reading_counts_once_however_often_it_is_reported),
+	cmocka_unit_test_set_up(heartbeats_tell_of_a_reset_too),
+	cmocka_unit_test_set_up(what_is_no_reading_of_the_device_counts_for_nothing),
+	cmocka_unit_test_set_up(what_was_forgotten_tells_of_no_reset),
+	cmocka_unit_test_set_up(as_many_devices_with_errors_are_kept_as_a_report_has),
+	cmocka_unit_test_set_up(
+		nothing_is_kept_of_devices_without_errors_or_with_a_name_that_is_too_long),
+	cmocka_unit_test_set_up(without_memory_a_reset_is_not_seen_and_nothing_else_happens),
+};
+
+TEST_MAIN(tests)
