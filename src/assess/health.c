@@ -282,13 +282,34 @@ static void add_reason(struct judge *judge, const struct row *row, struct view r
 	health->message = message;
 }
 
-static bool was_reset_since(const struct judge *judge, const struct attribution_health_event *event)
+/* By the agent, while it ran. */
+static bool was_reset_watched(const struct judge *judge,
+			      const struct attribution_health_event *event)
 {
 	const struct report_condition *c = &judge->condition;
 	const bool is_later = judge->input->heard_uptime_ms > 0
 				      ? event->uptime_ms <= c->reset_uptime_ms
 				      : event->event_time <= c->reset_time;
-	return is_later && c->reset_time > 0 && judge->is_content;
+	return is_later && c->reset_time > 0;
+}
+
+/*
+ * While no agent ran. A driver without persistence mode counts anew, too, once nobody uses the device.
+ * The need for a reset outlives that, and the driver can tell it: so it must say that there is none.
+ */
+static bool was_reset_unwatched(const struct judge *judge,
+				const struct attribution_health_event *event)
+{
+	const struct health_input *input = judge->input;
+	return input->heard_uptime_ms > 0 && input->reset_uptime_ms > 0 &&
+	       event->uptime_ms <= input->reset_uptime_ms &&
+	       judge->condition.recovery == REPORT_RECOVERY_NONE;
+}
+
+static bool was_reset_since(const struct judge *judge, const struct attribution_health_event *event)
+{
+	return judge->is_content &&
+	       (was_reset_watched(judge, event) || was_reset_unwatched(judge, event));
 }
 
 static int64_t age_of(const struct judge *judge, const struct attribution_health_event *event)

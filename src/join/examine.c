@@ -169,6 +169,13 @@ static int64_t heard_uptime(const struct join_input *input)
 	return told > 0 && uptime > 0 ? uptime : 0;
 }
 
+/* That no agent watched. */
+static int64_t reset_uptime(const struct subject *subject)
+{
+	const struct report_device *reported = subject->device->reported;
+	return reported ? resets_find(subject->facts->input->resets, reported->uuid) : 0;
+}
+
 static bool is_same_boot(const struct subject *subject)
 {
 	const struct report *report = subject->facts->input->report;
@@ -201,6 +208,7 @@ int examine_health(const struct subject *subject, struct health *ret_health, str
 		.quiet_ms = subject->facts->input->limits->quiet_ms,
 		.heard_at = examine_heard_at(subject->facts->input),
 		.heard_uptime_ms = heard_uptime(subject->facts->input),
+		.reset_uptime_ms = reset_uptime(subject),
 		.is_same_boot = is_same_boot(subject),
 		.is_other_boot = is_other_boot(subject),
 		.is_plugin_unhealthy = is_plugin_unhealthy(subject),

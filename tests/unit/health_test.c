@@ -577,6 +577,72 @@ TEST(a_reset_comes_after_an_error_by_the_time_since_boot_whatever_the_clock_says
 	}
 }
 
+/* Without persistence mode counts go down without a reset: so the driver must say that none is needed. */
+TEST(a_reset_that_no_agent_watched_settles_an_error_if_the_driver_asks_for_nothing)
+{
+	static const struct {
+		int64_t code, reset_uptime; /* the error is of 5 minutes */
+		struct report_condition also;
+		const char *reasons;
+	} rows[] = {
+		{95, 6 * MINUTE, {.recovery = REPORT_RECOVERY_NONE}, ""},
+		{95, 5 * MINUTE, {.recovery = REPORT_RECOVERY_NONE}, ""},
+		{95, 5 * MINUTE - 1, {.recovery = REPORT_RECOVERY_NONE}, "XID95"},
+		{95, 0, {.recovery = REPORT_RECOVERY_NONE}, "XID95"},
+		{95, 6 * MINUTE, {.recovery = REPORT_RECOVERY_UNREAD}, "XID95"},
+		{95, 6 * MINUTE, {.recovery = REPORT_RECOVERY_RESET}, "ResetRequired,XID95"},
+		{95, 6 * MINUTE, {.recovery = REPORT_RECOVERY_DRAIN_P2P}, "XID95,DrainRequired"},
+		{95, 6 * MINUTE, {.recovery = REPORT_RECOVERY_NONE, .lost = true}, "GPULost,XID95"},
+		{95, 6 * MINUTE,
+		 {.recovery = REPORT_RECOVERY_NONE, .ecc_volatile.uncorrected = 1},
+		 "XID95,UncorrectableECC"},
+		{95, 6 * MINUTE,
+		 {.recovery = REPORT_RECOVERY_NONE, .remapped_rows = {true, .pending = true}},
+		 "XID95,RowRemapPending"},
+		{48, 6 * MINUTE, {.recovery = REPORT_RECOVERY_NONE}, ""},
+		{48, 5 * MINUTE - 1, {.recovery = REPORT_RECOVERY_NONE}, "XID48"},
+		{79, 6 * MINUTE, {.recovery = REPORT_RECOVERY_NONE}, "XID79"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		raise_xid_at(rows[i].code, NOW, 5 * MINUTE);
+		now.input.heard_uptime_ms = 7 * MINUTE;
+		judge();
+		*condition = rows[i].also;
+		condition->present = true;
+		now.input.reset_uptime_ms = rows[i].reset_uptime;
+		judge();
+		expect_texts(now.health.state.reasons, rows[i].reasons);
+		assert_int_equal(now.health.state.events.count, 1);
+	}
+}
+
+/* The controller that has seen the reset ends, and the next one knows of none. */
+TEST(what_a_reset_has_settled_stays_settled_and_nothing_else_is)
+{
+	condition->recovery = REPORT_RECOVERY_NONE;
+	now.input.heard_uptime_ms = 7 * MINUTE;
+	raise_xid_at(95, NOW, 5 * MINUTE);
+	expect(UNHEALTHY, "XID95");
+	now.input.reset_uptime_ms = 6 * MINUTE;
+	expect(HEALTHY, "");
+	raise_xid_at(119, NOW + 2 * MINUTE, 7 * MINUTE);
+	expect(UNHEALTHY, "XID119");
+	now.input.reset_uptime_ms = 0;
+	expect(UNHEALTHY, "XID119");
+	assert_int_equal(now.health.state.events.count, 2);
+}
+
+/* Clocks may be set, and there is nothing else to go by. */
+TEST(without_the_time_since_boot_no_reset_counts_but_the_agents)
+{
+	condition->recovery = REPORT_RECOVERY_NONE;
+	raise_xid(95, NOW);
+	now.input.reset_uptime_ms = 6 * MINUTE;
+	expect(UNHEALTHY, "XID95");
+	condition->reset_time = NOW + 1;
+	expect(HEALTHY, "");
+}
+
 TEST(the_driver_asks_for_nothing_long_after_an_error_by_the_time_since_boot)
 {
 	static const struct {
@@ -860,6 +926,10 @@ static const struct CMUnitTest tests[] = {
 		an_error_to_look_at_closer_is_settled_when_the_driver_asks_for_nothing_long_after),
 	cmocka_unit_test_set_up(
 		a_reset_comes_after_an_error_by_the_time_since_boot_whatever_the_clock_says),
+	cmocka_unit_test_set_up(
+		a_reset_that_no_agent_watched_settles_an_error_if_the_driver_asks_for_nothing),
+	cmocka_unit_test_set_up(what_a_reset_has_settled_stays_settled_and_nothing_else_is),
+	cmocka_unit_test_set_up(without_the_time_since_boot_no_reset_counts_but_the_agents),
 	cmocka_unit_test_set_up(
 		the_driver_asks_for_nothing_long_after_an_error_by_the_time_since_boot),
 	cmocka_unit_test_set_up(

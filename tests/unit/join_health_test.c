@@ -954,6 +954,41 @@ TEST(a_reset_settles_an_error_that_asked_for_it)
 	expect_well_with_events(1);
 }
 
+/* Its counts of memory errors went down from one agent to the next (model/resets.h). */
+TEST(a_reset_while_no_agent_ran_settles_the_errors_of_its_device_before_it)
+{
+	struct report_condition *c = conditioned();
+	const struct verdict ill = {ATTRIBUTION_HEALTH_UNHEALTHY, ATTRIBUTION_RECOVERY_RESET,
+				    CONDITION_FALSE};
+	struct report_device of_reset = {.condition.present = true};
+	struct report told = {.boot_id = VIEW("boot"), .sources.nvml.state = REPORT_SOURCE_OK,
+			      .devices = {&of_reset, 1, true}};
+
+	c->recovery = REPORT_RECOVERY_NONE;
+	world.report.boot_id = VIEW("boot");
+	world.report.uptime_ms = 1000000;
+	event(95, 0);
+	world.events[0].uptime_ms = 990000;
+	for (int i = 0; i < 3; i++) {
+		struct resets resets = {0};
+
+		of_reset.uuid = i == 0 ? VIEW("GPU-other") : world.devices[0].uuid;
+		for (int k = 0; k < 4; k++) {
+			of_reset.condition.ecc_volatile.uncorrected = k < 2;
+			told.uptime_ms = (i == 1 ? 979999 : 980000) + 10000 * k;
+			resets_hear(&resets, &told, NULL);
+		}
+		world.input.resets = &resets;
+		if (i < 2)
+			expect_health(ill, "XID95");
+		else
+			expect_well_with_events(1);
+		world.input.resets = NULL;
+		resets_forget(&resets);
+	}
+	expect_well_with_events(1);
+}
+
 /* Heartbeats say that what was reported is so still; of a silent node nobody knows. */
 TEST(ten_minutes_without_a_wish_of_the_driver_settle_an_error_to_look_at)
 {
@@ -1203,6 +1238,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(a_device_that_the_status_of_a_pod_calls_unhealthy_is_degraded),
 	cmocka_unit_test_set_up(what_the_agent_has_not_decided_is_as_published_within_a_boot),
 	cmocka_unit_test_set_up(a_reset_settles_an_error_that_asked_for_it),
+	cmocka_unit_test_set_up(
+		a_reset_while_no_agent_ran_settles_the_errors_of_its_device_before_it),
 	cmocka_unit_test_set_up(ten_minutes_without_a_wish_of_the_driver_settle_an_error_to_look_at),
 	cmocka_unit_test_set_up(a_clock_that_is_set_settles_no_error),
 	cmocka_unit_test_set_up(an_error_of_another_boot_is_dated_by_the_boot_that_is_reported),
