@@ -293,10 +293,7 @@ static bool was_reset_watched(const struct judge *judge,
 	return is_later && c->reset_time > 0;
 }
 
-/*
- * While no agent ran. A driver without persistence mode counts anew, too, once nobody uses the device.
- * The need for a reset outlives that, and the driver can tell it: so it must say that there is none.
- */
+/* As several reports tell, maybe while no agent ran. The driver must go on asking for nothing. */
 static bool was_reset_unwatched(const struct judge *judge,
 				const struct attribution_health_event *event)
 {

@@ -13,8 +13,7 @@
  * - or the device was reset since, if the error asks for no more than a reset;
  * - or the driver still asks for nothing quiet_ms later, if the error's number does not say
  *   what to do.
- * A reset is what the agent watched. While there was none, it is that the counts of memory errors went down
- * and the driver says that it asks for nothing.
+ * A reset: the agent watched it; or the reports tell it by two signs (model/resets.h).
  * The last two count only while nothing else is wrong with the device itself. Clocks may be set, so they
  * go by the time since boot where the agent tells it.
  * What NVML told to be wrong stays a reason until it is read to be well, or the node is booted. That it
@@ -61,8 +60,8 @@ struct health_input {
 	int64_t quiet_ms;     /* if the driver asks for nothing so long after an error, it was nothing */
 	int64_t heard_at;     /* by the node's clock: what the report says was so then still */
 	int64_t heard_uptime_ms; /* the same, since boot; 0: not told, and clocks must do */
-	int64_t reset_uptime_ms; /* after that the counts of memory errors went down, as several */
-				 /* reports say; 0: not seen. What the agent watched is in its report */
+	int64_t reset_uptime_ms; /* it was reset after that, as several reports tell; 0: not seen. */
+				 /* What the agent watched is in its report */
 	bool is_same_boot;    /* the published status is of the report's boot */
 	bool is_other_boot;   /* it is of one before; neither: that is not known */
 	bool is_plugin_unhealthy; /* a pod's status says so of the device */

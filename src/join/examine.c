@@ -169,7 +169,7 @@ static int64_t heard_uptime(const struct join_input *input)
 	return told > 0 && uptime > 0 ? uptime : 0;
 }
 
-/* That no agent watched. */
+/* As reports before and after it tell. */
 static int64_t reset_uptime(const struct subject *subject)
 {
 	const struct report_device *reported = subject->device->reported;

@@ -7,7 +7,7 @@
 
 #include "base/limits.h"
 
-/* What was told, but for a low count that is not confirmed yet. */
+/* What was told last. A low count that is not confirmed yet is kept as such only. */
 struct count {
 	int64_t last, before_last;
 	int64_t told_at; /* the last one, ms since boot */
@@ -17,6 +17,8 @@ struct count {
 struct resets_device {
 	char uuid[LIMIT_TEXT_UUID + 1];
 	struct count corrected, uncorrected;
+	bool has_asked; /* the driver, for a reset, since the last one that was seen */
+	bool is_mig;    /* MIG mode is on, where other counts may be told */
 	int64_t reset_uptime_ms;
 };
 
@@ -38,6 +40,7 @@ static struct resets_device *add(struct resets *resets)
 {
 	struct resets_device *devices = NULL;
 
+	assert(resets->n_devices <= LIMIT_REPORT_DEVICES);
 	if (resets->n_devices < LIMIT_REPORT_DEVICES)
 		devices = reallocarray(resets->devices, resets->n_devices + 1, sizeof(*devices));
 	if (!devices)
@@ -72,12 +75,27 @@ static int64_t take(struct count *count, int64_t now, int64_t read_at)
 		count->is_low = true;
 		return 0;
 	}
-	*count = (struct count){.last = now, .before_last = count->last, .told_at = read_at};
+	/* A second reset takes two readings again. */
+	*count = (struct count){.last = now, .before_last = reset ? 0 : count->last, .told_at = read_at};
 	return reset;
 }
 
+static bool asks_for_reset(const struct report_condition *condition)
+{
+	return condition->reset_required || condition->recovery == REPORT_RECOVERY_RESET ||
+	       condition->recovery == REPORT_RECOVERY_DRAIN_AND_RESET;
+}
+
+/* Counts of another MIG mode are not compared. */
+static void note_mig(struct resets_device *device, bool is_mig)
+{
+	if (device->is_mig != is_mig)
+		device->corrected = device->uncorrected = (struct count){0};
+	device->is_mig = is_mig;
+}
+
 static bool hear(struct resets_device *device, const struct report_error_counts *now,
-		 int64_t read_at)
+		 const struct report_condition *condition, int64_t read_at)
 {
 	const int64_t resets[] = {
 		take(&device->corrected, now->corrected, read_at),
@@ -85,11 +103,14 @@ static bool hear(struct resets_device *device, const struct report_error_counts 
 	};
 	bool is_news = false;
 
+	device->has_asked |= asks_for_reset(condition);
 	for (size_t i = 0; i < ARRAY_SIZE(resets); i++)
-		if (resets[i] > device->reset_uptime_ms) {
+		if (device->has_asked && condition->recovery == REPORT_RECOVERY_NONE &&
+		    resets[i] > device->reset_uptime_ms) {
 			device->reset_uptime_ms = resets[i];
 			is_news = true;
 		}
+	device->has_asked &= !is_news;
 	return is_news;
 }
 
@@ -106,13 +127,18 @@ bool resets_hear(struct resets *resets, const struct report *report, const struc
 		struct report_error_counts now = reported->condition.ecc_volatile;
 		struct resets_device *device;
 
-		/* Of a lost one the counts are those of before. */
+		/* Of a lost one, and one that answers nothing else, the counts are those of before. */
 		if (!reported->condition.present || reported->condition.lost)
 			continue;
 		if (figures)
 			now.corrected = figures_corrected(figures, i);
 		device = ensure(resets, reported->uuid, &now);
-		is_news |= device && hear(device, &now, read_at);
+		if (device && reported->condition.reset_required)
+			device->has_asked = true;
+		if (!device || reported->condition.reset_required)
+			continue;
+		note_mig(device, reported->mig.current);
+		is_news |= hear(device, &now, &reported->condition, read_at);
 	}
 	return is_news;
 }

@@ -2,16 +2,15 @@
 #pragma once
 
 /*
- * resets - devices of one node that were reset while no agent looked, in one boot of it. What an agent
- * watches itself its reports tell (agent/condition_history.h).
+ * resets - devices of one node that were reset, as its reports of one boot tell, whichever agent made
+ * them. So a reset while no agent ran is seen, too. What an agent watches itself its reports tell
+ * (agent/condition_history.h).
  *
- * The counts of errors since the driver was loaded, or the device reset, go down by one of these only.
- * A count that was higher in two readings in a row, of whichever agent, and is lower in the next two
- * tells that. When it was is not known to the second: what is told is the time of the last higher
- * reading. A count that is not told is none. Counts of another boot must be forgotten.
- *
- * Without persistence mode the driver lets go of a device that nobody uses, and counts anew. So this
- * alone is not enough to call a device well: see assess/health.c.
+ * It takes two signs. The driver asked for a reset, and now recommends no action. And a volatile count of
+ * memory errors was higher in two readings in a row, and is lower in the next two that tell it. Counts alone are no sign: without persistence mode the driver
+ * counts anew once nobody uses the device, and `nvidia-smi -p 0` clears them. When the reset was is not
+ * known to the second: what is told is the time of the last higher reading. An unread count is skipped.
+ * Counts of another boot must be forgotten.
  *
  * Threads: owner.
  * Limits:  LIMIT_REPORT_DEVICES devices that had errors. Of those beyond, or without memory, no reset is

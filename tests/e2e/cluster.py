@@ -102,7 +102,9 @@ def path_of(kind, args):
     for word in words:
         option, _, value = word.partition("=")
         if option in ("-n", *SELECTORS):
-            value = value or next(words)
+            value = value or next(words, "")
+            if not value:
+                return None
         if option == "-n":
             namespace = value
         elif option in SELECTORS:
@@ -111,6 +113,8 @@ def path_of(kind, args):
             return None
         else:
             name = word
+    if name and query:
+        return None
     path = f"{start}/namespaces/{namespace}/{plural}" if has_namespaces else f"{start}/{plural}"
     return path + (f"/{name}" if name else "") + (f"?{urllib.parse.urlencode(query)}" if query else "")
 

@@ -332,7 +332,8 @@ def judge_writes(world):
                                      write.text for write in world.proxy.taken(kind))
         twice = [name for name, count in counts.items() if count > 1]
         codes = [write.code for write in world.proxy.writes if write.kind == kind]
-        # What was under way in a crash may have been taken, and nobody has seen the answer.
+        # What was under way in a crash may have been taken, and nobody has seen the answer. Each step
+        # has waited until its objects were there, or gone.
         assert (counts or None in codes) and not twice, f"{kind}: taken {dict(counts)}, answers {codes}"
     last = {}
     for name, uid, said in world.history():

@@ -610,6 +610,7 @@ static void a_heartbeat_that_confirms_a_reset_touches_its_node(void **state)
 		report.uptime_ms = 60000 * (i + 1);
 		report.instance = i / 2;
 		device.condition.ecc_volatile.uncorrected = i < 2;
+		device.condition.recovery = i < 2 ? REPORT_RECOVERY_RESET : REPORT_RECOVERY_NONE;
 		if (i % 2 == 0) {
 			reports[i / 2] = report;
 			put_report(world, &reports[i / 2], 1000);
@@ -640,6 +641,7 @@ static void a_reset_of_a_node_that_was_forgotten_is_not_seen(void **state)
 	for (int i = 0; i < 4; i++) {
 		report.uptime_ms = 60000 * (i + 1);
 		device.condition.ecc_volatile.uncorrected = i < 2;
+		device.condition.recovery = i < 2 ? REPORT_RECOVERY_RESET : REPORT_RECOVERY_NONE;
 		put_report(world, &report, 1000);
 		if (i == 1)
 			inventory_forget_report(world->inventory, VIEW("gpu-a"));

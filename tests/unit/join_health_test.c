@@ -975,6 +975,8 @@ TEST(a_reset_while_no_agent_ran_settles_the_errors_of_its_device_before_it)
 		of_reset.uuid = i == 0 ? VIEW("GPU-other") : world.devices[0].uuid;
 		for (int k = 0; k < 4; k++) {
 			of_reset.condition.ecc_volatile.uncorrected = k < 2;
+			of_reset.condition.recovery = k < 2 ? REPORT_RECOVERY_RESET
+							    : REPORT_RECOVERY_NONE;
 			told.uptime_ms = (i == 1 ? 979999 : 980000) + 10000 * k;
 			resets_hear(&resets, &told, NULL);
 		}

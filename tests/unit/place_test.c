@@ -431,6 +431,8 @@ static void take_counts(struct place *place, struct told *told, const char *boot
 			   .devices = {&told->device, 1, true}},
 		.device = {.uuid = VIEW("GPU-1"),
 			   .condition = {.present = true,
+					 .recovery = uncorrected ? REPORT_RECOVERY_RESET
+								 : REPORT_RECOVERY_NONE,
 					 .ecc_volatile.uncorrected = uncorrected}},
 	};
 	place_take_report(place, &told->report, do_nothing, &book, 1000);

@@ -14,12 +14,14 @@ static struct resets resets;
 static struct report report;
 static struct report_device devices[2];
 static int64_t uptime_ms;
+static int64_t calm; /* beyond so many errors the driver asks for a reset */
 
 static int set_up(void **state)
 {
 	(void)state;
 	resets = (struct resets){0};
 	uptime_ms = 1000000;
+	calm = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(devices); i++)
 		devices[i] = (struct report_device){
 			.uuid = i == 0 ? VIEW(UUID) : VIEW("GPU-2"), .condition.present = true};
@@ -82,6 +84,8 @@ static void count(int64_t corrected, int64_t uncorrected)
 {
 	devices[0].condition.ecc_volatile =
 		(struct report_error_counts){.corrected = corrected, .uncorrected = uncorrected};
+	devices[0].condition.recovery = corrected > calm || uncorrected > calm ? REPORT_RECOVERY_RESET
+									      : REPORT_RECOVERY_NONE;
 }
 
 static bool read_counts(int64_t corrected, int64_t uncorrected)
@@ -97,11 +101,12 @@ TEST(counts_that_go_down_tell_of_a_reset_after_the_last_higher_reading)
 	static const struct {
 		int64_t counts[6];
 		int readings, reset_at; /* the reading after which it was; -1: none is told */
+		int64_t calm;
 	} rows[] = {
 		{{14, 14, 0}, 3, -1},
 		{{14, 14, 0, 0}, 4, 1},
 		{{1, 1, 0, 0}, 4, 1},
-		{{14, 14, 3, 5}, 4, 1},
+		{{14, 14, 3, 5}, 4, 1, 5},
 		{{14, 15, 14, 14}, 4, -1},
 		{{14, 15, 0, 0}, 4, 1},
 		{{14, 15, 16, 16}, 4, -1},
@@ -121,13 +126,20 @@ TEST(counts_that_go_down_tell_of_a_reset_after_the_last_higher_reading)
 		{{0, 4000000000, 0, 0}, 4, -1},
 		/* It is reset once more. */
 		{{14, 14, 0, 0, 0, 0}, 6, 1},
-		{{14, 14, 3, 3, 0, 0}, 6, 3},
+		{{14, 14, 3, 3, 0, 0}, 6, 1, 3},
+		/* Two higher readings before it, and no fewer. */
+		{{10, 10, 3, 1, 0, 0}, 6, 1, 3},
+		{{10, 10, 0, 7, 0, 0}, 6, 1, 7},
+		/* The driver asks for a reset still, or never did. */
+		{{14, 14, 3, 5}, 4, -1, 3},
+		{{14, 14, 0, 0}, 4, -1, 14},
 	};
 
 	for (size_t i = 0; i < 2 * ARRAY_SIZE(rows); i++) {
 		int64_t times[6] = {0};
 
 		start_anew();
+		calm = rows[i / 2].calm;
 		for (int k = 0; k < rows[i / 2].readings; k++) {
 			const int64_t known = reset_of(UUID);
 			const bool is_news = read_counts(i % 2 ? rows[i / 2].counts[k] : 0,
@@ -180,19 +192,66 @@ TEST(heartbeats_tell_of_a_reset_too)
 	assert_true(hear_heartbeat(0));
 	assert_int_equal(reset_of(UUID), higher);
 	start_anew();
+	calm = -1; /* it asks for another reason */
 	read_counts(0, 0);
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 2; i++) {
 		read_driver();
-		assert_int_equal(hear_heartbeat(i < 2 ? 7 : 0), i == 3);
+		assert_false(hear_heartbeat(7));
 	}
+	calm = 0;
+	read_counts(0, 0);
+	read_driver();
+	assert_true(hear_heartbeat(0));
 	assert_int_equal(reset_of(UUID), uptime_ms - 2 * SAMPLE_MS);
+}
+
+TEST(each_reset_must_have_been_asked_for_in_whatever_way)
+{
+	static const enum report_recovery asked[] = {REPORT_RECOVERY_RESET, REPORT_RECOVERY_DRAIN_AND_RESET,
+						     REPORT_RECOVERY_NONE, REPORT_RECOVERY_REBOOT};
+
+	for (size_t i = 0; i < ARRAY_SIZE(asked); i++) {
+		start_anew();
+		for (int k = 0; k < 2; k++) {
+			count(0, 5);
+			devices[0].condition.recovery = asked[i];
+			read_driver();
+			hear();
+		}
+		read_counts(0, 0);
+		assert_int_equal(read_counts(0, 0), i < 2);
+		calm = 9; /* counts that are cleared are no reset, though there was one before */
+		read_counts(0, 7);
+		read_counts(0, 7);
+		read_counts(0, 0);
+		assert_false(read_counts(0, 0));
+	}
+	start_anew();
+	calm = 9;
+	read_counts(0, 5);
+	read_counts(0, 5);
+	devices[0].condition.reset_required = true; /* and it answers nothing else */
+	read_counts(0, 5);
+	devices[0].condition.reset_required = false;
+	read_counts(0, 0);
+	assert_true(read_counts(0, 0));
+}
+
+TEST(counts_of_another_mig_mode_are_not_compared)
+{
+	read_counts(0, 5);
+	read_counts(0, 5);
+	devices[0].mig.current = true;
+	read_counts(0, 0);
+	assert_false(read_counts(0, 0));
+	assert_false(read_counts(0, 0));
 }
 
 /* Each after two readings of 5 errors, and before one of none. */
 TEST(what_is_no_reading_of_the_device_counts_for_nothing)
 {
 	enum {
-		LOST, NOT_PRESENT, NOT_LISTED, NVML_FAILS, CLOCK_SET_BACK, NO_UPTIME, BOOT_UNKNOWN,
+		LOST, RESET_REQUIRED, NOT_PRESENT, NOT_LISTED, NVML_FAILS, CLOCK_SET_BACK, NO_UPTIME, BOOT_UNKNOWN,
 		READ_BEFORE_BOOT, NOTHING_OF_THAT, N_CASES
 	};
 
@@ -203,6 +262,7 @@ TEST(what_is_no_reading_of_the_device_counts_for_nothing)
 		count(0, 0);
 		read_driver();
 		devices[0].condition.lost = i == LOST;
+		devices[0].condition.reset_required = i == RESET_REQUIRED;
 		devices[0].condition.present = i != NOT_PRESENT;
 		report.devices.count = i == NOT_LISTED ? 0 : 2;
 		report.sources.nvml.state = i == NVML_FAILS ? REPORT_SOURCE_ERROR : REPORT_SOURCE_OK;
@@ -213,7 +273,7 @@ TEST(what_is_no_reading_of_the_device_counts_for_nothing)
 		if (i == BOOT_UNKNOWN)
 			report.boot_id = (struct view){0};
 		assert_false(hear());
-		devices[0].condition.lost = false;
+		devices[0].condition.lost = devices[0].condition.reset_required = false;
 		devices[0].condition.present = true;
 		report.devices.count = 2;
 		report.sources.nvml.state = REPORT_SOURCE_OK;
@@ -244,8 +304,10 @@ static struct report_device many[LIMIT_REPORT_DEVICES + 1];
 
 static void read_many(int64_t uncorrected)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(many); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(many); i++) {
 		many[i].condition.ecc_volatile.uncorrected = uncorrected;
+		many[i].condition.recovery = uncorrected ? REPORT_RECOVERY_RESET : REPORT_RECOVERY_NONE;
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(many); i += LIMIT_REPORT_DEVICES) {
 		report.devices = (struct array){&many[i], i ? 1 : LIMIT_REPORT_DEVICES, true};
 		read_driver();
@@ -303,6 +365,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(counts_that_go_down_tell_of_a_reset_after_the_last_higher_reading),
 	cmocka_unit_test_set_up(a_reading_counts_once_however_often_it_is_reported),
 	cmocka_unit_test_set_up(heartbeats_tell_of_a_reset_too),
+	cmocka_unit_test_set_up(each_reset_must_have_been_asked_for_in_whatever_way),
+	cmocka_unit_test_set_up(counts_of_another_mig_mode_are_not_compared),
 	cmocka_unit_test_set_up(what_is_no_reading_of_the_device_counts_for_nothing),
 	cmocka_unit_test_set_up(what_was_forgotten_tells_of_no_reset),
 	cmocka_unit_test_set_up(as_many_devices_with_errors_are_kept_as_a_report_has),
