@@ -7,10 +7,10 @@
  * (agent/condition_history.h).
  *
  * It takes two signs. The driver asked for a reset, and now recommends no action. And a volatile count of
- * memory errors was higher in two readings in a row, and is lower in the next two that tell it. Counts alone are no sign: without persistence mode the driver
- * counts anew once nobody uses the device, and `nvidia-smi -p 0` clears them. When the reset was is not
- * known to the second: what is told is the time of the last higher reading. An unread count is skipped.
- * Counts of another boot must be forgotten.
+ * memory errors was higher in two readings in a row, and is lower in the next two that tell it. Counts
+ * alone are no sign: without persistence mode the driver counts anew once nobody uses the device, and
+ * `nvidia-smi -p 0` clears them. When the reset was is not known to the second: what is told is the time of
+ * the last higher reading. An unread count is skipped. Counts of another boot must be forgotten.
  *
  * Threads: owner.
  * Limits:  LIMIT_REPORT_DEVICES devices that had errors. Of those beyond, or without memory, no reset is
