@@ -207,8 +207,8 @@ TEST(heartbeats_tell_of_a_reset_too)
 
 TEST(each_reset_must_have_been_asked_for_in_whatever_way)
 {
-	static const enum report_recovery asked[] = {REPORT_RECOVERY_RESET, REPORT_RECOVERY_DRAIN_AND_RESET,
-						     REPORT_RECOVERY_NONE, REPORT_RECOVERY_REBOOT};
+	static const int asked[] = {REPORT_RECOVERY_RESET, REPORT_RECOVERY_DRAIN_AND_RESET,
+				    REPORT_RECOVERY_NONE, REPORT_RECOVERY_REBOOT};
 
 	for (size_t i = 0; i < ARRAY_SIZE(asked); i++) {
 		start_anew();
