@@ -19,7 +19,7 @@ Three witnesses, none of which is the product or asks the API server:
 - The kubelet's checkpoint, for when a device was given out. This is up to seconds before there is a
   bundle, and the controller may know it from then on. Whether a device was given to a container is
   up to the bundle; the checkpoint says so only for containers that never ran, or only when their pod
-  was gone, without what it had been given.
+  was gone, without what it had been given. The pod's status says the same (allocatedResourcesStatus).
 
 With --replicas 2 there are two controllers. Mostly the one that leads is killed, paused or deleted. Only
 until the next one leads, and for TO_LEAD seconds at most, that is an outage.
@@ -228,6 +228,15 @@ class Renames(threading.Thread):
             self.look()
 
 
+def allocated_by_status(item):
+    """What the kubelet says in the pod's status that it gave out. A pod that it hears of as it ends has
+    a device for milliseconds only, and two checkpoints in a row may be read as one."""
+    for status in item["status"].get("containerStatuses", []):
+        for resource in status.get("allocatedResourcesStatus", []):
+            for device in resource.get("resources", []):
+                yield item["metadata"]["uid"], status["name"], unit_of(device["resourceID"])
+
+
 class History:
     """All that was seen, by who saw it. Times are this machine's."""
 
@@ -268,6 +277,8 @@ class History:
             uid = item["metadata"]["uid"]
             self.uid_at[key] = uid
             self.pods.setdefault(uid, Pod(item)).update(item, now)
+            for key in allocated_by_status(item):
+                self.given.setdefault(key, now)
 
     def take_attribution(self, key, item):
         status = (item or {}).get("status", {})
