@@ -231,7 +231,7 @@ class Renames(threading.Thread):
 def allocated_by_status(item):
     """What the kubelet says in the pod's status that it gave out. A pod that it hears of as it ends has
     a device for milliseconds only, and two checkpoints in a row may be read as one."""
-    for status in item["status"].get("containerStatuses", []):
+    for status in item.get("status", {}).get("containerStatuses", []):
         for resource in status.get("allocatedResourcesStatus", []):
             for device in resource.get("resources", []):
                 yield item["metadata"]["uid"], status["name"], unit_of(device["resourceID"])

@@ -56,7 +56,11 @@ if [[ ${1-} == --update ]]; then
 	update=yes
 	shift
 fi
-build=$(realpath "${1:-.build/dev}")
+build=$(realpath -m "${1:-.build/dev}")
+if [[ ! -x $build/tests/sim/sim ]]; then
+	say "no simulator in $build: build it, or name another folder (see --help)"
+	exit 2
+fi
 seeds=${2:-4000}
 work=$build/tests/sim/defects
 mkdir -p "$work"
