@@ -94,6 +94,14 @@ static void note_mig(struct resets_device *device, bool is_mig)
 	device->is_mig = is_mig;
 }
 
+/* It asks for nothing, and counts are as before: whatever it asked for is over, and was no such reset. */
+static bool is_over(const struct resets_device *device, const struct report_error_counts *now,
+		    const struct report_condition *condition)
+{
+	return condition->recovery == REPORT_RECOVERY_NONE && !device->corrected.is_low &&
+	       !device->uncorrected.is_low && (now->corrected > 0 || now->uncorrected > 0);
+}
+
 static bool hear(struct resets_device *device, const struct report_error_counts *now,
 		 const struct report_condition *condition, int64_t read_at)
 {
@@ -110,7 +118,7 @@ static bool hear(struct resets_device *device, const struct report_error_counts 
 			device->reset_uptime_ms = resets[i];
 			is_news = true;
 		}
-	device->has_asked &= !is_news;
+	device->has_asked &= !is_news && !is_over(device, now, condition);
 	return is_news;
 }
 

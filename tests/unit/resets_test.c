@@ -227,6 +227,13 @@ TEST(each_reset_must_have_been_asked_for_in_whatever_way)
 		assert_false(read_counts(0, 0));
 	}
 	start_anew();
+	read_counts(0, 5);
+	read_counts(0, 5);
+	calm = 9; /* it asks no more, though nothing was reset: what comes later is another matter */
+	read_counts(0, 5);
+	read_counts(0, 0);
+	assert_false(read_counts(0, 0));
+	start_anew();
 	calm = 9;
 	read_counts(0, 5);
 	read_counts(0, 5);
