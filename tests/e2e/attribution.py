@@ -22,7 +22,7 @@ import time
 from datetime import datetime
 
 from cluster import (AGENTS, CONTROLLER_USER, ROOT, WITNESSES, WRITES, Cluster, Failed, Skipped, Tests,
-                     Watch, run, uids_of, wait_for)
+                     Watch, error_number, run, uids_of, wait_for)
 from illness import Patient, agents_with, change_world, moment
 
 SLICED, EXCLUSIVE = "node-1", "node-2"
@@ -718,9 +718,7 @@ class Errors:
         wait_for("an agent that watches for errors",
                  lambda: health_of(self.cluster, self.name).get("eventsSince"))
         uuid = next(d["uuid"] for d in self.whole["devices"] if d["uuid"].lower() == self.name)
-        # Whatever other promises told before: an event is told once for its number.
-        number = 1 + max((e["sequence"] for e in self.events), default=int(time.time()))
-        self.events.append({"sequence": number, "uuid": uuid, "type": "XID", "code": code})
+        self.events.append({"sequence": error_number(self.events), "uuid": uuid, "type": "XID", "code": code})
 
     def wait_reasons(self, *reasons, timeout=60):
         """Those but what the device plugin makes of them: it never takes an error back."""
@@ -779,7 +777,7 @@ REPEATS, AT_ONCE, PAUSE = 1000, 10, 0.7  # so they last for more than a minute
 
 def raise_repeats(cluster, uuid, code):
     """Errors by the hundred. The driver forgets the earlier ones, as if they were long ago."""
-    number = int(time.time() * 1000)
+    number = error_number([])
     for first in range(number, number + REPEATS, AT_ONCE):
         events = [{"sequence": n, "uuid": uuid, "type": "XID", "code": code} for n in range(first, first + AT_ONCE)]
         change_world(cluster, SLICED, lambda world, new=events: world.update(events=new))

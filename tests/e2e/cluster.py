@@ -12,6 +12,7 @@ import atexit
 import contextlib
 import ctypes
 import http.client
+import inspect
 import json
 import math
 import os
@@ -65,6 +66,12 @@ def wait_for(what, look, timeout=60, every=0.05):
         if time.monotonic() > end:
             raise Failed(f"{what}: not within {timeout} s; last seen: {last!r}")
         time.sleep(every)
+
+
+def error_number(events):
+    """For the next error behind these that the driver tells. A watcher is told of an error once for its
+    number, and not of one that is below the last. The last may have come from another promise."""
+    return max([int(time.time() * 1000)] + [event["sequence"] + 1 for event in events])
 
 
 def started_at(pid):
@@ -646,10 +653,15 @@ class Tests:
                 print(f"# {line}", flush=True)
         return 1 if failed or not chosen else 0
 
-    def main(self, prefix, *options):
-        """The program: runs its promises, those whose sentence contains the words behind the name of
-        a cluster that is there, or all of them on a cluster of its own."""
+    def main(self, prefix, *options, prepare=lambda: None):
+        """Runs the promises whose sentence contains WORDS, on a cluster that is there (hack/up --name).
+        Without CLUSTER, runs all of them on a cluster of its own."""
+        if sys.argv[1:2] in (["-h"], ["--help"]):
+            print(f"usage: {sys.argv[0]} [CLUSTER [WORDS...]]\n\n{inspect.getdoc(type(self).main)}")
+            return 0
         if len(sys.argv) > 1:
+            prepare()
             return self.run(Cluster(sys.argv[1]), " ".join(sys.argv[2:]))
         with own_cluster(prefix, *options) as name:
+            prepare()
             return self.run(Cluster(name))

@@ -9,7 +9,7 @@ import os
 import time
 from datetime import datetime
 
-from cluster import AGENTS, Failed, wait_for
+from cluster import AGENTS, Failed, error_number, wait_for
 
 # What the device plugin makes of an error. It takes it back only when it is started anew.
 PLUGINS = ("PluginUnhealthy", "NotAdvertised")
@@ -71,10 +71,8 @@ class Patient:
 
         def change(world):
             events = world.setdefault("events", [])
-            # Whatever was told before: an event is told once for its number.
-            number = max([int(time.time())] + [e["sequence"] + 1 for e in events])
-            events.append({"sequence": number, "uuid": self.uuid, "type": "XID", "code": code,
-                           **instance})
+            events.append({"sequence": error_number(events), "uuid": self.uuid, "type": "XID",
+                           "code": code, **instance})
         change_world(self.cluster, self.node, change)
 
     def status(self):

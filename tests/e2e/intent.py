@@ -25,7 +25,8 @@ import sys
 import time
 
 import policy
-from cluster import (AGENTS, CONTROLLER_USER, ROOT, WRITES, Cluster, Failed, Tests, Watch, run, wait_for)
+from cluster import (AGENTS, CONTROLLER_USER, ROOT, WRITES, Cluster, Failed, Tests, Watch, error_number, run,
+                     wait_for)
 from policy import (CONFIG_KEYS, CONFIGS, DISCOVERY, EXPORTER, IN, PLAIN, PLUGIN, POLICY, Seen,
                     change_world, choose, edit_config, label, patch_policy, put_policy, sharing,
                     tell_state, wait_drift, wait_offer, wait_reason)
@@ -390,7 +391,7 @@ def the_plugin_does_not_hear_of_another_name(cluster, node):
 @cause("replicas", "AllocatableShort", 120, THIRD)
 def the_plugin_withdraws_a_gpu_after_an_error(cluster, node):
     uuid = free_device(cluster, node)
-    event = {"sequence": int(time.time()), "uuid": uuid, "type": "XID", "code": 48}
+    event = {"sequence": error_number([]), "uuid": uuid, "type": "XID", "code": 48}
     change_world(cluster, node, lambda w: w.setdefault("events", []).append(event))
     wait_offer(cluster, node, gpu=1)
     yield

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 
-from cluster import AGENTS, ROOT, Cluster, Failed, Tests, own_cluster, run, wait_for
+from cluster import AGENTS, ROOT, Failed, Tests, run, wait_for
 from illness import Patient, agents_with, change_world
 
 SLICED, EXCLUSIVE = "node-1", "node-2"
@@ -396,17 +396,9 @@ def a_silent_node_is_marked_and_keeps_its_tenants(cluster):
     return f"{shown}{late}"
 
 
-def try_all(name, only=""):
+def build():
     run("ninja", "-C", BUILD, "kubectl-gpus", timeout=600)
-    return tests.run(Cluster(name), only)
-
-
-def main():
-    if len(sys.argv) > 1:
-        return try_all(sys.argv[1], " ".join(sys.argv[2:]))
-    with own_cluster("e2e", "--no-tenants") as name:
-        return try_all(name)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tests.main("e2e", "--no-tenants", prepare=build))

@@ -624,10 +624,11 @@ static void an_xid_error_is_sent_until_it_is_acknowledged(void **state)
 	assert_int_equal(world.said[3].n_events, 0);
 }
 
-/* Nothing but the driver tells of a change: its file lies in a folder where it is no news. */
-static void hide_devices(struct world *world)
+/* Nothing but the driver tells of a change: the files that change lie in a folder where it is no news. */
+static void hide_files(struct world *world)
 {
 	unlink(world->devices);
+	snprintf(world->ready, sizeof(world->ready), "%s/pod-resources/r", world->folder);
 	snprintf(world->devices, sizeof(world->devices), "%s/pod-resources/d", world->folder);
 	write_file(world->devices, DEVICES(""));
 	assert_int_equal(setenv("FAKE_NVML_FILE", world->devices, 1), 0);
@@ -639,7 +640,7 @@ static void errors_are_told_though_nothing_else_happens(void **state)
 	struct world world;
 	struct error err;
 	setup(&world);
-	hide_devices(&world);
+	hide_files(&world);
 	assert_int_equal(run(&world, (const step_fn[]){raise_xid, acknowledge_and_end, NULL}, &err), 0);
 	teardown(&world);
 	assert_int_equal(world.n_said, 2);
@@ -656,7 +657,7 @@ static void an_xid_error_is_reported_at_once_and_the_device_then_looked_at(void 
 	struct world world;
 	struct error err;
 	setup(&world);
-	hide_devices(&world);
+	hide_files(&world);
 	assert_int_equal(run(&world, steps, &err), 0);
 	teardown(&world);
 	assert_int_equal(world.n_said, 3);
