@@ -4,38 +4,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "model/attribution_set.h"
-#include "model/claim.h"
-#include "model/config_set.h"
-#include "model/node_reports.h"
+#include "model/inventory_sets.h"
 #include "model/node_set.h"
-#include "model/place.h"
-#include "model/pod_scope.h"
-#include "model/pod_set.h"
-#include "model/policy_set.h"
-#include "model/resource_claim_set.h"
-#include "model/resource_slice_set.h"
-
-/* Objects come in by name and are asked for by node. So every record hangs on a place. */
-
-struct inventory {
-	struct place_book places;
-	struct claim_book claims;
-	struct pod_set pods;
-	struct pod_scope scope;
-	struct record_set nodes;
-	struct policy_set policies;
-	struct config_set configs;
-	struct attribution_set attributions;
-	struct resource_claim_set resource_claims;
-	struct resource_slice_set resource_slices;
-	struct record_set *sets[INVENTORY_N_KINDS]; /* these */
-	bool synced[INVENTORY_N_KINDS];
-	bool absent[INVENTORY_N_KINDS];        /* the API server has no such kind */
-	uint64_t synced_at[INVENTORY_N_KINDS]; /* for the first time */
-	enum inventory_age ages[INVENTORY_N_KINDS];
-	uint64_t started_at;
-};
 
 int inventory_new(uint64_t now_ms, struct inventory **ret_inventory, struct error *err)
 {
@@ -451,100 +421,6 @@ const struct attribution *inventory_next_attribution(const struct inventory *inv
 	return next ? &CONTAINER_OF(next, struct attribution_record, base)->attribution : NULL;
 }
 
-/* Reports */
-
-static struct node_reports reports_of(struct inventory *inventory)
-{
-	return (struct node_reports){&inventory->places, &inventory->claims,
-				     &inventory->attributions};
-}
-
-int inventory_put_report(struct inventory *inventory, const struct report *report,
-			 place_release_fn release, void *owner, uint64_t now_ms,
-			 struct error *err)
-{
-	const struct node_reports reports = reports_of(inventory);
-
-	return node_reports_put(&reports, report, release, owner, now_ms, err);
-}
-
-struct place_refusals inventory_note_refusals(struct inventory *inventory, struct view node_name,
-					      struct place_refusals refused)
-{
-	struct place *place = place_find(&inventory->places, node_name);
-
-	return place ? place_note_refusals(place, refused) : refused;
-}
-
-bool inventory_refresh_report(struct inventory *inventory, struct view node_name, int64_t listed_at,
-			      uint64_t stale_ms, uint64_t now_ms)
-{
-	const struct node_reports reports = reports_of(inventory);
-
-	return node_reports_refresh(&reports, place_find(&inventory->places, node_name), listed_at,
-				    stale_ms, now_ms);
-}
-
-void inventory_put_figures(struct inventory *inventory, struct view node_name,
-			   const struct report *of, struct figures *take_figures)
-{
-	struct place *place = place_find(&inventory->places, node_name);
-
-	if (!place || place->report != of) {
-		figures_free(take_figures);
-		return;
-	}
-	if (place_take_figures(place, take_figures))
-		place_touch(&inventory->places, place, false);
-}
-
-const struct place *inventory_find_place(const struct inventory *inventory, struct view node_name)
-{
-	return place_find(&inventory->places, node_name);
-}
-
-const struct place *inventory_next_place(const struct inventory *inventory,
-					 const struct place *place)
-{
-	struct table_node *node = table_next(&inventory->places.by_name, place ? &place->link : NULL);
-
-	return node ? CONTAINER_OF(node, struct place, link) : NULL;
-}
-
-void inventory_touch(const struct inventory *inventory, struct view node_name)
-{
-	place_touch(&inventory->places, place_find(&inventory->places, node_name), false);
-}
-
-void inventory_forget_report(struct inventory *inventory, struct view node_name)
-{
-	const struct node_reports reports = reports_of(inventory);
-	struct place *place = place_find(&inventory->places, node_name);
-
-	if (place)
-		node_reports_forget(&reports, place);
-}
-
-int inventory_keep_recall(struct inventory *inventory, struct view node_name,
-			  const struct recall *recall, uint64_t now_ms, struct error *err)
-{
-	struct place *place = place_find(&inventory->places, node_name);
-
-	if (!place)
-		return 0;
-	assert(recall->ended || recall->n_ended == 0);
-	place->awaits_hearing = recall->is_hearing_awaited;
-	if (place_set_debounced(place, recall->debounced, recall->n_debounced, now_ms, err) < 0)
-		return -1;
-	place->settled_restart = recall->settled_restart;
-	place->offered_since = recall->offered_since;
-	for (size_t i = 0; i < recall->n_ended; i++)
-		if (place_remember_ended(place, recall->ended[i], 0, now_ms, err) < 0)
-			return -1;
-	place_forget_ended(place, now_ms);
-	return 0;
-}
-
 /* What a join is made from */
 
 static bool is_known(const struct inventory *inventory, enum inventory_kind kind)
@@ -580,7 +456,7 @@ void inventory_free(struct inventory *inventory)
 {
 	if (!inventory)
 		return;
-	const struct node_reports reports = reports_of(inventory);
+	const struct node_reports reports = inventory_reports(inventory);
 
 	inventory->places.touch = NULL;
 	pod_scope_deinit(&inventory->scope);

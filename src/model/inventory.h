@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/store.h"
 #include "model/attribution.h"
+#include "model/inventory_kind.h"
 #include "model/node.h"
 #include "model/place.h"
 #include "model/pod.h"
@@ -50,17 +51,6 @@ void inventory_on_attribution(struct inventory *inventory,
 /* That owner is told no more; also one that never was. */
 void inventory_off_attribution(struct inventory *inventory, const void *owner);
 
-enum inventory_kind {
-	INVENTORY_PODS,
-	INVENTORY_NODES,
-	INVENTORY_POLICIES,
-	INVENTORY_ATTRIBUTIONS,
-	INVENTORY_RESOURCE_CLAIMS,
-	INVENTORY_RESOURCE_SLICES,
-	INVENTORY_GPU_CLUSTERS,
-	INVENTORY_N_KINDS,
-};
-
 /* A complete state of one kind begins to arrive. */
 void inventory_begin_replace(struct inventory *inventory, enum inventory_kind kind);
 /* It has arrived whole: what it did not contain is gone. The kind is synced from now on. */
@@ -72,13 +62,6 @@ void inventory_end_list(struct inventory *inventory, enum inventory_kind kind, u
 bool inventory_is_synced(const struct inventory *inventory, enum inventory_kind kind);
 /* The kind does not exist on this server (its CRD is not installed): known, and empty. */
 void inventory_set_absent(struct inventory *inventory, enum inventory_kind kind);
-/* How what is known of a kind stands to what the API server has. */
-enum inventory_age {
-	INVENTORY_CURRENT,
-	INVENTORY_STALE,  /* its watch has been away for long */
-	INVENTORY_DENIED, /* the same, for we may read it no more */
-	INVENTORY_UNSERVED, /* the API server has it in other versions only than the one that is read */
-};
 /* Touches every node when that is news and may alter a result. */
 void inventory_set_age(struct inventory *inventory, enum inventory_kind kind,
 		       enum inventory_age age);
