@@ -41,9 +41,28 @@ static void a_number_that_is_not_known_is_to_be_looked_at(void **state)
 	}
 }
 
+static void what_to_do_is_said_by_the_number_and_else_by_its_class(void **state)
+{
+	(void)state;
+	static const struct {
+		int64_t code;
+		const char *action;
+	} rows[] = {
+		{63, "nothing now: it takes effect when the GPU is reset next"},
+		{121, "nothing needs to be done"},
+		{94, "start the program again: the error hit no other"},
+		{13, "look at the program that used the GPU: the GPU needs nothing"},
+		{64, "drain the GPU and reset it; if it happens again, replace it"},
+		{119, "drain the GPU and reset it"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		assert_true(view_equal(xid_look_up(rows[i].code).action, view_from(rows[i].action)));
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(every_number_has_its_class),
 	cmocka_unit_test(a_number_that_is_not_known_is_to_be_looked_at),
+	cmocka_unit_test(what_to_do_is_said_by_the_number_and_else_by_its_class),
 };
 
 TEST_MAIN(tests)
