@@ -18,7 +18,7 @@ static const struct view advice[] = {
 struct view health_finding_advice(struct view reason)
 {
 	for (int i = 0; i < N_HEALTH_FINDINGS; i++)
-		if (view_equal(words[i], reason) && advice[i].len > 0)
+		if (view_equal(words[i], reason))
 			return advice[i];
 	return (struct view){0};
 }
