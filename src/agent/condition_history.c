@@ -12,6 +12,10 @@
  * device was reset is not known to the second: what is told is the time of the last higher sample. Whoever
  * asks whether an error came before the reset is then told yes for those only that surely did.
  *
+ * Counts of another MIG mode are not compared, nor those from before NVML was left: without persistence
+ * mode a driver counts anew when its last client goes. Such a reset is left to the controller
+ * (model/resets.h), which asks for more than counts.
+ *
  * The PCIe link of an idle device is in a lower generation by design. So only samples of a busy one
  * count, and any other begins the time anew. Who starts while a device is idle does not know of its
  * generation. Then nothing is said of its link unless that is too narrow: what an earlier agent saw
@@ -41,11 +45,17 @@ static bool is_among(const struct condition_past *past, struct array devices)
 	return false;
 }
 
-static void begin(struct condition_past *past, struct view uuid)
+static void forget_counts(struct condition_past *past)
 {
 	const struct condition_counter none = {.last = -1, .before_last = -1};
-	*past = (struct condition_past){
-		.most_nvlinks = -1, .corrected = none, .uncorrected = none};
+	past->corrected = none;
+	past->uncorrected = none;
+}
+
+static void begin(struct condition_past *past, struct view uuid)
+{
+	*past = (struct condition_past){.most_nvlinks = -1};
+	forget_counts(past);
 	memcpy(past->uuid, uuid.ptr, uuid.len);
 }
 
@@ -224,10 +234,18 @@ static void feed_all(struct condition_past *past, const struct report_device *de
 	feed_lanes(&past->pcie_lanes, &c->pcie_lanes, settings, now_ms);
 	feed_generation(&past->pcie_generation, &c->pcie_generation, settings, now_ms);
 	feed_nvlinks(past, device);
+	if (past->was_in_mig_mode != device->mig.current)
+		forget_counts(past);
 	feed_counter(past, &past->corrected, c->ecc_volatile.corrected);
 	feed_counter(past, &past->uncorrected, c->ecc_volatile.uncorrected);
 	feed_reset(past, c);
 	past->read_at = now;
+}
+
+void condition_history_forget_counts(struct condition_history *history)
+{
+	for (size_t i = 0; i < LIMIT_REPORT_DEVICES; i++)
+		forget_counts(&history->devices[i]);
 }
 
 void condition_history_judge(struct condition_history *history, uint64_t now_ms, int64_t wall_ms,

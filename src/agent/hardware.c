@@ -134,6 +134,15 @@ static bool take_failure(struct hardware *hardware, const struct report *reading
 	return tell_failure(hardware, &failure);
 }
 
+/* The library is left with its process, and when a reading fails. */
+static void note_session(struct hardware *hardware, bool has_failed)
+{
+	const int64_t started = nvml_process_started(hardware->process);
+	if (has_failed || started != hardware->processes_started)
+		condition_history_forget_counts(&hardware->history);
+	hardware->processes_started = started;
+}
+
 /* A doubtful reading tells what it has read, and not that the driver works. */
 static bool note_reading(struct hardware *hardware, const struct nvml_process_answer *answer)
 {
@@ -149,6 +158,7 @@ static bool take_reading(struct hardware *hardware, const struct nvml_process_an
 {
 	const struct processes_time asked = {answer->asked_wall, answer->asked_boot};
 	const struct report_source *source = &answer->reading.sources.nvml;
+	note_session(hardware, source->state != REPORT_SOURCE_OK);
 	if (source->state != REPORT_SOURCE_OK)
 		return (!answer->is_doubtful || !hardware->source.said.hangs) &&
 		       take_failure(hardware, &answer->reading);

@@ -108,37 +108,47 @@ static int add_event(struct events *list, const struct report_event *event, stru
 	return list->holders.list(list->holders.owner, added, err);
 }
 
-/* Something is to be done about it, and no newer one says so: it is among the first n. */
-static bool is_needed(const struct events *list, uint32_t n,
-		      const struct attribution_health_event *event)
+/* How grave it is: its class where something is to be done about it, and no newer one says so; else 0. */
+static int gravity(const struct events *list, uint32_t at)
 {
-	for (uint32_t i = 0; i < n; i++)
-		if (list->items[i].xid == event->xid)
-			return false;
-	return xid_look_up(event->xid).class > XID_APPLICATION;
+	const int64_t code = list->items[at].xid;
+	const enum xid_class class = xid_look_up(code).class;
+
+	for (uint32_t i = 0; i < at; i++)
+		if (list->items[i].xid == code)
+			return 0;
+	return class > XID_APPLICATION ? (int)class : 0;
+}
+
+/* How many are kept rather than that one: the graver ones, and of its kind the newer ones. */
+static uint32_t count_before(const int *gravities, uint32_t n_items, uint32_t at)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < n_items; i++)
+		n += gravities[i] > gravities[at] || (gravities[i] == gravities[at] && i < at);
+	return n;
 }
 
 /*
  * The oldest go when there are too many. But a program that fails again and again must not push out
  * the error for which the device needs a reset: without its event it would look well.
  */
-static void leave_out_oldest(struct events *list)
+static int leave_out_oldest(struct events *list, struct error *err)
 {
-	uint32_t n_needed = 0, n = 0, room;
+	int *gravities = arena_alloc(list->arena, list->n_items, sizeof(*gravities));
+	uint32_t n = 0;
 
+	if (!gravities)
+		return error_no_memory(err);
 	for (uint32_t i = 0; i < list->n_items; i++)
-		n_needed += is_needed(list, i, &list->items[i]);
-	room = n_needed < LIMIT_HEALTH_EVENTS ? LIMIT_HEALTH_EVENTS - n_needed : 0;
-	for (uint32_t i = 0; i < list->n_items && n < LIMIT_HEALTH_EVENTS; i++) {
-		const struct attribution_health_event event = list->items[i];
-		const bool needed = is_needed(list, n, &event);
-
-		if (needed || room > 0)
-			list->items[n++] = event;
-		room -= !needed && room > 0;
-	}
+		gravities[i] = gravity(list, i);
+	for (uint32_t i = 0; i < list->n_items; i++)
+		if (count_before(gravities, list->n_items, i) < LIMIT_HEALTH_EVENTS)
+			list->items[n++] = list->items[i];
 	assert(n <= LIMIT_HEALTH_EVENTS);
 	list->n_items = n;
+	return 0;
 }
 
 int events_collect(struct events *list, struct error *err)
@@ -161,7 +171,5 @@ int events_collect(struct events *list, struct error *err)
 			return -1;
 	assert(list->n_items <= kept.count + told.count);
 	qsort(list->items, list->n_items, sizeof(*list->items), by_time);
-	if (list->n_items > LIMIT_HEALTH_EVENTS)
-		leave_out_oldest(list);
-	return 0;
+	return list->n_items > LIMIT_HEALTH_EVENTS ? leave_out_oldest(list, err) : 0;
 }

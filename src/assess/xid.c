@@ -11,7 +11,9 @@
 #include <stddef.h>
 
 static const struct xid table[] = {
+	{11, XID_APPLICATION, VIEW_INIT("invalid or corrupted push buffer stream")},
 	{13, XID_APPLICATION, VIEW_INIT("graphics engine exception")},
+	{25, XID_APPLICATION, VIEW_INIT("invalid or illegal push buffer address")},
 	{31, XID_APPLICATION, VIEW_INIT("memory page fault")},
 	{32, XID_APPLICATION, VIEW_INIT("corrupted push buffer stream")},
 	{43, XID_APPLICATION, VIEW_INIT("GPU stopped processing for a program")},
@@ -68,9 +70,14 @@ static const struct xid table[] = {
 	 VIEW_INIT("do what status.health.recoveryAction says")},
 	{155, XID_NEEDS_RESET, VIEW_INIT("NVLink software error")},
 	{156, XID_NEEDS_RESET, VIEW_INIT("resource retirement")},
+	{157, XID_INFORMATIONAL, VIEW_INIT("resource retirement failed")},
 	{158, XID_NEEDS_RESET, VIEW_INIT("fatal timeout")},
 	{160, XID_INFORMATIONAL, VIEW_INIT("channel retirement failed")},
 	{161, XID_INFORMATIONAL, VIEW_INIT("channel retirement")},
+	{171, XID_LOOK_CLOSER, VIEW_INIT("double-bit ECC error of the DRAM"),
+	 VIEW_INIT("look at the errors 63, 64, 94 and 95 of that time: they say whether the GPU must be reset")},
+	{172, XID_LOOK_CLOSER, VIEW_INIT("double-bit ECC error of the SRAM"),
+	 VIEW_INIT("look at the errors 63, 64, 94 and 95 of that time: they say whether the GPU must be reset")},
 };
 
 /* What to do where the row says nothing of its own. */

@@ -17,7 +17,10 @@
 /* How many processes are said to be left behind. */
 #define FAKE_NVML_PROCESS_LEFT_BEHIND 2
 
-/* What comes of all requests from now on instead of an answer; an error of kind ERROR_NONE: answers. */
+/*
+ * What comes of all requests from now on instead of an answer; an error of kind ERROR_NONE: answers. After
+ * NVML_PROCESS_FAILED there is another process.
+ */
 void fake_nvml_process_fail(enum nvml_process_outcome outcome, const struct error *why);
 /* From now on readings are doubtful, or not. */
 void fake_nvml_process_doubt(bool readings_are_doubtful);

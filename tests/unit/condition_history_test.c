@@ -319,6 +319,51 @@ static void a_counter_that_goes_down_tells_of_a_reset_after_the_sample_before(vo
 	}
 }
 
+static int64_t reset_by_counts(const int64_t counts[4], void (*between)(void))
+{
+	for (int i = 0; i < 4; i++) {
+		if (i == 2)
+			between();
+		device.condition.ecc_volatile = (struct report_error_counts){counts[i], counts[i]};
+		device.condition.reset_time = device.condition.reset_uptime_ms = 0;
+		sample_after(15000);
+	}
+	return device.condition.reset_time;
+}
+
+static void go_on(void) {}
+
+static void change_mig_mode(void)
+{
+	device.mig.current = !device.mig.current;
+}
+
+static void leave_nvml(void)
+{
+	condition_history_forget_counts(&history);
+}
+
+static void counts_are_not_compared_over_a_change_of_mig_mode_or_a_new_session(void **state)
+{
+	const int64_t falling[] = {5, 5, 0, 0};
+	static void (*const betweens[])(void) = {change_mig_mode, leave_nvml};
+	assert_true(reset_by_counts(falling, go_on) > 0);
+	for (size_t i = 0; i < ARRAY_SIZE(betweens); i++) {
+		set_up(state);
+		assert_int_equal(reset_by_counts(falling, betweens[i]), 0);
+		/* From then on they are. */
+		assert_true(reset_by_counts(falling, go_on) > 0);
+	}
+}
+
+static void a_reset_that_was_told_stays_told_in_a_new_session(void **state)
+{
+	(void)state;
+	const int64_t told = reset_by_counts((const int64_t[]){5, 5, 0, 0}, go_on);
+	leave_nvml();
+	assert_int_equal(reset_by_counts((const int64_t[]){0, 0, 0, 0}, go_on), told);
+}
+
 static void a_reset_that_the_reader_saw_is_kept(void **state)
 {
 	(void)state;
@@ -511,6 +556,10 @@ static const struct CMUnitTest tests[] = {
 		links_are_not_judged_in_mig_mode_and_counted_anew_after_it, set_up, NULL),
 	cmocka_unit_test_setup_teardown(
 		a_counter_that_goes_down_tells_of_a_reset_after_the_sample_before, set_up, NULL),
+	cmocka_unit_test_setup_teardown(
+		counts_are_not_compared_over_a_change_of_mig_mode_or_a_new_session, set_up, NULL),
+	cmocka_unit_test_setup_teardown(
+		a_reset_that_was_told_stays_told_in_a_new_session, set_up, NULL),
 	cmocka_unit_test_setup_teardown(a_reset_that_the_reader_saw_is_kept, set_up, NULL),
 	cmocka_unit_test_setup_teardown(the_time_of_a_reset_follows_a_clock_that_is_set, set_up, NULL),
 	cmocka_unit_test_setup_teardown(

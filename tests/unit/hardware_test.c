@@ -818,6 +818,52 @@ static void a_driver_that_hangs_or_fails_leaves_the_last_good_devices_standing(v
 	}
 }
 
+static void go_on(struct hardware *hardware)
+{
+	read_at(hardware, 300);
+}
+
+static void start_another_process(struct hardware *hardware)
+{
+	struct error why = {.kind = ERROR_RETRY, .text = "for a reason"};
+	fake_nvml_process_fail(NVML_PROCESS_FAILED, &why);
+	read_at(hardware, 300);
+	why.kind = ERROR_NONE;
+	fake_nvml_process_fail(NVML_PROCESS_FAILED, &why);
+}
+
+static void fail_a_reading(struct hardware *hardware)
+{
+	set_node(BROKEN("nvmlDeviceGetCount_v2", ""));
+	read_at(hardware, 300);
+}
+
+/* A driver without persistence mode counts anew when its last client goes. */
+static void counts_that_fall_while_nvml_is_left_tell_of_no_reset(void **state)
+{
+	(void)state;
+	static const struct {
+		void (*between)(struct hardware *hardware);
+		bool is_reset;
+	} rows[] = {{go_on, true}, {start_another_process, false}, {fail_a_reading, false}};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct hardware hardware;
+		begin(&hardware);
+		set_node(NODE_LIKE(ECC("\"corrected\":3,\"uncorrected\":5")));
+		read_at(&hardware, 100);
+		read_at(&hardware, 200);
+		rows[i].between(&hardware);
+		set_node(NODE_LIKE(ECC("\"corrected\":0,\"uncorrected\":0")));
+		read_at(&hardware, 400);
+		read_at(&hardware, 500);
+		const struct report report = tell(&hardware);
+		const struct report_device *device = ARRAY_AT(report.devices, struct report_device, 0);
+		assert_int_equal(device->condition.ecc_volatile.uncorrected, 0);
+		assert_int_equal(device->condition.reset_time > 0, rows[i].is_reset);
+		end(&hardware);
+	}
+}
+
 static void since_when_errors_are_watched_is_told(void **state)
 {
 	(void)state;
@@ -859,6 +905,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(an_xid_keeps_the_instances_that_a_report_can_carry),
 	cmocka_unit_test(an_xid_that_no_report_can_carry_is_left_out),
 	cmocka_unit_test(a_driver_that_hangs_or_fails_leaves_the_last_good_devices_standing),
+	cmocka_unit_test(counts_that_fall_while_nvml_is_left_tell_of_no_reset),
 	cmocka_unit_test(since_when_errors_are_watched_is_told),
 };
 TEST_MAIN_WITH(tests, setup, own_folder_leave)

@@ -704,6 +704,24 @@ TEST(a_program_that_fails_again_and_again_pushes_out_no_error_of_the_device)
 	assert_true(event_at(LIMIT_HEALTH_EVENTS - 3)->event_time == BUILD_WORLD_NOW + 3);
 }
 
+TEST(more_kinds_of_errors_than_are_kept_push_out_none_that_is_graver)
+{
+	build_world_exclusive(&world, 0);
+	event(79, -2);
+	event(95, -1);
+	for (unsigned i = 0; i < LIMIT_HEALTH_EVENTS; i++)
+		build_world_event(&world, build_world_uuid(&world, 0), 1000 + i,
+				  BUILD_WORLD_NOW + i);
+	build_world_event(&world, build_world_uuid(&world, 0), 31, BUILD_WORLD_NOW + 100);
+	const struct attribution_health_state *health = &publish()->health;
+	assert_int_equal(health->state, ATTRIBUTION_HEALTH_UNHEALTHY);
+	assert_true(view_equal(*ARRAY_AT(health->reasons, struct view, 0), VIEW("XID79")));
+	assert_true(view_equal(*ARRAY_AT(health->reasons, struct view, 1), VIEW("XID95")));
+	assert_int_equal(health->events.count, LIMIT_HEALTH_EVENTS);
+	assert_int_equal(event_at(0)->xid, 1000 + LIMIT_HEALTH_EVENTS - 1);
+	assert_int_equal(event_at(LIMIT_HEALTH_EVENTS - 3)->xid, 1002);
+}
+
 TEST(as_many_kinds_of_errors_as_are_kept_can_be_reasons_and_what_else_is_wrong_too)
 {
 	struct report_condition *c = conditioned();
@@ -1233,6 +1251,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(only_the_newest_events_are_kept),
 	cmocka_unit_test_set_up(
 		a_program_that_fails_again_and_again_pushes_out_no_error_of_the_device),
+	cmocka_unit_test_set_up(more_kinds_of_errors_than_are_kept_push_out_none_that_is_graver),
 	cmocka_unit_test_set_up(
 		as_many_kinds_of_errors_as_are_kept_can_be_reasons_and_what_else_is_wrong_too),
 	cmocka_unit_test_set_up(events_of_other_devices_and_other_kinds_are_not_this_ones),
