@@ -225,6 +225,16 @@ static void look_at_recovery(struct judge *judge)
 		      c->recovery == REPORT_RECOVERY_RESET || c->reset_required, RESET_REQUIRED);
 }
 
+/* An agent that starts while links are down has not seen that there were more. */
+static int links_verdict(const struct judge *judge)
+{
+	const struct report_condition *c = &judge->condition;
+
+	if (c->nvlinks.present && c->nvlinks.active < judge->input->most_nvlinks)
+		return REPORT_YES;
+	return c->nvlinks_down;
+}
+
 /* What the driver tells of the device. */
 static void look_at_condition(struct judge *judge)
 {
@@ -241,7 +251,7 @@ static void look_at_condition(struct judge *judge)
 					 c->ecc_volatile.uncorrected > 0, UNCORRECTABLE_ECC);
 	found[FABRIC_NOT_READY] = is_so(judge, c->fabric != REPORT_FABRIC_UNREAD,
 					c->fabric != REPORT_FABRIC_COMPLETED, FABRIC_NOT_READY);
-	found[NVLINK_DOWN] = is_decided(judge, c->nvlinks_down, NVLINK_DOWN);
+	found[NVLINK_DOWN] = is_decided(judge, links_verdict(judge), NVLINK_DOWN);
 	found[THERMAL_SLOWDOWN] = is_decided(judge, c->slowdown.thermal, THERMAL_SLOWDOWN);
 	found[POWER_BRAKE] = is_decided(judge, c->slowdown.power_brake, POWER_BRAKE);
 	found[HW_SLOWDOWN] = is_decided(judge, c->slowdown.hardware, HW_SLOWDOWN);

@@ -62,6 +62,7 @@ struct health_input {
 	int64_t heard_uptime_ms; /* the same, since boot; 0: not told, and clocks must do */
 	int64_t reset_uptime_ms; /* it was reset after that, as several reports tell; 0: not seen. */
 				 /* What the agent watched is in its report */
+	int64_t most_nvlinks; /* that were active in this boot and mode; 0: not known */
 	bool is_same_boot;    /* the published status is of the report's boot */
 	bool is_other_boot;   /* it is of one before; neither: that is not known */
 	bool is_plugin_unhealthy; /* a pod's status says so of the device */

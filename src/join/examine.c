@@ -176,6 +176,12 @@ static int64_t reset_uptime(const struct subject *subject)
 	return reported ? resets_find(subject->facts->input->resets, reported->uuid) : 0;
 }
 
+static int64_t most_nvlinks(const struct subject *subject)
+{
+	const struct report_device *reported = subject->device->reported;
+	return reported ? links_find(subject->facts->input->links, reported->uuid) : 0;
+}
+
 static bool is_same_boot(const struct subject *subject)
 {
 	const struct report *report = subject->facts->input->report;
@@ -209,6 +215,7 @@ int examine_health(const struct subject *subject, struct health *ret_health, str
 		.heard_at = examine_heard_at(subject->facts->input),
 		.heard_uptime_ms = heard_uptime(subject->facts->input),
 		.reset_uptime_ms = reset_uptime(subject),
+		.most_nvlinks = most_nvlinks(subject),
 		.is_same_boot = is_same_boot(subject),
 		.is_other_boot = is_other_boot(subject),
 		.is_plugin_unhealthy = is_plugin_unhealthy(subject),

@@ -15,6 +15,7 @@
 #include "model/figures.h"
 #include "model/recall.h"
 #include "model/report.h"
+#include "model/links.h"
 #include "model/resets.h"
 
 /* How long it is remembered who ended. */
@@ -63,6 +64,7 @@ struct place {
 	place_release_fn release;     /* frees it */
 	void *release_owner;
 	struct figures *figures; /* of the last heartbeat; NULL: those of the report hold */
+	struct links links;   /* in the boot of the report, as this and earlier reports tell */
 	struct resets resets; /* in the boot of the report, as this and earlier reports tell */
 	uint64_t asked_at;     /* when a join first asked for what is known of the node, ms */
 	uint64_t report_at;    /* when the node was last heard of, ms */

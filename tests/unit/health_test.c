@@ -157,6 +157,29 @@ TEST(each_thing_that_is_told_of_slowness_and_links_is_a_reason_with_its_remedy)
 	}
 }
 
+/* By an earlier agent of this boot. */
+TEST(links_that_were_more_before_the_agent_began_are_down)
+{
+	static const struct {
+		struct report_condition c;
+		int64_t most;
+		bool is_down;
+	} rows[] = {
+		{{.nvlinks = {true, 18, 10}}, 12, true},
+		{{.nvlinks = {true, 18, 10}, .nvlinks_down = REPORT_NO}, 12, true},
+		{{.nvlinks = {true, 18, 12}}, 12, false},
+		{{.nvlinks = {true, 18, 12}, .nvlinks_down = REPORT_YES}, 12, true},
+		{{.nvlinks = {true, 18, 10}}, 0, false},
+		{{.nvlinks = {false, 18, 10}}, 12, false},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		*condition = rows[i].c;
+		condition->present = true;
+		now.input.most_nvlinks = rows[i].most;
+		expect(rows[i].is_down ? DEGRADED : HEALTHY, rows[i].is_down ? "NVLinkDown" : "");
+	}
+}
+
 TEST(a_device_that_the_plugin_calls_unhealthy_is_degraded_until_it_does_not)
 {
 	now.input.is_plugin_unhealthy = true;
@@ -899,6 +922,7 @@ TEST(the_message_of_a_healthy_device_says_what_was_looked_at)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(
 		each_thing_that_is_told_of_slowness_and_links_is_a_reason_with_its_remedy),
+	cmocka_unit_test_set_up(links_that_were_more_before_the_agent_began_are_down),
 	cmocka_unit_test_set_up(a_device_that_the_plugin_calls_unhealthy_is_degraded_until_it_does_not),
 	cmocka_unit_test_set_up(what_an_agent_has_not_decided_stays_as_it_was_published),
 	cmocka_unit_test_set_up(what_was_published_of_another_boot_says_nothing_of_this_one),

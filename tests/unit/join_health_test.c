@@ -1009,6 +1009,30 @@ TEST(a_reset_while_no_agent_ran_settles_the_errors_of_its_device_before_it)
 	expect_well_with_events(1);
 }
 
+TEST(links_that_an_earlier_agent_saw_are_missed)
+{
+	struct report_condition *c = conditioned();
+	struct report_device of_before = {.condition.nvlinks = {true, 18, 12}};
+	struct report told = {.boot_id = VIEW("boot"), .devices = {&of_before, 1, true}};
+
+	c->nvlinks = (struct report_links){true, 18, 10};
+	for (int i = 0; i < 2; i++) {
+		struct links links = {0};
+
+		of_before.uuid = i == 0 ? VIEW("GPU-other") : world.devices[0].uuid;
+		links_hear(&links, &told);
+		world.input.links = &links;
+		if (i == 0)
+			expect_health(HEALTHY, "");
+		else
+			expect_health((struct verdict){ATTRIBUTION_HEALTH_DEGRADED,
+						       ATTRIBUTION_RECOVERY_NONE, CONDITION_FALSE},
+				      "NVLinkDown");
+		world.input.links = NULL;
+		links_forget(&links);
+	}
+}
+
 /* Heartbeats say that what was reported is so still; of a silent node nobody knows. */
 TEST(ten_minutes_without_a_wish_of_the_driver_settle_an_error_to_look_at)
 {
@@ -1261,6 +1285,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(a_reset_settles_an_error_that_asked_for_it),
 	cmocka_unit_test_set_up(
 		a_reset_while_no_agent_ran_settles_the_errors_of_its_device_before_it),
+	cmocka_unit_test_set_up(links_that_an_earlier_agent_saw_are_missed),
 	cmocka_unit_test_set_up(ten_minutes_without_a_wish_of_the_driver_settle_an_error_to_look_at),
 	cmocka_unit_test_set_up(a_clock_that_is_set_settles_no_error),
 	cmocka_unit_test_set_up(an_error_of_another_boot_is_dated_by_the_boot_that_is_reported),

@@ -431,6 +431,7 @@ static void take_counts(struct place *place, struct told *told, const char *boot
 			   .devices = {&told->device, 1, true}},
 		.device = {.uuid = VIEW("GPU-1"),
 			   .condition = {.present = true,
+					 .nvlinks = {uncorrected > 0, 18, 12},
 					 .recovery = uncorrected ? REPORT_RECOVERY_RESET
 								 : REPORT_RECOVERY_NONE,
 					 .ecc_volatile.uncorrected = uncorrected}},
@@ -478,7 +479,7 @@ static void counts_of_another_boot_tell_of_no_reset(void **state)
 	}
 }
 
-static void a_reset_of_a_former_boot_is_forgotten(void **state)
+static void resets_and_links_of_a_former_boot_are_forgotten(void **state)
 {
 	(void)state;
 	struct told told[5];
@@ -487,6 +488,7 @@ static void a_reset_of_a_former_boot_is_forgotten(void **state)
 	for (int k = 0; k < 5; k++) {
 		take_counts(place, &told[k], k < 4 ? "b1" : "b2", 10, 20000 * (k + 1), k < 2);
 		assert_int_equal(resets_find(&place->resets, VIEW("GPU-1")), k == 3 ? 40000 : 0);
+		assert_int_equal(links_find(&place->links, VIEW("GPU-1")), k < 4 ? 12 : 0);
 	}
 	place_release_report(place);
 	place_release(&book, place);
@@ -495,7 +497,7 @@ static void a_reset_of_a_former_boot_is_forgotten(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(a_reset_between_two_instances_of_an_agent_is_seen),
 	cmocka_unit_test_set_up(counts_of_another_boot_tell_of_no_reset),
-	cmocka_unit_test_set_up(a_reset_of_a_former_boot_is_forgotten),
+	cmocka_unit_test_set_up(resets_and_links_of_a_former_boot_are_forgotten),
 	cmocka_unit_test_setup_teardown(the_doubts_of_a_join_take_the_place_of_those_before, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(what_was_refused_before_is_not_refused_anew, set_up,
