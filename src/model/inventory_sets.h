@@ -38,6 +38,7 @@ struct inventory {
 	uint64_t started_at;
 };
 
+/* Where its reports go; borrows the inventory. */
 static inline struct node_reports inventory_reports(struct inventory *inventory)
 {
 	return (struct node_reports){&inventory->places, &inventory->claims,
