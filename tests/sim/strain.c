@@ -45,7 +45,8 @@ static const struct {
 	[GENERATION] = {"PCIeLinkDegraded", 4, STRAIN_NARROW_MS, 0, true, 0},
 };
 
-enum told { NOTHING, NO, YES };
+/* MISSED: this agent cannot know, and an earlier one of the boot saw more. */
+enum told { NOTHING, NO, YES, MISSED };
 
 /* Readings one after another that told one agent the same. */
 struct run {
@@ -69,6 +70,10 @@ static bool is_prone[WORLD_MAX_GPUS][N_STRAINS];
 static int n_links[WORLD_MAX_GPUS]; /* that lead somewhere */
 static int most_links[WORLD_MAX_GPUS]; /* that this agent saw; 0: none */
 static bool is_link_down[WORLD_MAX_GPUS]; /* as this agent saw */
+/* The same by whichever agent of that boot. */
+static struct {
+	int node, boot, most;
+} of_boot[WORLD_MAX_GPUS];
 static struct history_of_one told[WORLD_MAX_GPUS][N_STRAINS];
 
 static void begin(int gpu, enum strain strain, struct prng *prng)
@@ -89,6 +94,7 @@ void strain_reset(uint64_t seed)
 	memset(agents, 0, sizeof(agents));
 	memset(most_links, 0, sizeof(most_links));
 	memset(is_link_down, 0, sizeof(is_link_down));
+	memset(of_boot, 0, sizeof(of_boot));
 	for (int gpu = 0; gpu < WORLD_MAX_GPUS; gpu++) {
 		n_links[gpu] = prng_between(&stream, 0, 2) == 0 ? LINKS - 2 : LINKS;
 		for (int i = 0; i < GENERATION; i++)
@@ -208,11 +214,26 @@ void strain_started(int node)
 		}
 }
 
+/* True if there were more in this boot and mode. */
+static bool are_links_missed(int gpu, int n)
+{
+	const int node = world.gpus[gpu].node, boot = world.nodes[node].boot;
+
+	if (of_boot[gpu].node != node || of_boot[gpu].boot != boot || world.gpus[gpu].mig)
+		of_boot[gpu].most = 0;
+	of_boot[gpu].node = node;
+	of_boot[gpu].boot = boot;
+	if (n > of_boot[gpu].most)
+		of_boot[gpu].most = n;
+	return n < of_boot[gpu].most;
+}
+
 /* Fewer than before are down. What it saw first may be all that there are, or not. Under MIG none is. */
 static enum told look_at_links(int gpu)
 {
 	int n = active_links(gpu), most = most_links[gpu];
 	bool is_down = n < most;
+	bool is_missed = are_links_missed(gpu, n);
 	bool is_up = n == LINKS || is_link_down[gpu] || (most > 0 && n > most);
 
 	if (world.gpus[gpu].mig) {
@@ -224,7 +245,7 @@ static enum told look_at_links(int gpu)
 		most_links[gpu] = n;
 	if (is_down || is_up)
 		is_link_down[gpu] = is_down;
-	return is_down ? YES : is_up ? NO : NOTHING;
+	return is_down ? YES : is_up ? NO : is_missed ? MISSED : NOTHING;
 }
 
 static enum told look_at(int gpu, enum strain strain)
@@ -275,7 +296,7 @@ static bool has_decided(enum strain strain, const struct run *run, uint64_t at)
 {
 	uint64_t last = run->last < at ? run->last : at;
 
-	return run->told != NOTHING &&
+	return (run->told == NO || run->told == YES) &&
 	       last - run->from >= (run->told == YES ? rows[strain].yes_ms : rows[strain].no_ms);
 }
 
@@ -331,6 +352,18 @@ static const struct run *find_verdict(int gpu, enum strain strain, uint64_t at)
 	return is_by_generation ? generation : decision;
 }
 
+/* Then the controller says that it is so, unless it has started since. */
+static bool is_missed(int gpu, enum strain strain, uint64_t at)
+{
+	const struct history_of_one *history = &told[gpu][strain];
+	int node = world.gpus[gpu].node, i = history->n_runs - 1;
+
+	while (i >= 0 && history->runs[i].from > at)
+		i--;
+	return i >= 0 && history->runs[i].told == MISSED && history->runs[i].node == node &&
+	       history->runs[i].boot == world.nodes[node].boot;
+}
+
 /* What this agent has decided is so. What none has, or a former one, is as it was published. */
 static void judge_one(const struct attribution_status *status,
 		      const struct attribution_status *before, int gpu, enum strain strain,
@@ -345,7 +378,8 @@ static void judge_one(const struct attribution_status *status,
 		oracle_accuse(ORACLE_FALSE_HEALTH, "%s: %s is %s reason, and readings told otherwise",
 			      world.gpus[gpu].uuid, reason, is_shown ? "a" : "no");
 	/* A former decision may not have been published yet. */
-	if (!is_decided && is_shown != had && (!decision || is_shown != (decision->told == YES)))
+	if (!is_decided && is_shown != had && !(is_shown && is_missed(gpu, strain, at)) &&
+	    (!decision || is_shown != (decision->told == YES)))
 		oracle_accuse(ORACLE_FALSE_HEALTH, "%s: %s is %s reason, and nobody has decided that",
 			      world.gpus[gpu].uuid, reason, is_shown ? "a" : "no");
 }
