@@ -564,12 +564,18 @@ def selected(cluster, selector):
 def a_device_that_its_node_no_longer_has_keeps_its_object_and_says_so(cluster):
     whole = driver_devices(cluster, EXCLUSIVE)
     missing = whole["devices"][-1]["uuid"].lower()
+    uid = cluster.attributions()[missing]["metadata"]["uid"]
 
     def is_missing():
         return "DeviceMissing" in health_of(cluster, missing).get("reasons", [])
     with driver_tells(cluster, EXCLUSIVE, {**whole, "devices": whole["devices"][:-1]}):
-        wait_for("DeviceMissing", is_missing, timeout=90)
+        wait_health(cluster, missing, "Unknown", "DeviceMissing")
+        item = cluster.attributions()[missing]
+        condition = cluster.condition(item, "Healthy")
+        assert (condition["status"], condition["reason"]) == ("Unknown", "DeviceMissing"), condition
+        assert item["metadata"]["uid"] == uid, item
     wait_for("the device is back", lambda: not is_missing(), timeout=90)
+    assert cluster.attributions()[missing]["metadata"]["uid"] == uid, "it has another object"
 
 
 # What the driver tells, and the reason, state and remedy that follow.
