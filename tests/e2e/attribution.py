@@ -406,6 +406,25 @@ def sixty_heartbeats_write_nothing(cluster):
 # --- what goes away and comes back
 
 
+def place_agents(cluster, node=None):
+    """On that node only; None: on each."""
+    selector = {"nodeSelector": {"kubernetes.io/hostname": node}}
+    cluster.kubectl(*AGENTS, "patch", AGENT, "-p", json.dumps({"spec": {"template": {"spec": selector}}}))
+
+
+@contextlib.contextmanager
+def without_agent(cluster):
+    """For a while the node with exclusive devices has none."""
+    place_agents(cluster, SLICED)
+    try:
+        wait_for("the agent's end", lambda: not any(
+            pod["spec"].get("nodeName") == EXCLUSIVE for pod in cluster.get("pods", *AGENTS)["items"]))
+        yield
+    finally:
+        place_agents(cluster)
+        cluster.rollout(AGENT)
+
+
 @tests.promise
 def a_silent_agent_is_said_its_tenants_stay_and_deleted_pods_still_leave(cluster):
     shorten_heartbeats(cluster)
@@ -413,8 +432,7 @@ def a_silent_agent_is_said_its_tenants_stay_and_deleted_pods_still_leave(cluster
     leaves = cluster.create_tenant("leaves", EXCLUSIVE)
     theirs, others = set(devices_of(cluster, EXCLUSIVE)), set(devices_of(cluster, SLICED))
     wait_for("all Healthy", lambda: selected(cluster, "status.health.state=Healthy") == theirs | others)
-    patch = '{"spec":{"template":{"spec":{"nodeSelector":{"kubernetes.io/hostname":%s}}}}}'
-    cluster.kubectl(*AGENTS, "patch", AGENT, "-p", patch % f'"{SLICED}"')
+    place_agents(cluster, SLICED)
     try:
         def silent():
             return theirs == {n for n, item in cluster.attributions().items()
@@ -437,9 +455,9 @@ def a_silent_agent_is_said_its_tenants_stay_and_deleted_pods_still_leave(cluster
         cluster.wait_gone(leaves)
         assert {uid for uid, _ in cluster.tenants()} == {stays}
         with cluster.waiting_for_in_sync():
-            cluster.kubectl(*AGENTS, "patch", AGENT, "-p", patch % "null")
+            place_agents(cluster)
     finally:
-        cluster.kubectl(*AGENTS, "patch", AGENT, "-p", patch % "null")
+        place_agents(cluster)
         cluster.rollout(AGENT)
     wait_for("ReportFresh=True again", lambda: all_fresh(cluster))
     for name in theirs:  # until the new agent's window is full
@@ -876,6 +894,98 @@ def a_reset_settles_the_errors_that_asked_for_one_and_no_other(cluster):
         (h for h in [health_of(cluster, name)] if h["state"] == "Healthy"), None))
     assert len(health["events"]) >= 3, health
     return f"settled {took:.1f} s after the reset"
+
+
+# As a driver tells it that has counted errors of memory, and one that has nothing to tell.
+COUNTED = {"ecc": {"current": True, "corrected": 0, "uncorrected": 7}}
+CONTENT = {"recoveryAction": 0, "ecc": {"current": True, "corrected": 0, "uncorrected": 0}}
+
+
+def patients_of(cluster):
+    """The three exclusive devices."""
+    return [Patient(cluster, EXCLUSIVE, device["uuid"])
+            for device in driver_devices(cluster, EXCLUSIVE)["devices"]]
+
+
+def restart_plugin(cluster, patients):
+    """It takes no error back by itself."""
+    cluster.ctl("restart", f"{EXCLUSIVE}/device-plugin")
+    for patient in patients:
+        wait_for("its health", lambda its=patient: its.health()["state"] == "Healthy", timeout=90)
+
+
+@tests.promise
+@with_agents(SHORT_WINDOWS)
+def a_reset_that_no_agent_saw_settles_an_error_only_if_the_driver_had_asked_for_it(cluster):
+    shorten_heartbeats(cluster)
+    asked, counted, silent = patients = patients_of(cluster)
+    try:
+        asked.tell(recoveryAction=1, **COUNTED)
+        counted.tell(**COUNTED)
+        asked.wait_reasons("Unhealthy", "ResetRequired", "UncorrectableECC")
+        counted.wait_reasons("Degraded", "UncorrectableECC")
+        for patient in patients:
+            patient.raise_xid(95)
+        asked.wait_reasons("Unhealthy", "ResetRequired", "XID95", "UncorrectableECC")
+        counted.wait_reasons("Unhealthy", "XID95", "UncorrectableECC")
+        silent.wait_reasons("Unhealthy", "XID95")
+        cluster.wait_reports(12)  # of both nodes: of this one two at least, each with a reading of its own
+        with without_agent(cluster):
+            for patient in patients:
+                patient.tell(**CONTENT)
+        start = time.monotonic()
+        asked.wait_reasons("Healthy")
+        took = time.monotonic() - start
+        cluster.wait_reports(6)
+        for patient in (counted, silent):
+            patient.wait_reasons("Unhealthy", "XID95")
+    finally:
+        for patient in patients:
+            patient.tell(**CONTENT)
+            patient.reset()
+    restart_plugin(cluster, patients)
+    return f"settled {took:.1f} s after the agent was back"
+
+
+@contextlib.contextmanager
+def controller_with(cluster, name, value):
+    """For a while the controller has this setting."""
+    cluster.kubectl(*NAMESPACE, "set", "env", CONTROLLER, f"{name}={value}")
+    cluster.rollout(CONTROLLER)
+    try:
+        yield
+    finally:
+        cluster.kubectl(*NAMESPACE, "set", "env", CONTROLLER, f"{name}-")
+        cluster.rollout(CONTROLLER)
+
+
+QUIET_AFTER = 10
+
+
+@tests.promise
+def an_error_to_look_at_closer_is_settled_by_time_unless_the_driver_asks_for_something(cluster):
+    shorten_heartbeats(cluster)
+    asked, quiet, _ = patients_of(cluster)
+    with controller_with(cluster, "GPU_ATTRIBUTION_ERROR_QUIET_AFTER", f"{QUIET_AFTER}s"):
+        try:
+            asked.tell(recoveryAction=4)
+            asked.wait_reasons("Degraded", "DrainRequired")
+            asked.raise_xid(48)
+            asked.wait_reasons("Degraded", "DrainRequired", "XID48")
+            start = time.monotonic()
+            quiet.raise_xid(48)
+            quiet.wait_reasons("Degraded", "XID48")
+            quiet.wait_reasons("Healthy")
+            took = time.monotonic() - start
+            assert took >= QUIET_AFTER, f"{took:.1f} s are too soon"
+            cluster.wait_reports(4)
+            asked.wait_reasons("Degraded", "DrainRequired", "XID48")
+        finally:
+            asked.tell(**CONTENT)
+            for patient in (asked, quiet):  # now time settles both
+                patient.wait_reasons("Healthy")
+    restart_plugin(cluster, (asked, quiet))
+    return f"settled {took:.1f} s after the error"
 
 
 @tests.promise
