@@ -451,6 +451,7 @@ def a_silent_agent_is_said_its_tenants_stay_and_deleted_pods_still_leave(cluster
         assert selected(cluster, "status.health.state=Healthy") == others, table
         assert selected(cluster, "status.reportState=Stale") == theirs, table
         condition = cluster.condition(cluster.attributions()[min(theirs)], "ReportFresh")
+        assert condition["reason"] == "AgentSilent", condition
         cluster.delete_pod("leaves")
         cluster.wait_gone(leaves)
         assert {uid for uid, _ in cluster.tenants()} == {stays}
@@ -1516,10 +1517,12 @@ def while_pods_may_be_read_no_more_each_device_says_so_and_until_they_may(cluste
     cluster.create_tenant("seen", EXCLUSIVE)
     names = all_devices(cluster)
 
-    def all_are(*wanted):
-        items = cluster.attributions()
-        return set(items) == names and all(attributed(i) == wanted for i in items.values())
-    wait_for("all is well", lambda: all_are("True", "AllResolved"))
+    def wait_attributed(status, reason, timeout=60):
+        def are_so():
+            items = cluster.attributions()
+            return set(items) == names and all(attributed(i) == (status, reason) for i in items.values())
+        wait_for(f"Attributed={status} for {reason}", are_so, timeout)
+    wait_attributed("True", "AllResolved")
     with Watch(cluster) as watch:
         rules = take_pods_away(cluster)
         try:
@@ -1528,7 +1531,7 @@ def while_pods_may_be_read_no_more_each_device_says_so_and_until_they_may(cluste
                 check=False).strip() == "no")
             cut_watches(cluster)  # one that is open goes on
             start = time.monotonic()
-            wait_for("all say so", lambda: all_are("Unknown", "PodsUnknown"), timeout=100)
+            wait_attributed("Unknown", "PodsUnknown", timeout=100)
             took = time.monotonic() - start
             cluster.kubectl("delete", "pod", "seen", "--wait=true")
             unseen = cluster.create_pod("unseen", EXCLUSIVE)
@@ -1536,7 +1539,7 @@ def while_pods_may_be_read_no_more_each_device_says_so_and_until_they_may(cluste
                      lambda: cluster.pod("unseen")["status"]["phase"] == "Running")
         finally:
             set_rules(cluster, rules)
-        wait_for("all is well again", lambda: all_are("True", "AllResolved"), timeout=100)
+        wait_attributed("True", "AllResolved", timeout=100)
         events = watch.close()
     # The kubelet's books name a pod meanwhile that the controller has not heard of.
     said = {attributed(item) for _, _, item in events} - {None}

@@ -87,7 +87,7 @@ def without_an_agent_the_status_of_pods_names_the_tenants_and_says_what_is_missi
         new = cluster.create_tenant("agent-came", NODE)
         item, tenant = tenant_of(cluster, new)
         assert {"Checkpoint", "PodResources", "PodStatus"} <= set(tenant["witnesses"]), tenant
-        assert reasons(cluster, item)["ReportFresh"][0] == "True", item
+        assert reasons(cluster, item)["ReportFresh"] == ("True", "ReportReceived"), item
         assert set(versions) <= set(cluster.attributions()), "an object was replaced"
         return table
     finally:
@@ -155,7 +155,9 @@ def a_list_alone_names_tenants_by_name_and_says_so(cluster):
     with a_single_book(cluster, "GPU_ATTRIBUTION_CHECKPOINT_FILE"):
         item = wait_witness(cluster, "listed", "PodResources", "NameOnly")
         assert item["status"]["slots"]["summary"] == "1/1", item
-        assert reasons(cluster, item)["Attributed"] == ("True", "AllResolved"), item
+        found = reasons(cluster, item)
+        assert found["Attributed"] == ("True", "AllResolved"), found
+        assert found["Ready"] == ("True", "Current"), found
         return cluster.kubectl("get", "gpuattributions", item["metadata"]["name"])
 
 
