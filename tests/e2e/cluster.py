@@ -52,7 +52,7 @@ def run(*command, stdin=None, check=True, timeout=300, env=None):
     return done.stdout
 
 
-def wait_for(what, look, timeout=60, every=0.05):
+def wait_for(what, look, timeout=60, every=0.1):
     """Calls look() until it returns something true, and returns that."""
     end = time.monotonic() + timeout
     last = None
