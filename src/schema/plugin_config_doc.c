@@ -125,15 +125,32 @@ static uint32_t list_bit(const struct yaml_tree *strategy)
 	return PLUGIN_CONFIG_LIST_OTHER;
 }
 
-/* One strategy, or a list of them. */
-static uint32_t read_device_lists(const struct yaml_tree *strategy)
+/* To a type that decodes itself the plugin gives a plain number or truth value as what it is. */
+static bool is_string(const struct yaml_tree *node)
 {
-	uint32_t bits = list_bit(strategy);
+	bool truth;
+	int64_t n;
 
-	if (!yaml_tree_is_null(strategy) && strategy->kind == YAML_TREE_LIST)
-		for (const struct yaml_tree *item = strategy->first; item; item = item->next)
-			bits |= list_bit(item);
-	return bits;
+	return node->kind == YAML_TREE_SCALAR && !yaml_tree_bool(node, &truth) &&
+	       !yaml_tree_i64(node, &n);
+}
+
+/* One strategy, or a list of them. Go decodes null as an empty string. */
+static int read_device_lists(struct reader *reader, const struct yaml_tree *strategy)
+{
+	uint32_t *bits = &reader->config->device_lists;
+
+	if (yaml_tree_is_null(strategy))
+		return 0;
+	if (strategy->kind != YAML_TREE_LIST && !is_string(strategy))
+		return REFUSE(reader, strategy, "flags.plugin.deviceListStrategy is no string and no list");
+	*bits = list_bit(strategy);
+	for (const struct yaml_tree *item = strategy->first; item; item = item->next) {
+		if (!is_string(item))
+			return REFUSE(reader, item, "flags.plugin.deviceListStrategy has what is no string");
+		*bits |= list_bit(item);
+	}
+	return 0;
 }
 
 /* The operator sets each of these variables to one value, whatever else its policy says. */
@@ -153,23 +170,77 @@ static uint32_t find_dead_flags(const struct yaml_tree *flags)
 	return dead;
 }
 
-static int read_flags(struct reader *reader, const struct yaml_tree *root)
+/* Null is nothing written. A string may be any scalar: the plugin takes its text. */
+static int check_flag(struct reader *reader, const struct yaml_tree *flags, const char *of,
+		      const char *name, bool is_truth)
 {
-	const struct yaml_tree *flags = member(root, "flags"),
-			       *strategy = member(flags, "migStrategy");
+	const struct yaml_tree *node = member(of[0] ? member(flags, of) : flags, name);
+	const char *dot = of[0] ? "." : "";
+	bool truth;
+
+	if (yaml_tree_is_null(node))
+		return 0;
+	if (is_truth && !yaml_tree_bool(node, &truth))
+		return REFUSE(reader, node, "flags.%s%s%s is neither true nor false", of, dot, name);
+	if (node->kind != YAML_TREE_SCALAR)
+		return REFUSE(reader, node, "flags.%s%s%s is not a string", of, dot, name);
+	return 0;
+}
+
+/* The types of k8s-device-plugin's api/config/v1/flags.go. */
+static int check_flags(struct reader *reader, const struct yaml_tree *flags)
+{
+	static const struct {
+		const char *of, *name;
+		bool is_truth;
+	} rows[] = {
+		{"", "migStrategy", false},
+		{"", "failOnInitError", true},
+		{"", "mpsRoot", false},
+		{"", "nvidiaDriverRoot", false},
+		{"", "nvidiaDevRoot", false},
+		{"", "gdrcopyEnabled", true},
+		{"", "gdsEnabled", true},
+		{"", "mofedEnabled", true},
+		{"", "useNodeFeatureAPI", true},
+		{"", "deviceDiscoveryStrategy", false},
+		{"plugin", "passDeviceSpecs", true},
+		{"plugin", "deviceIDStrategy", false},
+		{"plugin", "cdiAnnotationPrefix", false},
+		{"plugin", "nvidiaCTKPath", false},
+		{"plugin", "containerDriverRoot", false},
+		{"plugin", "sharedDevicesAllocationPolicy", false},
+		{"gfd", "oneshot", true},
+		{"gfd", "noTimestamp", true},
+		{"gfd", "sleepInterval", false},
+		{"gfd", "outputFile", false},
+		{"gfd", "machineTypeFile", false},
+	};
 	int stop = check_map(reader, flags, "flags");
 
 	if (stop == 0)
 		stop = check_map(reader, member(flags, "plugin"), "flags.plugin");
+	if (stop == 0)
+		stop = check_map(reader, member(flags, "gfd"), "flags.gfd");
+	for (size_t i = 0; stop == 0 && i < ARRAY_SIZE(rows); i++)
+		stop = check_flag(reader, flags, rows[i].of, rows[i].name, rows[i].is_truth);
+	return stop;
+}
+
+static int read_flags(struct reader *reader, const struct yaml_tree *root)
+{
+	const struct yaml_tree *flags = member(root, "flags"),
+			       *strategy = member(flags, "migStrategy");
+	int stop = check_flags(reader, flags);
+
+	if (stop == 0)
+		stop = read_device_lists(reader,
+					 member(member(flags, "plugin"), "deviceListStrategy"));
 	if (stop != 0)
 		return stop;
 	reader->config->dead |= find_dead_flags(flags);
-	reader->config->device_lists =
-		read_device_lists(member(member(flags, "plugin"), "deviceListStrategy"));
 	if (yaml_tree_is_null(strategy))
 		return 0;
-	if (strategy->kind != YAML_TREE_SCALAR)
-		return REFUSE(reader, strategy, "flags.migStrategy is not a string");
 	if (strategy->text.len > LIMIT_TEXT_WORD)
 		return REFUSE(reader, strategy, "flags.migStrategy is none of none, single, mixed");
 	return keep(reader, strategy->text, &reader->config->mig_strategy);
@@ -206,7 +277,7 @@ static int read_resource_name(struct reader *reader, const struct yaml_tree *nod
 	char buffer[MAX_RESOURCE_NAME + 1];
 	struct view tail, name;
 
-	if (node->kind != YAML_TREE_SCALAR)
+	if (!is_string(node))
 		return REFUSE(reader, node, "a resource's name is not a string");
 	tail = view_from_offset(node->text,
 				view_starts_with(node->text, domain) ? domain.len : 0);
@@ -328,12 +399,16 @@ static int read_section(struct reader *reader, const struct yaml_tree *node,
 			struct section *section)
 {
 	const struct yaml_tree *list = yaml_tree_member(node, VIEW("resources")),
-			       *rename = yaml_tree_member(node, VIEW("renameByDefault"));
+			       *rename = yaml_tree_member(node, VIEW("renameByDefault")),
+			       *limit = yaml_tree_member(node, VIEW("failRequestsGreaterThanOne"));
+	bool truth;
 
 	if (!yaml_tree_is_null(node) && node->kind != YAML_TREE_MAP)
 		return REFUSE(reader, node, "sharing.%s is not a mapping", section->name);
 	if (!yaml_tree_is_null(rename) && !yaml_tree_bool(rename, &section->is_renamed))
 		return REFUSE(reader, rename, "renameByDefault is neither true nor false");
+	if (!yaml_tree_is_null(limit) && !yaml_tree_bool(limit, &truth))
+		return REFUSE(reader, limit, "failRequestsGreaterThanOne is neither true nor false");
 	if (!yaml_tree_is_null(list) && list->kind != YAML_TREE_LIST)
 		return REFUSE(reader, list, "sharing.%s.resources is not a list", section->name);
 	if (yaml_tree_is_null(list) || !list->first)
@@ -392,10 +467,41 @@ static int note_resources(struct reader *reader, const struct yaml_tree *root)
 	return stop;
 }
 
+/* The plugin takes no other channels than [] and [0]. Go decodes null as 0. */
+static int check_channels(struct reader *reader, const struct yaml_tree *list)
+{
+	int64_t channel = 0;
+
+	if (yaml_tree_is_null(list))
+		return 0;
+	if (list->kind != YAML_TREE_LIST)
+		return REFUSE(reader, list, "imex.channelIDs is not a list");
+	for (const struct yaml_tree *item = list->first; item; item = item->next) {
+		bool is_read = yaml_tree_is_null(item) || yaml_tree_i64(item, &channel);
+
+		if (!is_read && may_be_number(item))
+			return NOT_READ(reader, item, "a channel is not a decimal number");
+		if (!is_read || channel != 0 || item != list->first)
+			return REFUSE(reader, item, "imex.channelIDs is neither [] nor [0]");
+	}
+	return 0;
+}
+
+static int check_imex(struct reader *reader, const struct yaml_tree *root)
+{
+	const struct yaml_tree *imex = member(root, "imex"), *required = member(imex, "required");
+	bool truth;
+	int stop = check_map(reader, imex, "imex");
+
+	if (stop == 0 && !yaml_tree_is_null(required) && !yaml_tree_bool(required, &truth))
+		stop = REFUSE(reader, required, "imex.required is neither true nor false");
+	return stop == 0 ? check_channels(reader, member(imex, "channelIDs")) : stop;
+}
+
 static int read_root(struct reader *reader, const struct yaml_tree *root)
 {
 	static int (*const steps[])(struct reader *, const struct yaml_tree *) = {
-		read_version, read_flags, note_resources, read_sharing};
+		read_version, read_flags, note_resources, read_sharing, check_imex};
 	int stop = check_map(reader, root, "the configuration");
 
 	for (size_t i = 0; stop == 0 && i < ARRAY_SIZE(steps); i++)
