@@ -51,6 +51,7 @@ void mismatch_describe(const struct nvml_library *library, const char *module_fi
 	read_module(module_file, loaded);
 	snprintf(text, size,
 		 "the driver's library%s%s%s and the kernel module that is loaded%s%s%s "
-		 REPORT_DRIVER_MISMATCH ": reload the module, or reboot the node",
+		 REPORT_DRIVER_MISMATCH ": delete this agent's pod; if that does not help, reload the module, or "
+		 "reboot the node",
 		 opening(ours), ours, closing(ours), opening(loaded), loaded, closing(loaded));
 }

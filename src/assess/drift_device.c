@@ -59,7 +59,9 @@ struct drift_finding drift_device_driver_mismatch(const struct drift_node *node,
 			.answer = DRIFT_FOUND,
 			.intended = VIEW("library and kernel module of the driver are of one version"),
 			.observed = drift_text(text, "% (NVML)", nvml->message),
-			.message = VIEW("Reload the kernel module nvidia, or reboot the node."),
+			.message = VIEW("Delete the node's gpu-attribution-agent pod, which has the library of "
+					"its start; if that does not help, reload module nvidia, or reboot "
+					"the node."),
 		};
 	/* Why it fails is not known: that may be hidden behind it. */
 	return DRIFT_ANSWER(nvml->state == REPORT_SOURCE_ERROR ? DRIFT_CANNOT_TELL : DRIFT_NO);

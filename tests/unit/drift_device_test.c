@@ -71,7 +71,7 @@ TEST(a_device_is_missing_that_was_seen_since_the_boot)
 
 #define MISMATCH                                                                      \
 	"nvmlInit_v2: the driver's library (580.65.06) and the kernel module that is loaded " \
-	"(575.57.08) " REPORT_DRIVER_MISMATCH ": reload the module, or reboot the node"
+	"(575.57.08) " REPORT_DRIVER_MISMATCH ": reload it"
 
 static void mismatch(struct drift_case *c)
 {
@@ -110,7 +110,8 @@ TEST(library_and_module_of_the_driver_differ_as_nvml_says)
 	const struct drift_case_row rows[] = {
 		{drift_device_driver_mismatch, NULL, DRIFT_NO},
 		{drift_device_driver_mismatch, mismatch, DRIFT_FOUND, .intended = "of one version",
-		 .observed = "(580.65.06) and the kernel module"},
+		 .observed = "(580.65.06) and the kernel module",
+		 .message = "Delete the node's gpu-attribution-agent pod"},
 		{drift_device_driver_mismatch, mismatch_by_flag, DRIFT_FOUND,
 		 .observed = "versions 580.65.06 and 575.57.08 (NVML)"},
 		{drift_device_driver_mismatch, mismatch_by_flag_that_is_over, DRIFT_NO},

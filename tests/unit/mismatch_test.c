@@ -7,7 +7,9 @@
 
 #include "agent/mismatch.h"
 
-#define TAIL " are of different versions: reload the module, or reboot the node"
+#define TAIL                                                                                       \
+	" are of different versions: delete this agent's pod; if that does not help, reload the "   \
+	"module, or reboot the node"
 
 static const char *told;
 

@@ -436,7 +436,8 @@ static void a_library_that_does_not_fit_the_module_is_told_in_words(void **state
 					"\"errors\": {\"nvmlInitWithFlags\": 18},"));
 	assert_int_equal(f->reading.source.state, REPORT_SOURCE_ERROR);
 	assert_message_has(f, "start: the driver's library (570.86.15) and the kernel module that");
-	assert_message_has(f, " are of different versions: reload the module, or reboot the node");
+	assert_message_has(f, " are of different versions: delete this agent's pod; if that does not help, "
+			      "reload the module, or reboot the node");
 	assert_true(f->reading.source.has_driver_mismatch);
 	read_world(f, NODE(TWO_DEVICES, "\"errors\": {\"nvmlInitWithFlags\": 9},"));
 	assert_false(f->reading.source.has_driver_mismatch);
