@@ -123,8 +123,7 @@ static enum command_status check_names(struct session *session)
 static void show_drifts(struct session *session, const struct drifting *drifting)
 {
 	struct output *output = session->output;
-	const size_t n = drifting->n_settling;
-	const bool is_certain = drifting->n_unknown + n == 0;
+	const bool is_certain = drifting->n_unknown + drifting->n_settling == 0;
 	if (output_is_document(output))
 		drifting_view_json(output, drifting);
 	else if (output->form == OUTPUT_NAME)
@@ -136,11 +135,8 @@ static void show_drifts(struct session *session, const struct drifting *drifting
 					  is_certain ? "No GPU has drifted"
 						     : "No GPU is known to have drifted",
 					  "No GPU is known to have drifted");
-	if (n > 0)
-		output_printf(output,
-			      "%zu %s settling: a change is under way, or a difference may still pass; "
-			      "-o wide shows what is pending",
-			      n, n == 1 ? "GPU is" : "GPUs are");
+	footnotes_add_settling(output, drifting->settling, drifting->n_settling,
+			       output->form != OUTPUT_WIDE && !output_is_document(output));
 	footnotes_add_unknown(output, drifting->unknown, drifting->n_unknown,
 			      "The drift");
 }

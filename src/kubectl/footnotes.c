@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 
+#include "assess/drift_settling.h"
 #include "kubectl/output.h"
 #include "kubectl/report_state.h"
 #include "kubectl/words.h"
@@ -131,6 +132,52 @@ static void write_nodes(const struct attribution *const *devices, size_t n, stru
 	}
 	if (n_nodes > NODES_NAMED)
 		sbuf_printf(line, ", and those of %zu more nodes", n_nodes - NODES_NAMED);
+}
+
+/* Which settling holds its verdict up; N_DRIFT_SETTLING: this version does not know it. */
+static int settling_of(const struct attribution *device)
+{
+	const struct condition *in_sync =
+		attribution_find_condition(&device->status, VIEW("InSync"));
+	int kind = 0;
+	while (kind < N_DRIFT_SETTLING &&
+	       !(in_sync && view_equal(in_sync->reason,
+				       drift_settling_word((enum drift_settling)kind))))
+		kind++;
+	return kind;
+}
+
+static void write_settling(const size_t counts[N_DRIFT_SETTLING + 1], struct sbuf *line)
+{
+	const char *separator = ":";
+	for (int kind = 0; kind <= N_DRIFT_SETTLING; kind++) {
+		if (counts[kind] == 0)
+			continue;
+		sbuf_printf(line, "%s %zu for %.*s", separator, counts[kind],
+			    VIEW_ARG(kind < N_DRIFT_SETTLING
+					     ? drift_settling_word((enum drift_settling)kind)
+					     : VIEW("another reason")));
+		separator = ",";
+	}
+}
+
+void footnotes_add_settling(struct output *output, const struct attribution *const *devices,
+			    size_t n_devices, bool is_hinted)
+{
+	struct sbuf *line = output_note(output);
+	size_t counts[N_DRIFT_SETTLING + 1] = {0};
+	bool is_pending = false;
+	for (size_t i = 0; i < n_devices; i++) {
+		counts[settling_of(devices[i])]++;
+		is_pending |= devices[i]->status.intent.pending.count > 0;
+	}
+	if (n_devices > 0) {
+		sbuf_printf(line, "%zu %s settling", n_devices, n_devices == 1 ? "GPU is" : "GPUs are");
+		write_settling(counts, line);
+	}
+	if (is_pending && is_hinted)
+		sbuf_append(line, VIEW("; -o wide shows what is pending"));
+	output_note_end_wrapped(output);
 }
 
 void footnotes_add_unknown(struct output *output, const struct attribution *const *devices,

@@ -19,6 +19,12 @@ void footnotes_add(struct output *output, const struct attribution *const *devic
 /* Adds only the notes on those of the devices that are not current. */
 void footnotes_add_states(struct output *output, const struct attribution *const *devices,
 			  size_t n_devices);
+/*
+ * Adds that these devices are settling, and by which reasons of the condition InSync; is_hinted: and how to see
+ * what is pending, if anything is.
+ */
+void footnotes_add_settling(struct output *output, const struct attribution *const *devices,
+			    size_t n_devices, bool is_hinted);
 /* Adds that something of these devices, such as "The health", is not known, and where they are. */
 void footnotes_add_unknown(struct output *output, const struct attribution *const *devices,
 			   size_t n_devices, const char *what);

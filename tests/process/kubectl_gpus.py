@@ -479,10 +479,12 @@ def a_check_has_the_answer_as_its_exit_status():
 def drifts_are_shown_and_what_is_not_known_is_counted():
     run = Run("drift", world=DRIFT).expect(FOUND, "ConfigNotLoaded", "* gpu-d, GPU-dddd0000")
     assert run.calls == [["get", GPUS, "-o", "json"]], run.calls
-    assert "1 GPU is settling" in run.err and "The drift of 1 GPU is not known: 1 on gpu-e" in run.err
+    assert "1 GPU is settling: 1 for HoldOff; -o wide shows what is pending" in run.err, run.err
+    assert "The drift of 1 GPU is not known: 1 on gpu-e" in run.err, run.err
     assert run.out.count("(node, 3 GPUs)") == 1 and "LabelsStale" not in run.out, run.out
     assert max(map(len, run.out.splitlines())) <= 120, run.out
-    assert "LabelsStale" in Run("drift", "-o", "wide", world=DRIFT).out
+    run = Run("drift", "-o", "wide", world=DRIFT)
+    assert "LabelsStale" in run.out and "-o wide" not in run.err, run.out + run.err
 
 
 @promise

@@ -95,6 +95,50 @@ static void what_is_not_known_is_counted_by_node(void **state)
 	}
 }
 
+static struct attribution make_settling(struct condition *in_sync,
+					struct attribution_pending_drift *pending)
+{
+	struct attribution device = make("U", "a", false);
+	device.status.conditions = array_of(in_sync, in_sync ? 1 : 0);
+	device.status.intent.pending = array_of(pending, pending ? 1 : 0);
+	return device;
+}
+
+static void what_settles_is_counted_by_reason_and_pointed_to_if_it_is_pending(void **state)
+{
+	(void)state;
+	static struct condition hold_off = {.type = VIEW_INIT("InSync"), .reason = VIEW_INIT("HoldOff")},
+				kubelet = {.type = VIEW_INIT("InSync"),
+					   .reason = VIEW_INIT("KubeletSettling")};
+	static struct attribution_pending_drift labels = {VIEW_INIT("LabelsStale")};
+	const struct attribution devices[] = {
+		make_settling(&kubelet, NULL), make_settling(&hold_off, &labels),
+		make_settling(&kubelet, NULL), make_settling(NULL, NULL)};
+	static const struct {
+		size_t first, n;
+		bool is_hinted;
+		const char *expected;
+	} rows[] = {
+		{0, 0, true, ""},
+		{0, 1, true, "1 GPU is settling: 1 for KubeletSettling\n"},
+		{0, 4, true, "4 GPUs are settling: 2 for KubeletSettling, 1 for HoldOff, 1 for another reason; -o "
+			     "wide shows what is pending\n"},
+		{1, 1, false, "1 GPU is settling: 1 for HoldOff\n"},
+	};
+	const struct attribution *list[ARRAY_SIZE(devices)];
+	for (size_t i = 0; i < ARRAY_SIZE(devices); i++)
+		list[i] = &devices[i];
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(output_deinit) struct output output;
+		struct error err;
+		output_init(&output, OUTPUT_TABLE, GPU_WORLD_NOW);
+		footnotes_add_settling(&output, &list[rows[i].first], rows[i].n, rows[i].is_hinted);
+		assert_int_equal(output_finish(&output, &err), 0);
+		sbuf_append_char(&output.notes, '\0');
+		assert_string_equal(output.notes.len > 1 ? output.notes.ptr : "", rows[i].expected);
+	}
+}
+
 static void users_without_a_slot_are_counted(void **state)
 {
 	(void)state;
@@ -151,6 +195,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(devices_of_a_silent_node_share_a_note),
 	cmocka_unit_test(a_note_is_shared_only_by_devices_of_one_node_with_one_reason),
 	cmocka_unit_test(what_is_not_known_is_counted_by_node),
+	cmocka_unit_test(what_settles_is_counted_by_reason_and_pointed_to_if_it_is_pending),
 	cmocka_unit_test(users_without_a_slot_are_counted),
 	cmocka_unit_test(what_lists_left_out_and_placeholders_hide_is_said),
 	cmocka_unit_test(what_is_on_no_known_gpu_is_said_once_a_node),
