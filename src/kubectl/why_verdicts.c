@@ -258,6 +258,7 @@ static void write_hold_off(struct sbuf *text, enum drift_type type)
 	}
 	sbuf_append(text, VIEW("counts after "));
 	words_duration(text, rules[type].hold_off_s * 1000);
+	sbuf_append(text, VIEW(" as shipped")); /* the controller's --hold-off-percent is not in the status */
 }
 
 static void write_word(struct sbuf *text, unsigned n, const char *label, struct view word)
@@ -279,7 +280,7 @@ static void add_rule(struct why_list *list, struct view word, const char *answer
 		    rules[type].about & NODE ? "once for the node" : "for each device");
 	write_hold_off(text, type);
 	if (rules[type].about & ANYWAY)
-		sbuf_append(text, VIEW(", needs no policy"));
+		sbuf_append(text, VIEW("; it needs no policy"));
 	for (unsigned i = 0, n = 0; i < ARRAY_SIZE(settling); i++)
 		if (rules[type].waits_for & (1u << i))
 			write_word(text, n++, "; waits for the end of ", settling[i].word);
@@ -319,13 +320,63 @@ static bool add_work(struct why_list *list, const struct attribution_pending_dri
 	return false;
 }
 
-static void add_pending(struct why_list *list, const struct attribution_pending_drift *pending)
+/* Types whose rule goes by a ConfigMap of the policy. */
+static const unsigned of_config_map =
+	DRIFT_BIT(MPS_LEFT_BEHIND) | DRIFT_BIT(CONFIG_MISSING) | DRIFT_BIT(CONFIG_INVALID) |
+	DRIFT_BIT(CONFIG_NOT_LOADED) | DRIFT_BIT(CONFIG_DEAD) | DRIFT_BIT(MPS_NOT_RUNNING) |
+	DRIFT_BIT(SHARING_MODE) | DRIFT_BIT(REPLICA_COUNT) | DRIFT_BIT(RESOURCE_NAME) |
+	DRIFT_BIT(MIG_STRATEGY) | DRIFT_BIT(MIG_LAYOUT) | DRIFT_BIT(ALLOCATABLE_SHORT) |
+	DRIFT_BIT(LABELS_STALE);
+
+/* A drift that needs the policy tells that it can be read. */
+static bool is_policy_read(const struct attribution_intent_state *intent)
+{
+	for (uint32_t i = 0; i < intent->drifts.count; i++) {
+		const struct view word = ARRAY_AT(intent->drifts, struct attribution_drift, i)->type;
+		const enum drift_type type = drift_type_of(word);
+		if (type != N_DRIFT_TYPES && !(rules[type].about & ANYWAY))
+			return true;
+	}
+	return false;
+}
+
+/* While something is settling, all that is intended could be read. */
+static bool is_settling(const struct condition *in_sync)
+{
+	for (unsigned i = 0; in_sync && i < N_DRIFT_SETTLING; i++)
+		if (view_equal(settling[i].word, in_sync->reason))
+			return true;
+	return false;
+}
+
+/* Pending is what was found, and what was before what is intended could no longer be read. */
+static const char *answer_of(const struct attribution_status *status, enum drift_type type)
+{
+	const struct condition *in_sync = attribution_find_condition(status, VIEW("InSync"));
+	const struct view reason = in_sync ? in_sync->reason : (struct view){0};
+	const bool goes_by_config_map = type != N_DRIFT_TYPES && of_config_map & 1u << type;
+	const bool is_policy_needed = type == N_DRIFT_TYPES || !(rules[type].about & ANYWAY);
+
+	if (is_settling(in_sync) || (!is_policy_needed && !goes_by_config_map))
+		return "found";
+	if (view_equal(reason, VIEW("PolicyUnreadable")))
+		return "none, for what is intended cannot be read now";
+	if (view_equal(reason, VIEW("ConfigUnreadable")))
+		return goes_by_config_map ? "found, unless InSync says that its ConfigMap cannot be read"
+					  : "found";
+	return is_policy_read(&status->intent) && !goes_by_config_map
+		       ? "found"
+		       : "found, or what is intended cannot be read now";
+}
+
+static void add_pending(struct why_list *list, const struct attribution_status *status,
+			const struct attribution_pending_drift *pending)
 {
 	if (add_work(list, pending))
 		return;
 	sbuf_printf(why_list_text(list), "%.*s, pending: it may still pass", VIEW_ARG(pending->type));
 	why_list_add(list, "intent", pending->start_time);
-	add_rule(list, pending->type, "found, or what is intended cannot be read now");
+	add_rule(list, pending->type, answer_of(status, drift_type_of(pending->type)));
 }
 
 /* The other reasons of the condition InSync, where there is no drift: the rows below settling. */
@@ -371,7 +422,7 @@ void why_verdicts_intent(struct why_list *list, const struct attribution_status 
 	for (uint32_t i = 0; i < intent->drifts.count; i++)
 		add_drift(list, ARRAY_AT(intent->drifts, struct attribution_drift, i));
 	for (uint32_t i = 0; i < intent->pending.count; i++)
-		add_pending(list,
+		add_pending(list, status,
 			    ARRAY_AT(intent->pending, struct attribution_pending_drift, i));
 	why_condition(list, "intent", status, VIEW("InSync"));
 }

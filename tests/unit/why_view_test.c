@@ -129,6 +129,14 @@ static void json_has_table_and_row(void **state)
 				  {VIEW_INIT(uid), VIEW_INIT("n"), VIEW_INIT(name)})
 #define PAST(uid) \
 	.recent_tenants = LIST(struct attribution_past_tenant, {VIEW_INIT(uid)})
+#define PENDING(word) \
+	.intent.pending = LIST(struct attribution_pending_drift, {VIEW_INIT(word), 1000})
+#define ASIDE(word) \
+	{.intent = {.drifts = LIST(struct attribution_drift, {.type = VIEW_INIT(word)}), \
+		    .pending = LIST(struct attribution_pending_drift, {VIEW_INIT("LabelsMissing"), 1000})}}
+#define ANSWER(text) "the rule's answer is " text "; it is asked "
+#define NOT_READ ANSWER("none, for what is intended cannot be read now")
+#define OPEN ANSWER("found, or what is intended cannot be read now")
 #define STANDS "; the statement stands since 1970-01-01T00:00:01Z"
 
 /* What a status has, and a line of what is told of it. */
@@ -221,6 +229,26 @@ static const struct {
 	 "decided by  NoAgent (row 19 of src/join/wording.def): none\n"},
 	{{CONDITION("InSync", "KubeletSettling", "")},
 	 "decided by  KubeletSettling (row 31 of src/assess/drift.def)"},
+	{{PENDING("LabelsMissing"), CONDITION("InSync", "HoldOff", "")}, ANSWER("found")},
+	{{PENDING("SharingMode"), CONDITION("InSync", "KubeletSettling", "")}, ANSWER("found")},
+	{{PENDING("DeviceMissing"), CONDITION("InSync", "DriverUpgrade", "")},
+	 ANSWER("found") "for each device, and its answer counts after 60s as shipped; it needs no "
+			 "policy; waits for the end of MIGReconfiguration, DriverUpgrade; hides "
+			 "AllocatableShort\n"},
+	{{PENDING("DeviceMissing"), CONDITION("InSync", "PolicyUnreadable", "")}, ANSWER("found")},
+	{{PENDING("DeviceMissing"), CONDITION("InSync", "ReportStale", "")}, ANSWER("found")},
+	{{PENDING("LabelsMissing"), CONDITION("InSync", "PolicyUnreadable", "")}, NOT_READ},
+	{{PENDING("MPSLeftBehind"), CONDITION("InSync", "PolicyUnreadable", "")}, NOT_READ},
+	{{PENDING("LabelsMissing"), CONDITION("InSync", "ConfigUnreadable", "")}, ANSWER("found")},
+	{{PENDING("SharingMode"), CONDITION("InSync", "ConfigUnreadable", "")},
+	 ANSWER("found, unless InSync says that its ConfigMap cannot be read")},
+	{{PENDING("LabelsMissing"), CONDITION("InSync", "ReportStale", "")}, OPEN},
+	{{PENDING("LabelsMissing")}, OPEN},
+	{ASIDE("PluginMissing"), ANSWER("found")},
+	{ASIDE("UnallocatedUse"), OPEN},
+	{ASIDE("Unheard"), OPEN},
+	{{PENDING("Unheard"), CONDITION("InSync", "HoldOff", "")},
+	 "note        this version does not know that type\n"},
 	{{CONDITION("InSync", "InSync", "")}, "decided by  InSync (row 33 of src/assess/drift.def)"},
 };
 
