@@ -44,7 +44,7 @@ static void add_device(struct line *line, const struct attribution_status *statu
 	add(&line->sick,
 	    health == ATTRIBUTION_HEALTH_DEGRADED || health == ATTRIBUTION_HEALTH_UNHEALTHY,
 	    health != ATTRIBUTION_HEALTH_UNSET && health != ATTRIBUTION_HEALTH_UNKNOWN);
-	/* Where no policy is in force nothing can drift. */
+	/* Unmanaged is known, too: no rule that needs no policy found a difference. */
 	add(&line->drifted, intent == ATTRIBUTION_INTENT_DRIFTED,
 	    intent != ATTRIBUTION_INTENT_UNSET && intent != ATTRIBUTION_INTENT_UNKNOWN);
 	add(&line->silent, !report_state_of(status).is_fresh, true);
