@@ -9,6 +9,7 @@
 
 #include <assert.h>
 
+#include "assess/health_finding.h"
 #include "base/limits.h"
 #include "base/sbuf.h"
 
@@ -259,7 +260,7 @@ static bool is_found(const struct conditions_facts *facts, enum drift_type type)
 /* Without a plugin no device is on offer: that is the node's fault, and not the device's. */
 static void say_why_withdrawn(const struct conditions_facts *facts, struct sbuf *message)
 {
-	if (view_equal(facts->health.reason, VIEW("NotAdvertised")) &&
+	if (view_equal(facts->health.reason, health_finding_word(HEALTH_FINDING_NOT_ADVERTISED)) &&
 	    is_found(facts, DRIFT_PLUGIN_MISSING))
 		sbuf_append(message, VIEW("; see PluginMissing in intent.drifts"));
 }
