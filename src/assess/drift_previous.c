@@ -28,8 +28,10 @@ static void read_pending(struct drift_previous *previous, struct array pending)
 			previous->pending_since[type] = p->start_time;
 			previous->pending_hashes[type] = p->intent_hash;
 		}
-		if (kind != N_DRIFT_SETTLING && previous->work_since[kind] == 0)
+		if (kind != N_DRIFT_SETTLING && previous->work_since[kind] == 0) {
 			previous->work_since[kind] = p->start_time;
+			previous->work_steps[kind] = p->intent_hash;
+		}
 	}
 }
 

@@ -77,6 +77,7 @@ struct drift_previous {
 	int64_t pending_since[N_DRIFT_TYPES]; /* ms since 1970; 0: it was not pending */
 	int64_t pending_hashes[N_DRIFT_TYPES]; /* of what was intended then; 0: not told */
 	int64_t work_since[N_DRIFT_SETTLING]; /* a label had told of it since then; 0: none had */
+	int64_t work_steps[N_DRIFT_SETTLING]; /* of its step; 0: not told */
 };
 
 /* What is known of the device. */

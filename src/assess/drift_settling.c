@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "assess/drift_hash.h"
 #include "base/again.h"
 
 static const struct {
@@ -67,16 +68,33 @@ static int64_t limit_of(const struct drift_node *node, int kind)
 	return percent == 0 ? kinds[kind].limit_ms : kinds[kind].limit_ms * percent / 100;
 }
 
+/* Of an upgrade each step has the limit to itself, for the first ones may wait for days. */
+static uint32_t step_of(const struct drift_node *node, int kind)
+{
+	return kind == DRIFT_SETTLING_DRIVER_UPGRADE ? drift_hash(0, node->node->driver_upgrade) : 0;
+}
+
+/* Since when its label has told of that step, as published; 0: not yet. Versions before told no step. */
+static int64_t published_since(const struct drift_previous *previous, int kind, uint32_t step)
+{
+	return previous->work_steps[kind] == 0 || previous->work_steps[kind] == step
+		       ? previous->work_since[kind]
+		       : 0;
+}
+
 /* A time that lies ahead is of a clock that was set back. */
 static void date(struct drift_settling_state *state, int kind, const struct drift_node *node,
-		 int64_t published)
+		 const struct drift_previous *previous)
 {
 	const int64_t now = node->now_wall_ms;
+	const uint32_t step = step_of(node, kind);
+	const int64_t published = published_since(previous, kind, step);
 	const int64_t since = published == 0 || published > now ? now : published;
 	const int64_t left = since + limit_of(node, kind) - now;
 
 	assert(kinds[kind].limit_ms > 0 && state->now & 1u << kind);
 	state->since[kind] = since;
+	state->steps[kind] = step;
 	if (left > 0) {
 		state->again_in_ms = again_sooner(state->again_in_ms, left);
 		return;
@@ -91,13 +109,11 @@ struct drift_settling_state drift_settling_look(const struct drift_node *node,
 	struct drift_settling_state state = {.now = find(node), .again_in_ms = -1};
 
 	for (int kind = 0; kind < N_DRIFT_SETTLING; kind++) {
-		const int64_t published = device->previous->work_since[kind];
-
 		if (kinds[kind].limit_ms == 0)
 			continue;
 		if (state.now & 1u << kind)
-			date(&state, kind, node, published);
-		else if (published != 0 && node->node)
+			date(&state, kind, node, device->previous);
+		else if (device->previous->work_since[kind] != 0 && node->node)
 			state.over |= 1u << kind;
 	}
 	return state;
@@ -112,8 +128,8 @@ uint32_t drift_settling_list(const struct drift_settling_state *state,
 	for (int kind = 0; kind < N_DRIFT_SETTLING; kind++) {
 		if (state->since[kind] != 0 &&
 		    (is_waited_for || device->previous->work_since[kind] != 0))
-			list[n++] = (struct attribution_pending_drift){kinds[kind].word,
-								       state->since[kind]};
+			list[n++] = (struct attribution_pending_drift){
+				kinds[kind].word, state->since[kind], state->steps[kind]};
 	}
 	return n;
 }

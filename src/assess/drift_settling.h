@@ -19,6 +19,7 @@ struct drift_settling_state {
 	unsigned over;    /* what was published, and has ended */
 	unsigned expired; /* of which a label tells for longer than its limit */
 	int64_t since[N_DRIFT_SETTLING]; /* of what a label tells: ms since 1970; else 0 */
+	uint32_t steps[N_DRIFT_SETTLING]; /* of the step that a label tells (assess/drift_hash.h); else 0 */
 	int64_t again_in_ms; /* the first limit is reached then; -1: there is none */
 };
 

@@ -883,6 +883,42 @@ TEST(work_that_ended_and_begins_anew_has_its_time_again)
 	assert_int_equal(c.verdict.again_in_ms, 3600 * SECOND);
 }
 
+TEST(each_step_of_an_upgrade_has_the_limit_to_itself)
+{
+	c.labels.driver_upgrade = VIEW("wait-for-jobs-required");
+	drift_case_judge(&c);
+	wait_for(14400 * SECOND);
+	assert_true(has_part(c.verdict.message, "told of work for too long"));
+	upgrade(&c);
+	wait_for(86400 * SECOND);
+	expect_settling("DriverUpgrade");
+	assert_int_equal(c.verdict.again_in_ms, 14400 * SECOND);
+	/* What the upgrade itself explains is none. */
+	drift_case_remove_device(&c);
+	wait_for(14399 * SECOND);
+	expect_settling("DriverUpgrade");
+	assert_int_equal(c.verdict.again_in_ms, 1 * SECOND);
+	wait_for(1 * SECOND);
+	wait_for(60 * SECOND);
+	expect_drifted("DeviceMissing");
+}
+
+TEST(an_upgrade_of_which_no_step_was_published_keeps_its_time)
+{
+	upgrade(&c);
+	drift_case_judge(&c);
+	drift_case_publish(&c);
+	c.published_pending[0].intent_hash = 0;
+	c.node.now_wall_ms += 60 * SECOND;
+	drift_case_judge(&c);
+	assert_int_equal(drift_case_pending(&c, "DriverUpgrade")->start_time, DRIFT_CASE_NOW);
+	assert_int_not_equal(drift_case_pending(&c, "DriverUpgrade")->intent_hash, 0);
+	/* Other work has no steps. */
+	change_mig(&c);
+	drift_case_judge(&c);
+	assert_int_equal(drift_case_pending(&c, "MIGReconfiguration")->intent_hash, 0);
+}
+
 TEST(the_limit_of_work_is_stretched_as_hold_offs_are)
 {
 	c.node.hold_off_percent = 10;
@@ -1465,6 +1501,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(a_drift_stays_while_the_node_is_changed),
 	cmocka_unit_test_set_up(a_label_that_was_left_behind_is_no_settling),
 	cmocka_unit_test_set_up(work_that_ended_and_begins_anew_has_its_time_again),
+	cmocka_unit_test_set_up(each_step_of_an_upgrade_has_the_limit_to_itself),
+	cmocka_unit_test_set_up(an_upgrade_of_which_no_step_was_published_keeps_its_time),
 	cmocka_unit_test_set_up(the_limit_of_work_is_stretched_as_hold_offs_are),
 	cmocka_unit_test_set_up(without_a_policy_a_label_that_was_left_behind_stops_no_drift),
 	cmocka_unit_test_set_up(a_device_that_went_missing_during_work_is_a_drift_after_it),
