@@ -357,12 +357,10 @@ static struct view version_of(struct view tag)
 	return (struct view){tag.ptr, len};
 }
 
-/* Where the driver is the host's own, or comes from elsewhere, no version of it is written. */
-static bool is_version_written(const struct policy *policy)
+/* NVIDIADriver objects tell the version, or the node's kernel is a part of it. */
+static bool is_version_elsewhere(const struct policy *policy)
 {
-	return !policy_is_on(policy, POLICY_DRIVER_CRD) &&
-	       !policy_is_on(policy, POLICY_PRECOMPILED) &&
-	       version_of(policy->driver_version).len > 0;
+	return policy_is_on(policy, POLICY_DRIVER_CRD) || policy_is_on(policy, POLICY_PRECOMPILED);
 }
 
 struct drift_finding drift_operand_driver_version(const struct drift_node *node,
@@ -374,15 +372,18 @@ struct drift_finding drift_operand_driver_version(const struct drift_node *node,
 	const enum drift_operand_want want = drift_operand_want(node, POLICY_DRIVER);
 	const struct view version = version_of(policy->driver_version);
 	const struct view loaded = node->report->driver_version;
+	const bool is_elsewhere = is_version_elsewhere(policy);
 	bool waits;
 
 	(void)device;
-	if (!is_version_written(policy) || want == DRIFT_OPERAND_OFF ||
-	    want == DRIFT_OPERAND_NOT_HERE || (pods && pods->n_pods == 0) ||
-	    view_equal(version, loaded))
+	if (want == DRIFT_OPERAND_OFF || want == DRIFT_OPERAND_NOT_HERE ||
+	    (pods && pods->n_pods == 0) ||
+	    (!is_elsewhere && (version.len == 0 || view_equal(version, loaded))))
 		return DRIFT_ANSWER(DRIFT_NO);
 	if (want == DRIFT_OPERAND_UNKNOWN || !pods || loaded.len == 0)
 		return DRIFT_ANSWER(DRIFT_CANNOT_TELL);
+	if (is_elsewhere)
+		return DRIFT_ANSWER(DRIFT_NOT_COMPARED);
 	waits = view_equal(node->node->driver_upgrade, VIEW("upgrade-required"));
 	return (struct drift_finding){
 		.answer = DRIFT_FOUND,

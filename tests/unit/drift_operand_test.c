@@ -636,9 +636,10 @@ static void forget_version(struct drift_case *c)
 	c->report.driver_version = (struct view){0};
 }
 
+/* The policy need not say a version then. */
 static void use_driver_crd(struct drift_case *c)
 {
-	load_other_driver(c);
+	c->policy.driver_version = (struct view){0};
 	c->policy.switches[POLICY_DRIVER_CRD] = POLICY_ON;
 }
 
@@ -646,6 +647,18 @@ static void use_precompiled(struct drift_case *c)
 {
 	load_other_driver(c);
 	c->policy.switches[POLICY_PRECOMPILED] = POLICY_ON;
+}
+
+static void use_driver_crd_on_host_driver(struct drift_case *c)
+{
+	use_driver_crd(c);
+	drift_case_deploy(c, "driver", "pre-installed");
+}
+
+static void use_driver_crd_without_pods(struct drift_case *c)
+{
+	use_driver_crd(c);
+	forget_pods(c);
 }
 
 static void switch_driver_off(struct drift_case *c)
@@ -745,8 +758,10 @@ TEST(the_driver_is_of_the_version_that_the_operator_shall_install)
 		{drift_operand_driver_version, load_other_driver_without_pods, DRIFT_CANNOT_TELL},
 		{drift_operand_driver_version, load_other_driver_of_unknown_namespace,
 		 DRIFT_CANNOT_TELL},
-		{drift_operand_driver_version, use_driver_crd, DRIFT_NO},
-		{drift_operand_driver_version, use_precompiled, DRIFT_NO},
+		{drift_operand_driver_version, use_driver_crd, DRIFT_NOT_COMPARED},
+		{drift_operand_driver_version, use_precompiled, DRIFT_NOT_COMPARED},
+		{drift_operand_driver_version, use_driver_crd_on_host_driver, DRIFT_NO},
+		{drift_operand_driver_version, use_driver_crd_without_pods, DRIFT_CANNOT_TELL},
 		{drift_operand_driver_version, switch_driver_off, DRIFT_NO},
 		{drift_operand_driver_version, use_host_driver, DRIFT_NO},
 		{drift_operand_driver_version, run_no_driver_pod, DRIFT_NO},
