@@ -227,6 +227,7 @@ static enum drift_operand_want wants_layout(const struct drift_node *node)
 		       : want;
 }
 
+/* What failed may be the layout before: of a new one the MIG manager tells after a moment. */
 struct drift_finding drift_mig_config_failed(const struct drift_node *node,
 					     const struct drift_device *device,
 					     struct drift_text *text)
@@ -241,6 +242,7 @@ struct drift_finding drift_mig_config_failed(const struct drift_node *node,
 		return DRIFT_ANSWER(DRIFT_NO);
 	return (struct drift_finding){
 		.answer = DRIFT_FOUND,
+		.intent_hash = drift_hash(0, node->node->mig_config),
 		.intended = drift_text(text, "MIG layout % (label nvidia.com/mig.config)",
 				       node->node->mig_config),
 		.observed = VIEW("failed (label nvidia.com/mig.config.state)"),

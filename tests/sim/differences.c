@@ -262,7 +262,7 @@ static const struct row {
 		NULL, OF_NODE},
 	[DIFFERENCE_CONFIG_MISSING] = {"ConfigMissing", 60, 0, 0, config_missing, NULL, OF_API},
 	[DIFFERENCE_CONFIG_INVALID] = {"ConfigInvalid", 60, 0, 0, config_invalid, NULL, OF_API},
-	[DIFFERENCE_MIG_CONFIG_FAILED] = {"MIGConfigFailed", 0, 0, 0, mig_config_failed, NULL, OF_API},
+	[DIFFERENCE_MIG_CONFIG_FAILED] = {"MIGConfigFailed", 10, 0, 0, mig_config_failed, NULL, OF_API},
 	[DIFFERENCE_DRIVER_VERSION] = {"DriverVersion", 300, WORK, BIT(DRIVER_MISMATCH),
 		driver_version, NULL, OF_NODE},
 	[DIFFERENCE_EXPORTER_MISSING] = {"ExporterMissing", 300, WORK, 0, exporter_missing, NULL,
@@ -598,6 +598,8 @@ unsigned differences_mark(int node, enum difference difference)
 		return mark_of_sharing(node);
 	case DIFFERENCE_MIG_STRATEGY:
 		return (unsigned)intents_written(POLICIES_STRATEGY);
+	case DIFFERENCE_MIG_CONFIG_FAILED:
+		return (unsigned)policies_of_node(node, POLICIES_LAYOUT);
 	case DIFFERENCE_MIG_LAYOUT:
 		return mark_of_layout(node);
 	default:

@@ -217,7 +217,7 @@ static const struct type_row {
 	{"ReplicaCount", offer_8, WARNING, 120, ANY, false, true},
 	{"ResourceName", rename_resource, WARNING, 120, ANY, false, true},
 	{"MIGStrategy", write_strategy, WARNING, 120, ANY, true, true},
-	{"MIGConfigFailed", fail_layout, CRITICAL, 0, 0, true, true},
+	{"MIGConfigFailed", fail_layout, CRITICAL, 10, 0, true, true},
 	{"MIGLayout", want_layout, WARNING, 120, ANY_WORK, false, true},
 	{"AllocatableShort", lack_allocatable, CRITICAL, 120, ANY, true, true},
 	{"DriverVersion", load_other_driver, WARNING, 300, ANY_WORK, true, true},
@@ -603,6 +603,22 @@ TEST(the_hold_off_begins_anew_when_what_is_intended_is_edited)
 	assert_null(drift_case_drift(&c, "ReplicaCount"));
 	assert_int_equal(drift_case_pending(&c, "ReplicaCount")->start_time,
 			 DRIFT_CASE_NOW + 239 * SECOND);
+}
+
+TEST(that_the_layout_before_failed_is_not_told_of_the_next_one)
+{
+	start_over(fail_layout);
+	drift_case_judge(&c);
+	wait_for(10 * SECOND);
+	expect_drifted("MIGConfigFailed");
+	c.labels.mig_config = VIEW("all-disabled");
+	wait_for(5 * SECOND);
+	expect_settling("HoldOff");
+	assert_int_equal(c.verdict.again_in_ms, 10 * SECOND);
+	c.labels.mig_config_state = VIEW("pending");
+	wait_for(5 * SECOND);
+	expect_settling("MIGReconfiguration");
+	assert_false(is_there("MIGConfigFailed"));
 }
 
 TEST(a_drift_of_which_no_hash_was_published_keeps_its_time)
@@ -1333,6 +1349,7 @@ TEST(one_drift_is_told_alone_and_two_by_the_worse_one)
 		    "no effect, so that nobody relies on it.");
 	fail_layout(&c);
 	drift_case_judge(&c);
+	wait_for(10 * SECOND);
 	expect_drifted("MIGConfigFailed");
 	expect_text(c.verdict.message,
 		    "observed: failed (label nvidia.com/mig.config.state); intended: MIG layout half "
@@ -1345,6 +1362,8 @@ TEST(of_drifts_that_are_equally_bad_the_first_is_the_reason)
 	use_unallocated(&c);
 	fail_layout(&c);
 	drift_case_judge(&c);
+	wait_for(10 * SECOND);
+	assert_int_equal(c.verdict.state.drifts.count, 2);
 	expect_drifted("UnallocatedUse");
 }
 
@@ -1487,6 +1506,7 @@ static const struct CMUnitTest tests[] = {
 		where_the_mig_manager_may_have_made_the_layout_the_state_is_unknown),
 	cmocka_unit_test_set_up(a_difference_is_a_drift_after_the_hold_off_of_its_type),
 	cmocka_unit_test_set_up(the_hold_off_begins_anew_when_what_is_intended_is_edited),
+	cmocka_unit_test_set_up(that_the_layout_before_failed_is_not_told_of_the_next_one),
 	cmocka_unit_test_set_up(a_drift_of_which_no_hash_was_published_keeps_its_time),
 	cmocka_unit_test_set_up(a_type_has_a_word_and_is_of_the_node_or_the_device),
 	cmocka_unit_test_set_up(only_what_holds_anyway_is_found_without_a_policy),
