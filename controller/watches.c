@@ -139,12 +139,19 @@ static uint64_t current_at(const struct follow *follow)
 	       (follow->is_given_up ? WATCHES_STEADY_MS : REFLECTOR_CATCH_UP_MS);
 }
 
+/* It tells what is intended, and says nothing of who holds what. */
+static bool is_of_operator(const struct follow *follow)
+{
+	return follow->inventory_kind == INVENTORY_POLICIES ||
+	       follow->inventory_kind == INVENTORY_GPU_CLUSTERS;
+}
+
 /* Where there are neither claims nor slices nothing rests on them, and the first ones are news. */
 static bool is_unused(const struct follow *follow)
 {
 	const struct inventory *inventory = follow->watches->inventory;
 
-	return follow->kind->need == WATCH_MAY_BE_DENIED &&
+	return follow->kind->need == WATCH_MAY_BE_DENIED && !is_of_operator(follow) &&
 	       inventory_count(inventory, INVENTORY_RESOURCE_CLAIMS) == 0 &&
 	       inventory_count(inventory, INVENTORY_RESOURCE_SLICES) == 0;
 }
@@ -154,24 +161,23 @@ static bool is_unused(const struct follow *follow)
 static uint64_t given_up_in(const struct follow *follow, uint64_t now)
 {
 	const struct watches *watches = follow->watches;
-	uint64_t waited = answering_ms(watches, now) - follow->lost_at;
+	const uint64_t waited = answering_ms(watches, now) - follow->lost_at;
+	const uint64_t wait = is_of_operator(follow) ? WATCHES_INTENT_WAIT_MS : WATCHES_WAIT_MS;
 
 	if (!inventory_is_synced(watches->inventory, follow->inventory_kind) || watches->is_away ||
 	    is_unused(follow))
 		return UINT64_MAX;
-	return waited < WATCHES_WAIT_MS ? WATCHES_WAIT_MS - waited : 0;
+	return waited < wait ? wait - waited : 0;
 }
 
 /*
  * A write names the version of the object that it replaces, so what is not known of GPUAttributions
- * does no harm. What the GPU operator has tells what is intended, and says nothing of who holds what.
- * After a restart of the API server these are a second later than the others.
+ * does no harm. After a restart of the API server what the GPU operator has is a second later than the
+ * others.
  */
 static bool is_rested_upon(const struct follow *follow)
 {
-	return follow->inventory_kind != INVENTORY_ATTRIBUTIONS &&
-	       follow->inventory_kind != INVENTORY_POLICIES &&
-	       follow->inventory_kind != INVENTORY_GPU_CLUSTERS;
+	return follow->inventory_kind != INVENTORY_ATTRIBUTIONS && !is_of_operator(follow);
 }
 
 static bool is_awaited(const struct follow *follow, uint64_t now)

@@ -12,7 +12,9 @@
  *
  * That wait ends after WATCHES_WAIT_MS, counted while the API server answers. Then the pods, nodes,
  * claims and slices count as stale (inventory_set_age()), and statuses say so. They count as
- * current again when the watch has been open for WATCHES_STEADY_MS.
+ * current again when the watch has been open for WATCHES_STEADY_MS. ClusterPolicies and GPUClusters
+ * are stale after WATCHES_INTENT_WAIT_MS only, for they are edited rarely, and by their age each
+ * status changes.
  *
  * Threads: the loop's.
  */
@@ -37,6 +39,7 @@ struct watches_config {
 };
 
 #define WATCHES_WAIT_MS 10000u
+#define WATCHES_INTENT_WAIT_MS 300000u
 #define WATCHES_STEADY_MS 2000u
 
 /*

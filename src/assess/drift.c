@@ -381,6 +381,9 @@ static struct view policy_is_unreadable(const struct intent *intent)
 	if (intent->is_unserved)
 		return VIEW("the API server has ClusterPolicies in other versions only than "
 			    "nvidia.com/v1, which is read");
+	if (intent->is_stale)
+		return VIEW("the controller has not been able to watch ClusterPolicies for 5 minutes: "
+			    "what it knows of them may be old");
 	if (!intent->known)
 		return VIEW("the controller cannot read ClusterPolicies");
 	return intent->policy ? intent->policy->unreadable : VIEW("");

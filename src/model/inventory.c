@@ -306,6 +306,11 @@ void inventory_begin_replace(struct inventory *inventory, enum inventory_kind ki
 		store_begin_replace(&inventory->sets[kind]->store);
 }
 
+static bool is_known(const struct inventory *inventory, enum inventory_kind kind)
+{
+	return inventory->synced[kind] && inventory->ages[kind] == INVENTORY_CURRENT;
+}
+
 /* Whether the ClusterPolicies are known. Returns whether that is news. */
 static bool judge_policies(struct inventory *inventory)
 {
@@ -314,9 +319,10 @@ static bool judge_policies(struct inventory *inventory)
 	const struct intent before = *intent;
 
 	intent->is_unserved = age == INVENTORY_UNSERVED;
-	intent->known = inventory->synced[INVENTORY_POLICIES] && !intent->is_unserved &&
-			age != INVENTORY_DENIED;
-	return intent->known != before.known || intent->is_unserved != before.is_unserved;
+	intent->is_stale = age == INVENTORY_STALE;
+	intent->known = is_known(inventory, INVENTORY_POLICIES);
+	return intent->known != before.known || intent->is_unserved != before.is_unserved ||
+	       intent->is_stale != before.is_stale;
 }
 
 /* What the list, as of that version, did not contain. */
@@ -422,11 +428,6 @@ const struct attribution *inventory_next_attribution(const struct inventory *inv
 }
 
 /* What a join is made from */
-
-static bool is_known(const struct inventory *inventory, enum inventory_kind kind)
-{
-	return inventory->synced[kind] && inventory->ages[kind] == INVENTORY_CURRENT;
-}
 
 struct inventory_parts inventory_parts(struct inventory *inventory)
 {

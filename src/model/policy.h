@@ -126,6 +126,7 @@ enum intent_config_why {
 struct intent {
 	bool known; /* the ClusterPolicies can be read, or their kind is absent */
 	bool is_unserved; /* the API server has them in other versions only: not known */
+	bool is_stale; /* what is here may be old, for their watch has been away for long: not known */
 	uint32_t n_policies;
 	const struct policy *policy; /* the one that counts: oldest, then lowest name; or NULL */
 	uint32_t n_gpu_clusters;     /* objects of kind GPUCluster, which must not be beside a policy */

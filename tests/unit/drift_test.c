@@ -473,9 +473,16 @@ TEST(a_policy_that_cannot_be_read_makes_the_state_unknown)
 	expect_text(c.verdict.message, "the API server has ClusterPolicies in other versions only than "
 				       "nvidia.com/v1, which is read");
 
-	c.intent.known = true;
 	c.intent.is_unserved = false;
+	c.intent.is_stale = true;
 	c.intent.policy = &c.policy;
+	drift_case_judge(&c);
+	expect_state(ATTRIBUTION_INTENT_UNKNOWN, CONDITION_UNKNOWN, "PolicyUnreadable");
+	expect_text(c.verdict.message, "the controller has not been able to watch ClusterPolicies for 5 "
+				       "minutes: what it knows of them may be old");
+
+	c.intent.known = true;
+	c.intent.is_stale = false;
 	c.policy.unreadable = VIEW("?");
 	switch_plugin_off(&c);
 	drift_case_judge(&c);

@@ -1422,7 +1422,6 @@ static void what_is_old_touches_every_node_when_that_is_news(void **state)
 		assert_int_equal(gather(world, "gpu-a", 1000).pods_age, JOIN_PODS_CURRENT);
 	}
 	/* No result depends on it. */
-	inventory_set_age(world->inventory, INVENTORY_POLICIES, INVENTORY_STALE);
 	inventory_set_age(world->inventory, INVENTORY_GPU_CLUSTERS, INVENTORY_DENIED);
 	inventory_set_age(world->inventory, INVENTORY_ATTRIBUTIONS, INVENTORY_STALE);
 	assert_touched(world, "");
@@ -1954,10 +1953,12 @@ static void policies_that_may_be_read_no_more_are_not_known(void **state)
 	sync_all(world, 1000);
 	world->touched[0] = '\0';
 	inventory_set_age(world->inventory, INVENTORY_POLICIES, INVENTORY_STALE);
-	assert_true(gather(world, "gpu-a", 1000).intent->known);
-	assert_touched(world, "");
+	assert_false(gather(world, "gpu-a", 1000).intent->known);
+	assert_true(gather(world, "gpu-a", 1000).intent->is_stale);
+	assert_touched(world, "gpu-a ");
 	inventory_set_age(world->inventory, INVENTORY_POLICIES, INVENTORY_DENIED);
 	assert_false(gather(world, "gpu-a", 1000).intent->known);
+	assert_false(gather(world, "gpu-a", 1000).intent->is_stale);
 	assert_false(gather(world, "gpu-a", 1000).intent->is_unserved);
 	assert_touched(world, "gpu-a ");
 	sync_one(world, INVENTORY_POLICIES, 1000); /* nobody watches it yet */

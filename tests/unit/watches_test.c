@@ -1697,6 +1697,34 @@ static void policies_that_may_be_read_no_more_are_unknown_until_they_are_watched
 	expect_policies(world, true, false);
 }
 
+static void policies_whose_watch_has_been_away_for_five_minutes_are_unknown(void **state)
+{
+	struct world *world = *state;
+
+	list_all_empty(world); /* also where there are neither claims nor slices */
+	advance(world, REFLECTOR_CATCH_UP_MS);
+	end_watch(INVENTORY_POLICIES);
+	advance(world, WATCHES_INTENT_WAIT_MS / 2);
+	refuse(world, INVENTORY_POLICIES, 500);
+	/* While the API server is away altogether that is no fault of the watch. */
+	fake_apiclient_set_away(true);
+	advance(world, 600000);
+	fake_apiclient_set_away(false);
+	advance(world, WATCHES_INTENT_WAIT_MS / 2 - 1);
+	expect_policies(world, true, false);
+	advance(world, 1);
+	expect_policies(world, false, false);
+	assert_true(gather(world, "gpu-a").intent->is_stale);
+	fake_apiclient_set_away(true);
+	expect_policies(world, false, false);
+	fake_apiclient_set_away(false);
+	open_watch(world, INVENTORY_POLICIES);
+	advance(world, WATCHES_STEADY_MS - 1);
+	expect_policies(world, false, false);
+	advance(world, 1);
+	expect_policies(world, true, false);
+}
+
 static void a_real_claim_lands_under_its_namespace_and_name(void **state)
 {
 	struct world *world = *state;
@@ -1942,6 +1970,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		policies_that_may_be_read_no_more_are_unknown_until_they_are_watched_again, set_up,
 		tear_down),
+	cmocka_unit_test_setup_teardown(
+		policies_whose_watch_has_been_away_for_five_minutes_are_unknown, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		every_resource_is_listed_then_watched, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
