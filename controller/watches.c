@@ -108,6 +108,13 @@ static uint64_t answering_ms(const struct watches *watches, uint64_t now)
 	return watches->answered_ms + (watches->is_away ? 0 : now - watches->away_changed_at);
 }
 
+/* It tells what is intended, and says nothing of who holds what. */
+static bool is_of_operator(const struct follow *follow)
+{
+	return follow->inventory_kind == INVENTORY_POLICIES ||
+	       follow->inventory_kind == INVENTORY_GPU_CLUSTERS;
+}
+
 /*
  * What we may not read is not waited for, and is not taken for empty either: the inventory says
  * that it is not known.
@@ -118,8 +125,8 @@ static bool is_tolerated(const struct follow *follow)
 
 	if (follow->kind->need != WATCH_MAY_BE_DENIED || !reflector_is_denied(follow->reflector))
 		return false;
-	/* That the policies are not known alters each status. */
-	return follow->inventory_kind != INVENTORY_POLICIES ||
+	/* That these are not known alters each status. */
+	return !is_of_operator(follow) ||
 	       answering_ms(watches, loop_now_ms(watches->loop)) >= FORBIDDEN_MS;
 }
 
@@ -137,13 +144,6 @@ static uint64_t current_at(const struct follow *follow)
 		return UINT64_MAX;
 	return follow->changed_at +
 	       (follow->is_given_up ? WATCHES_STEADY_MS : REFLECTOR_CATCH_UP_MS);
-}
-
-/* It tells what is intended, and says nothing of who holds what. */
-static bool is_of_operator(const struct follow *follow)
-{
-	return follow->inventory_kind == INVENTORY_POLICIES ||
-	       follow->inventory_kind == INVENTORY_GPU_CLUSTERS;
 }
 
 /* Where there are neither claims nor slices nothing rests on them, and the first ones are news. */

@@ -470,6 +470,8 @@ static void tell_good(struct judge *judge, struct drift_verdict *verdict, struct
 		sbuf_append(message, drift_text(&judge->text, "as ClusterPolicy % says%",
 						intent->policy->name,
 						drift_plugin_say(judge->node, &judge->text)));
+	if (intent->are_gpu_clusters_unread)
+		sbuf_append(message, VIEW("; the controller cannot read GPUClusters"));
 	say_off(judge, message);
 	say_types(judge->untold, VIEW("; cannot be told now: "), message);
 	say_types(judge->skipped, VIEW("; not compared: "), message);

@@ -311,8 +311,8 @@ static bool is_known(const struct inventory *inventory, enum inventory_kind kind
 	return inventory->synced[kind] && inventory->ages[kind] == INVENTORY_CURRENT;
 }
 
-/* Whether the ClusterPolicies are known. Returns whether that is news. */
-static bool judge_policies(struct inventory *inventory)
+/* Whether what the operator has is known. Returns whether that is news. */
+static bool judge_intent(struct inventory *inventory)
 {
 	const enum inventory_age age = inventory->ages[INVENTORY_POLICIES];
 	struct intent *intent = &inventory->policies.intent;
@@ -321,8 +321,10 @@ static bool judge_policies(struct inventory *inventory)
 	intent->is_unserved = age == INVENTORY_UNSERVED;
 	intent->is_stale = age == INVENTORY_STALE;
 	intent->known = is_known(inventory, INVENTORY_POLICIES);
+	intent->are_gpu_clusters_unread = !is_known(inventory, INVENTORY_GPU_CLUSTERS);
 	return intent->known != before.known || intent->is_unserved != before.is_unserved ||
-	       intent->is_stale != before.is_stale;
+	       intent->is_stale != before.is_stale ||
+	       intent->are_gpu_clusters_unread != before.are_gpu_clusters_unread;
 }
 
 /* What the list, as of that version, did not contain. */
@@ -347,7 +349,7 @@ void inventory_end_list(struct inventory *inventory, enum inventory_kind kind, u
 	sweep(inventory, kind, version, now_ms);
 	inventory->synced[kind] = true;
 	inventory->absent[kind] = false;
-	(void)judge_policies(inventory);
+	(void)judge_intent(inventory);
 	if (first)
 		inventory->synced_at[kind] = now_ms;
 	if (kind == INVENTORY_PODS)
@@ -382,7 +384,7 @@ void inventory_set_age(struct inventory *inventory, enum inventory_kind kind,
 	if (inventory->ages[kind] == age)
 		return;
 	inventory->ages[kind] = age;
-	if (judge_policies(inventory) || (!is_of_operator(kind) && kind != INVENTORY_ATTRIBUTIONS))
+	if (judge_intent(inventory) || (!is_of_operator(kind) && kind != INVENTORY_ATTRIBUTIONS))
 		place_touch_all(&inventory->places, false, true);
 }
 

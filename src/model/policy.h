@@ -130,6 +130,7 @@ struct intent {
 	uint32_t n_policies;
 	const struct policy *policy; /* the one that counts: oldest, then lowest name; or NULL */
 	uint32_t n_gpu_clusters;     /* objects of kind GPUCluster, which must not be beside a policy */
+	bool are_gpu_clusters_unread; /* these may be others now */
 	enum intent_config_state plugin_configs_state;
 	enum intent_config_why plugin_configs_why; /* UNREADABLE */
 	const struct plugin_configs *plugin_configs; /* THERE, else NULL */

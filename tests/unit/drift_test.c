@@ -414,6 +414,17 @@ TEST(by_a_gpu_cluster_alone_nothing_is_judged)
 	expect_drifted("UnallocatedUse");
 }
 
+TEST(that_gpu_clusters_cannot_be_read_is_said)
+{
+	c.intent.are_gpu_clusters_unread = true;
+	drift_case_judge(&c);
+	expect_in_sync(ALL_WELL "; the controller cannot read GPUClusters");
+	c.intent = (struct intent){.known = true, .are_gpu_clusters_unread = true};
+	drift_case_judge(&c);
+	expect_text(c.verdict.message,
+		    "there is no ClusterPolicy; the controller cannot read GPUClusters");
+}
+
 TEST(what_cannot_be_told_is_in_the_order_of_the_table)
 {
 	c.device.is_listing_good = false;
@@ -1504,6 +1515,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(what_cannot_be_told_is_said),
 	cmocka_unit_test_set_up(without_a_policy_nothing_is_managed),
 	cmocka_unit_test_set_up(by_a_gpu_cluster_alone_nothing_is_judged),
+	cmocka_unit_test_set_up(that_gpu_clusters_cannot_be_read_is_said),
 	cmocka_unit_test_set_up(what_cannot_be_told_is_in_the_order_of_the_table),
 	cmocka_unit_test_set_up(a_node_is_prepared_by_what_is_known_now),
 	cmocka_unit_test_set_up(a_policy_that_cannot_be_read_makes_the_state_unknown),

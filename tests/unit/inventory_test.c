@@ -1422,7 +1422,6 @@ static void what_is_old_touches_every_node_when_that_is_news(void **state)
 		assert_int_equal(gather(world, "gpu-a", 1000).pods_age, JOIN_PODS_CURRENT);
 	}
 	/* No result depends on it. */
-	inventory_set_age(world->inventory, INVENTORY_GPU_CLUSTERS, INVENTORY_DENIED);
 	inventory_set_age(world->inventory, INVENTORY_ATTRIBUTIONS, INVENTORY_STALE);
 	assert_touched(world, "");
 }
@@ -1866,6 +1865,29 @@ static void gpu_clusters_are_counted_beside_the_policies(void **state)
 	assert_int_equal(gather(world, "x", 1000).intent->n_gpu_clusters, 0);
 }
 
+static void gpu_clusters_that_cannot_be_read_are_said_to_be_so(void **state)
+{
+	static const enum inventory_age ages[] = {INVENTORY_DENIED, INVENTORY_UNSERVED,
+						  INVENTORY_STALE};
+	struct world *world = *state;
+	struct report a = report_of("gpu-a", true, NULL);
+
+	put_report(world, &a, 1000);
+	sync_one(world, INVENTORY_POLICIES, 1000);
+	assert_true(gather(world, "gpu-a", 1000).intent->are_gpu_clusters_unread);
+	sync_all(world, 1000);
+	for (size_t i = 0; i < ARRAY_SIZE(ages); i++) {
+		assert_false(gather(world, "gpu-a", 1000).intent->are_gpu_clusters_unread);
+		world->touched[0] = '\0';
+		inventory_set_age(world->inventory, INVENTORY_GPU_CLUSTERS, ages[i]);
+		assert_touched(world, "gpu-a ");
+		assert_true(gather(world, "gpu-a", 1000).intent->are_gpu_clusters_unread);
+		assert_true(gather(world, "gpu-a", 1000).intent->known);
+		inventory_set_age(world->inventory, INVENTORY_GPU_CLUSTERS, INVENTORY_CURRENT);
+		assert_touched(world, "gpu-a ");
+	}
+}
+
 static void what_config_maps_say_touches_every_node_when_it_is_news(void **state)
 {
 	struct world *world = *state;
@@ -2283,6 +2305,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(what_config_maps_say_touches_every_node_when_it_is_news, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(gpu_clusters_are_counted_beside_the_policies, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(gpu_clusters_that_cannot_be_read_are_said_to_be_so, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_kind_that_does_not_exist_is_known_and_empty, set_up,
 					tear_down),

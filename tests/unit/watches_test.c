@@ -1682,6 +1682,23 @@ static void policies_that_may_not_be_read_from_the_start_are_unknown_after_a_mom
 	expect_policies(world, true, false);
 }
 
+/* In that moment each status would say that they are not known. */
+static void gpu_clusters_that_may_not_be_read_from_the_start_are_unread_after_a_moment(void **state)
+{
+	struct world *world = *state;
+
+	list_all_but(world, INVENTORY_GPU_CLUSTERS);
+	refuse(world, INVENTORY_GPU_CLUSTERS, 403);
+	advance(world, 4999);
+	assert_false(watches_are_synced(world->watches));
+	advance(world, 1);
+	assert_true(watches_are_synced(world->watches));
+	assert_true(gather(world, "gpu-a").intent->are_gpu_clusters_unread);
+	advance(world, 60000);
+	list(world, INVENTORY_GPU_CLUSTERS, NULL, 0);
+	assert_false(gather(world, "gpu-a").intent->are_gpu_clusters_unread);
+}
+
 static void policies_that_may_be_read_no_more_are_unknown_until_they_are_watched_again(void **state)
 {
 	struct world *world = *state;
@@ -1969,6 +1986,9 @@ static const struct CMUnitTest tests[] = {
 		tear_down),
 	cmocka_unit_test_setup_teardown(
 		policies_that_may_be_read_no_more_are_unknown_until_they_are_watched_again, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		gpu_clusters_that_may_not_be_read_from_the_start_are_unread_after_a_moment, set_up,
 		tear_down),
 	cmocka_unit_test_setup_teardown(
 		policies_whose_watch_has_been_away_for_five_minutes_are_unknown, set_up, tear_down),
