@@ -84,6 +84,8 @@ struct judge {
 	uint32_t n_drifts;
 	struct attribution_pending_drift *pending;
 	uint32_t n_pending;
+	const struct row *first; /* of new differences, to be told where there is no drift; or NULL */
+	struct drift_finding first_finding;
 	int64_t again_in_ms;
 };
 
@@ -225,6 +227,14 @@ static int64_t pending_since(const struct judge *judge, const struct row *row,
 		       : 0;
 }
 
+static void note_first(struct judge *judge, const struct row *row, struct drift_finding finding)
+{
+	if (judge->first)
+		return;
+	judge->first = row;
+	judge->first_finding = finding;
+}
+
 /*
  * A new difference, or one that is pending. A clock that was set back may have left a time that lies
  * ahead; one that lies far ahead does not count.
@@ -243,6 +253,8 @@ static void count_new(struct judge *judge, const struct row *row, struct drift_f
 	if (start_time == 0 || start_time > now + hold_off_ms ||
 	    (row->about & REMEMBERED && row->waits_for & judge->settling.over))
 		start_time = now;
+	if (!is_dated)
+		note_first(judge, row, finding);
 	left = start_time + hold_off_ms - now;
 	if (left <= 0) {
 		add_drift(judge, row, finding, start_time);
@@ -354,6 +366,15 @@ static void say_off(struct judge *judge, struct sbuf *message)
 		drift_operand_say_off(judge->node, &judge->text, message);
 }
 
+static void say_difference(struct view observed, struct view intended, struct sbuf *message)
+{
+	sbuf_append(message, VIEW("observed: "));
+	sbuf_append(message, observed);
+	sbuf_append(message, VIEW("; intended: "));
+	sbuf_append(message, intended);
+	sbuf_append(message, VIEW(". "));
+}
+
 static void tell_drifts(struct judge *judge, struct drift_verdict *verdict,
 			struct sbuf *message)
 {
@@ -363,11 +384,7 @@ static void tell_drifts(struct judge *judge, struct drift_verdict *verdict,
 	verdict->state.state = ATTRIBUTION_INTENT_DRIFTED;
 	verdict->status = CONDITION_FALSE;
 	verdict->reason = worst->type;
-	sbuf_append(message, VIEW("observed: "));
-	sbuf_append(message, worst->observed);
-	sbuf_append(message, VIEW("; intended: "));
-	sbuf_append(message, worst->intended);
-	sbuf_append(message, VIEW(". "));
+	say_difference(worst->observed, worst->intended, message);
 	sbuf_append(message, worst->message);
 	if (judge->n_drifts > 1)
 		sbuf_printf(message, " And %u more: see intent.drifts.", judge->n_drifts - 1);
@@ -433,6 +450,19 @@ static bool is_looked_at(const struct judge *judge)
 	return judge->has_waiting || judge->node->intent->policy;
 }
 
+/* What was pending before, and cannot be told now, has no texts. */
+static void say_settling(const struct judge *judge, enum drift_settling kind, struct sbuf *message)
+{
+	if (kind != DRIFT_SETTLING_HOLD_OFF || !judge->first) {
+		sbuf_append(message, drift_settling_text(kind));
+		return;
+	}
+	sbuf_append(message, judge->first->word);
+	sbuf_append(message, VIEW(": "));
+	say_difference(judge->first_finding.observed, judge->first_finding.intended, message);
+	sbuf_append(message, VIEW("It may still pass: see pending"));
+}
+
 static bool tell_settling(struct judge *judge, struct drift_verdict *verdict,
 			  struct sbuf *message)
 {
@@ -447,7 +477,7 @@ static bool tell_settling(struct judge *judge, struct drift_verdict *verdict,
 	verdict->state.state = ATTRIBUTION_INTENT_SETTLING;
 	verdict->status = CONDITION_UNKNOWN;
 	verdict->reason = drift_settling_word((enum drift_settling)first);
-	sbuf_append(message, drift_settling_text((enum drift_settling)first));
+	say_settling(judge, (enum drift_settling)first, message);
 	say_off(judge, message);
 	return true;
 }

@@ -1023,6 +1023,25 @@ TEST(without_a_policy_only_a_difference_is_settling)
 
 /* Times */
 
+TEST(a_difference_that_may_pass_is_told_the_first_with_its_texts)
+{
+	offer_8(&c);
+	stop_exporter(&c);
+	drift_case_judge(&c);
+	expect_settling("HoldOff");
+	expect_text(c.verdict.message,
+		    "ReplicaCount: observed: 8 replicas of nvidia.com/gpu (device IDs); intended: "
+		    "time-slicing, 4 replicas of nvidia.com/gpu (ConfigMap gpu-operator/plugin-config, "
+		    "key shared). It may still pass: see pending");
+	/* Of what cannot be seen now there are none. */
+	c.node.is_offer_known = false;
+	drift_case_drop_operand(&c, POD_OPERAND_DCGM_EXPORTER);
+	drift_case_add_operand(&c, POD_OPERAND_DCGM_EXPORTER, true);
+	wait_for(1 * SECOND);
+	expect_settling("HoldOff");
+	expect_text(c.verdict.message, "a difference was found, and may still pass: see pending");
+}
+
 TEST(a_difference_that_passes_leaves_nothing)
 {
 	offer_8(&c);
@@ -1275,7 +1294,10 @@ TEST(a_difference_that_its_source_dates_is_published_when_it_counts_and_not_befo
 	assert_null(drift_case_pending(&c, "PolicyNotReady"));
 	expect_state(ATTRIBUTION_INTENT_IN_SYNC, CONDITION_TRUE, "InSync");
 	assert_int_equal(c.verdict.again_in_ms, 200 * SECOND);
-	wait_for(200 * SECOND);
+	offer_8(&c);
+	wait_for(1 * SECOND);
+	assert_true(view_starts_with(c.verdict.message, VIEW("ReplicaCount: ")));
+	wait_for(199 * SECOND);
 	assert_int_equal(drift_case_drift(&c, "PolicyNotReady")->start_time, began);
 }
 
@@ -1546,6 +1568,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(without_a_policy_a_label_that_was_left_behind_stops_no_drift),
 	cmocka_unit_test_set_up(a_device_that_went_missing_during_work_is_a_drift_after_it),
 	cmocka_unit_test_set_up(without_a_policy_only_a_difference_is_settling),
+	cmocka_unit_test_set_up(a_difference_that_may_pass_is_told_the_first_with_its_texts),
 	cmocka_unit_test_set_up(a_difference_that_passes_leaves_nothing),
 	cmocka_unit_test_set_up(a_difference_that_comes_back_is_a_new_one),
 	cmocka_unit_test_set_up(a_drift_that_is_mended_goes_at_once),
