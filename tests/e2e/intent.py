@@ -755,9 +755,29 @@ def a_key_that_the_plugin_refuses_is_config_invalid(cluster):
     return wait_drift_and_end(cluster, "ConfigInvalid")
 
 
+@tests.promise
+def a_gpu_that_falls_off_the_bus_is_device_missing_beside_a_policy_as_well(cluster):
+    with_operator(cluster)
+    tenant = cluster.create_tenant("tenant", FIRST)
+    with Watch(cluster) as watch:
+        fall = a_gpu_falls_off_the_bus(cluster, FIRST)
+        next(fall)
+        try:
+            item = wait_drift_of_one(cluster, FIRST, "DeviceMissing")
+            assert item["status"]["intent"]["policy"] == POLICY, item["status"]["intent"]
+        finally:
+            next(fall)
+        policy.renew_pods(cluster, FIRST, DISCOVERY)  # it may have counted one device
+        wait_rest(cluster, "operator")
+        watch.close()
+    watch.assert_never_lost({tenant})
+    return policy.say(policy.drifts(item)["DeviceMissing"])
+
+
 # --- settling
 
 
+SHORTEST = 1  # percent of the times as shipped
 SETTLING = (  # the reason of each node, and its labels
     (FIRST, "MIGReconfiguration", {"mig__config__state": "pending"}),
     (SECOND, "DriverUpgrade", {"gpu_driver_upgrade_state": "drain-required"}),
@@ -793,6 +813,38 @@ def work_on_a_node_is_settling_and_what_it_explains_is_no_drift(cluster):
     found = unexpected(watch, {})
     assert not found, found
     return "\n".join(notes)
+
+
+@tests.promise
+def a_label_that_work_has_left_behind_counts_until_its_limit_and_is_named_then(cluster):
+    with_operator(cluster)
+    limit = 3600 * SHORTEST / 100  # of a MIGReconfiguration
+    tenant = cluster.create_tenant("tenant", FIRST)
+    policy.set_env(cluster, policy.CONTROLLER, {"GPU_ATTRIBUTION_HOLD_OFF_PERCENT": str(SHORTEST)})
+    try:
+        cluster.rollout(policy.CONTROLLER)
+        wait_rest(cluster, "operator")
+        with Watch(cluster) as watch, policy.frozen_managers(cluster, FIRST):
+            start = time.monotonic()
+            label(cluster, FIRST, mig__config__state="pending")
+            choose(cluster, FIRST, "sliced")
+            wait_reason(cluster, FIRST, "Unknown", "MIGReconfiguration")
+            wait_drift(cluster, FIRST, "SharingMode", timeout=limit + 30)
+            message = wait_reason(cluster, FIRST, "False", "SharingMode")
+            label(cluster, FIRST, mig__config__state=None)
+            choose(cluster, FIRST, "")
+            watch.close()
+    finally:
+        label(cluster, FIRST, mig__config__state=None)
+        choose(cluster, FIRST, "")
+        policy.hasten(cluster)
+    wait_offer(cluster, FIRST, gpu=2)
+    wait_rest(cluster, "operator")
+    waited = Seen(watch, FIRST, "SharingMode").appeared(1) - start
+    assert waited >= limit - 1, f"{waited:.1f} s"  # times are published in whole seconds
+    assert "label nvidia.com/mig.config.state has told of work for too long" in message, message
+    watch.assert_never_lost({tenant})
+    return f"a drift after {waited:.1f} s (limit {limit:g} s): {message}"
 
 
 @tests.promise
@@ -992,8 +1044,10 @@ def a_story_of_intent_ends_in_sync_and_loses_no_tenant(cluster):
 
 
 def wait_drift_of_one(cluster, node, kind):
-    wait_for(f"{kind} on {node}", lambda: any(
-        kind in policy.drifts(item) for item in policy.items_of(cluster, node)), every=0.1)
+    """Waits until a device of a node has that drift; returns its object."""
+    return wait_for(f"{kind} on {node}", lambda: next(
+        (item for item in policy.items_of(cluster, node) if kind in policy.drifts(item)), None),
+        every=0.1)
 
 
 def reasons_of(cluster, watch, node, start=0):
@@ -1017,6 +1071,68 @@ def mps_by_the_operators_pods_is_in_sync(cluster):
     finally:
         choose(cluster, FIRST, "")
         wait_offer(cluster, FIRST, gpu=2)
+
+
+# By what all of the operator's parts are off on a node, and its labels then. The last is off by the policy.
+ALL_OFF = (
+    (FIRST, "label nvidia.com/gpu.deploy.operands", {"gpu__deploy__operands": "false"}),
+    (SECOND, "label nvidia.com/gpu.workload.config=vm-vgpu",
+     {"gpu__workload__config": "vm-vgpu", "gpu__deploy__sandbox_device_plugin": "true"}),
+    (THIRD, f"sandboxWorkloads.defaultWorkload=vm-passthrough of ClusterPolicy {POLICY}",
+     {"gpu__deploy__sandbox_device_plugin": "true"}),
+)
+
+
+def wait_all_off(cluster, node, where):
+    """Waits until each device of a node is in sync, and says where all parts are switched off; returns
+    one of the messages. where "": none is."""
+    said = f"all of the operator's parts are off by {where}"
+
+    def look():
+        message = wait_reason(cluster, node, "True", "InSync")
+        return message if (said in message) == bool(where) else None
+    return wait_for(f"{said} on {node}", look)
+
+
+def wait_operands(cluster, node):
+    for app in (PLUGIN, DISCOVERY, EXPORTER):
+        policy.wait_ready(cluster, node, app)
+    wait_offer(cluster, node, gpu=2)
+
+
+@tests.promise
+def nodes_where_all_parts_are_off_or_that_are_for_virtual_machines_are_in_sync_and_say_so(cluster):
+    with_operator(cluster)
+    tenants = {cluster.create_tenant(f"tenant-{node}", node) for node in NODES}
+    with Watch(cluster) as watch:
+        try:
+            patch_policy(cluster, {"sandboxWorkloads": {"enabled": True,
+                                                        "defaultWorkload": "vm-passthrough"}})
+            for node, _, labels in ALL_OFF:
+                policy.deploy(cluster, node, None, **labels)
+            for node in NODES:
+                for app in (PLUGIN, DISCOVERY, EXPORTER):
+                    policy.wait_no_pod(cluster, node, app)
+                wait_offer(cluster, node)
+            notes = [wait_all_off(cluster, node, where) for node, where, _ in ALL_OFF]
+            policy.pause(300 * policy.PERCENT / 100 + SOON)  # longer than any hold-off
+            for node, where, _ in ALL_OFF:
+                wait_all_off(cluster, node, where)
+            # A node for containers among those for virtual machines has all parts again.
+            policy.deploy(cluster, THIRD, gpu__workload__config="container",
+                          gpu__deploy__sandbox_device_plugin=None)
+            wait_operands(cluster, THIRD)
+            wait_all_off(cluster, THIRD, "")
+        finally:
+            patch_policy(cluster, {"sandboxWorkloads": None})
+            for node, _, labels in ALL_OFF:
+                policy.deploy(cluster, node, **{"gpu__workload__config": None, **dict.fromkeys(labels)})
+        for node in NODES:
+            wait_operands(cluster, node)
+            wait_all_off(cluster, node, "")
+        watch.close()
+    watch.assert_never_lost(tenants)
+    return "\n".join(notes)
 
 
 # --- NVIDIA's own definition of ClusterPolicy, as old as its Go module
@@ -1337,6 +1453,43 @@ def without_the_right_to_read_config_maps_that_is_said_and_nothing_else(cluster)
     notes.append(f"in sync {time.monotonic() - start:.1f} s after it was granted")
     policy.renew_pods(cluster, FIRST)
     return "\n".join(notes[2:])
+
+
+ROLE = ("clusterrole", "gpu-attribution-controller")
+
+
+@tests.promise
+def without_the_right_to_read_policies_that_is_said_and_nothing_else(cluster):
+    with_operator(cluster)
+    tenant = cluster.create_tenant("tenant", FIRST)
+    rules = cluster.get(*ROLE)["rules"]
+    fewer = [{**rule, "resources": [r for r in rule["resources"] if r != "clusterpolicies"]}
+             for rule in rules]
+    assert fewer != rules, rules
+    policy.patch(cluster, ROLE, {"rules": fewer})
+    try:
+        cluster.kubectl(*policy.OURS, "rollout", "restart", policy.CONTROLLER)
+        cluster.rollout(policy.CONTROLLER)
+        for node in NODES:
+            wait_reason(cluster, node, "Unknown", "PolicyUnreadable")
+        label(cluster, SECOND, gpu__deploy__mig_manager="true", mig__config="second-cut",
+              mig__config__state="failed")
+        policy.pause(SOON)  # with a policy it is a drift at once
+        notes = [wait_reason(cluster, node, "Unknown", "PolicyUnreadable", timeout=1) for node in NODES]
+        assert all("the controller cannot read ClusterPolicies" in note for note in notes), notes
+        assert not any(policy.drifts(item) for item in cluster.attributions().values())
+        label(cluster, SECOND, gpu__deploy__mig_manager=None, mig__config=None,
+              mig__config__state=None)
+        with cluster.waiting_for_in_sync():
+            start = time.monotonic()
+            policy.patch(cluster, ROLE, {"rules": rules})
+    finally:
+        policy.patch(cluster, ROLE, {"rules": rules})
+        label(cluster, SECOND, gpu__deploy__mig_manager=None, mig__config=None,
+              mig__config__state=None)
+    wait_rest(cluster, "operator")
+    assert any(key[0] == tenant for key in cluster.tenants())
+    return f"{notes[0]}\nin sync {time.monotonic() - start:.1f} s after it was granted"
 
 
 @tests.promise

@@ -164,6 +164,12 @@ def label(cluster, node, **labels):
     cluster.kubectl("label", "node", node, "--overwrite", *words)
 
 
+def deploy(cluster, node, value="true", **labels):
+    """Labels a node so that the operands' pods come; value None: so that they go. labels: others."""
+    deployed = {f"gpu__deploy__{o}".replace("-", "_"): value for o in DEPLOYED}
+    label(cluster, node, **deployed, **labels)
+
+
 def choose(cluster, node, key):
     cluster.kubectl("label", "node", node, "--overwrite", f"{CHOICE}={key}" if key else f"{CHOICE}-")
 
@@ -197,7 +203,7 @@ def install(cluster, nodes, definition):
     put_policy(cluster)
     tell_state(cluster)
     for node in nodes:
-        label(cluster, node, **{f"gpu__deploy__{o}".replace("-", "_"): "true" for o in DEPLOYED})
+        deploy(cluster, node)
     for node in nodes:
         wait_offer(cluster, node, gpu=2)
         for app in (PLUGIN, DISCOVERY, EXPORTER):
@@ -218,7 +224,7 @@ def put_back(cluster, nodes):
         put_world(cluster, node, make_world(node))
         names = [n for n in cluster.node(node)["metadata"]["labels"] if n.startswith(OURS_TO_SET)]
         cluster.kubectl("label", "node", node, *(f"{n}-" for n in names))
-        label(cluster, node, **{f"gpu__deploy__{o}".replace("-", "_"): "true" for o in DEPLOYED})
+        deploy(cluster, node)
         for component in COMPONENTS:
             cluster.ctl("stop", f"{node}/{component}")
         cluster.ctl("start", f"{node}/kubelet")
