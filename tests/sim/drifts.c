@@ -570,16 +570,33 @@ static void judge_reason(const struct attribution_status *status,
 				      world.gpus[gpu].uuid, VIEW_ARG(reason));
 }
 
+static bool is_reason(const struct attribution_status *status, struct view word)
+{
+	return view_equal_ignoring_case(reason_in(status), word);
+}
+
+/* A kubelet that settles is told of by both conditions, but for what comes before it in InSync. */
+static void judge_settling(const struct attribution_status *status, int gpu)
+{
+	const struct condition *attributed =
+		attribution_find_condition(status, VIEW("Attributed"));
+
+	if (attributed && view_equal_ignoring_case(attributed->reason, VIEW("Settling")) &&
+	    status->intent.policy.len > 0 &&
+	    (is_reason(status, VIEW("InSync")) || is_reason(status, VIEW("HoldOff"))))
+		oracle_accuse(ORACLE_MISSED_DRIFT, "%s: its kubelet settles, and InSync says %.*s",
+			      world.gpus[gpu].uuid, VIEW_ARG(reason_in(status)));
+}
+
 /* What is pending is so, or may be; and HoldOff is said of that, and nothing good. */
 static void judge_pending(const struct attribution_status *status, int gpu)
 {
 	const struct array pending = status->intent.pending;
 
-	if (view_equal_ignoring_case(reason_in(status), VIEW("HoldOff")) && !has_pending(status))
+	if (is_reason(status, VIEW("HoldOff")) && !has_pending(status))
 		oracle_accuse(ORACLE_FALSE_DRIFT, "%s: InSync says HoldOff, and nothing is pending",
 			      world.gpus[gpu].uuid);
-	if ((view_equal_ignoring_case(reason_in(status), VIEW("InSync")) ||
-	     view_equal_ignoring_case(reason_in(status), VIEW("Unmanaged"))) &&
+	if ((is_reason(status, VIEW("InSync")) || is_reason(status, VIEW("Unmanaged"))) &&
 	    (has_pending(status) || status->intent.drifts.count > 0))
 		oracle_accuse(ORACLE_FALSE_DRIFT, "%s: InSync is good, and something differs",
 			      world.gpus[gpu].uuid);
@@ -609,6 +626,7 @@ void drifts_judge(const struct attribution_status *status,
 			judge_type(status, before, (enum difference)i, gpu, tally);
 	if (policies_are_there(world.seed)) {
 		judge_reason(status, before, gpu);
+		judge_settling(status, gpu);
 		judge_pending(status, gpu);
 	}
 }
@@ -634,6 +652,9 @@ static void judge_now(const struct attribution_status *status, enum difference d
 	if (yes != WORLD_NEVER && now - yes > hold_off + slack + LOOK_MS &&
 	    is_calm(node, difference, yes) && !was_clock_set() && !find(status, difference))
 		accuse(ORACLE_MISSED_DRIFT, gpu, difference, "is so, and is not published");
+	if (yes != WORLD_NEVER && now - yes > slack + LOOK_MS && is_calm(node, difference, yes) &&
+	    !was_clock_set() && !find(status, difference) && !is_pending(status, difference))
+		accuse(ORACLE_MISSED_DRIFT, gpu, difference, "is so, and is not pending");
 	if (no != WORLD_NEVER && now - no > slack && is_calm(node, difference, no) &&
 	    find(status, difference))
 		accuse(ORACLE_FALSE_DRIFT, gpu, difference, "is over, and still published");

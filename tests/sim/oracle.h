@@ -145,8 +145,9 @@
  * a drift while the status names a user.
  * A reason of the condition InSync that is told for the first time was so a moment ago.
  *
- * MISSED_DRIFT. What has been so for its hold-off, and a few seconds, is published. It stays while
- * nobody can tell whether it is still so.
+ * MISSED_DRIFT. What has been so for a few seconds is pending or published, and after its hold-off
+ * published. It stays while nobody can tell whether it is still so. A kubelet that settles, as Attributed
+ * says, is told of by InSync as well, or something that comes before it.
  *
  * FLAPPING. A drift of a device is published no more often than it began.
  *
