@@ -43,6 +43,7 @@ struct kind {
 	unsigned layout_weight;  /* among those that only fleets have where layouts are edited */
 	unsigned more_weight;    /* among those that only such fleets have where there is more */
 	unsigned form_weight;    /* among those that only fleets have whose pods are read by node */
+	unsigned unwatched_weight; /* among those that only fleets have where no agent watches */
 };
 
 static const char *const mode_words[] = {"exclusive", "time-slicing", "MPS", "MIG",
@@ -82,6 +83,19 @@ static const char *const illness_words[] = {
 	"must be rebooted",    "must be reset",		  "must be drained and reset",
 	"must be drained P2P", "must be treated somehow", "does not answer before a reset",
 	"has rows to remap",   "has pages to retire",	  "has uncorrectable errors"};
+
+static const char *const unwatched_words[] = {
+	"it is reset, as was asked",
+	"it is reset, as was asked with draining",
+	"it is reset, and answered nothing before",
+	"it is not reset, nor was that asked",
+	"it is not reset, though that was asked",
+	"its next reading is wrong",
+	"a reading is wrong, and the agent stays",
+	"its MIG mode is changed",
+};
+
+_Static_assert(ARRAY_SIZE(unwatched_words) == DEED_N_UNWATCHED, "a word each");
 
 static const char *const knob_words[] = {
 	"ClusterPolicy policy",
@@ -306,6 +320,9 @@ static const struct kind kinds[] = {
 	 deed_add_late_node, .form_weight = 12},
 	{"no-streams", 0, "the API server speaks HTTP/1.1 only, from now on", NULL, {{0}},
 	 deed_lose_streams, .form_weight = 3},
+	{"unwatched", 0, "{g0} has errors, its agent goes {2} ms later for {3} ms: {w1}", unwatched_words,
+	 {GPU, {EVEN, 0, DEED_N_UNWATCHED - 1}, {SPREAD, 40000, 120000}, {SPREAD, 500, 60000}},
+	 deed_fail_unwatched, .unwatched_weight = 1},
 	{"inotify", 10, "{n0}: no inotify for {1} ms", NULL,
 	 {NODE, {SPREAD, 500, 60000}}, deed_silence_inotify},
 };
@@ -353,18 +370,21 @@ void action_make_rare_node(struct prng *prng, struct action *ret)
 	ret->args[0] = WORLD_EXCLUSIVE;
 }
 
-enum family { COMMON, OF_USE, OF_ILLNESS, OF_HANG, OF_INTENT, OF_MORE, OF_LAYOUTS, OF_FORMS };
+enum family {
+	COMMON, OF_USE, OF_ILLNESS, OF_HANG, OF_INTENT, OF_MORE, OF_LAYOUTS, OF_FORMS, OF_UNWATCHED
+};
 
 static unsigned weight_of(unsigned kind, enum family family)
 {
-	return family == OF_USE	      ? kinds[kind].use_weight
-	       : family == OF_ILLNESS ? kinds[kind].illness_weight
-	       : family == OF_HANG    ? kinds[kind].hang_weight
-	       : family == OF_INTENT  ? kinds[kind].intent_weight
-	       : family == OF_MORE    ? kinds[kind].more_weight
-	       : family == OF_LAYOUTS ? kinds[kind].layout_weight
-	       : family == OF_FORMS   ? kinds[kind].form_weight
-				      : kinds[kind].weight;
+	return family == OF_USE		? kinds[kind].use_weight
+	       : family == OF_ILLNESS	? kinds[kind].illness_weight
+	       : family == OF_HANG	? kinds[kind].hang_weight
+	       : family == OF_INTENT	? kinds[kind].intent_weight
+	       : family == OF_MORE	? kinds[kind].more_weight
+	       : family == OF_LAYOUTS	? kinds[kind].layout_weight
+	       : family == OF_FORMS	? kinds[kind].form_weight
+	       : family == OF_UNWATCHED ? kinds[kind].unwatched_weight
+					: kinds[kind].weight;
 }
 
 static void make(struct prng *prng, enum family family, struct action *ret)
@@ -416,6 +436,11 @@ void action_make_hang(struct prng *prng, struct action *ret)
 void action_make_form(struct prng *prng, struct action *ret)
 {
 	make(prng, OF_FORMS, ret);
+}
+
+void action_make_unwatched(struct prng *prng, struct action *ret)
+{
+	make(prng, OF_UNWATCHED, ret);
 }
 
 /* A reservation is worth something with pods that share it. */

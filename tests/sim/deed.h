@@ -17,6 +17,7 @@
 #include "sim/world.h"
 
 #define DEED_N_NAMES 7 /* of pods */
+#define DEED_N_UNWATCHED 8 /* of what may happen while no agent watches */
 
 /* Nothing has been done yet. */
 void deed_reset(void);
@@ -110,3 +111,4 @@ void deed_throttle_lists(const int *args);
 void deed_flap_label(const int *args);
 void deed_add_late_node(const int *args);
 void deed_lose_streams(const int *args);
+void deed_fail_unwatched(const int *args);

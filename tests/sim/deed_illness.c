@@ -5,6 +5,7 @@
 #include "sim/clockwork.h"
 #include "sim/driver.h"
 #include "sim/illness.h"
+#include "sim/unwatched.h"
 #include "sim/usage.h"
 
 #define FLOOD_MS 1100u /* the agent asks for errors each second, and tells them apart by their times */
@@ -20,6 +21,14 @@ static struct world_gpu *powered_gpu(int arg)
 	struct world_gpu *gpu = deed_gpu(arg);
 
 	return gpu && is_powered(gpu) ? gpu : NULL;
+}
+
+/* Until there is one: of errors always, and of what asks for it where counts fall without any. */
+static bool ends_by_reset(int node, enum illness illness)
+{
+	return illness == ILLNESS_ECC ||
+	       (unwatched_forgets(node) && (illness == ILLNESS_RESET || illness == ILLNESS_DRAIN ||
+					    illness == ILLNESS_RESET_REQUIRED));
 }
 
 static void cure(void *owner, uint64_t gpu)
@@ -46,7 +55,7 @@ void deed_fall_ill(const int *args)
 		lasts = false;
 	}
 	illness_begin(number, illness, lasts ? WORLD_NEVER : until);
-	if (illness == ILLNESS_ECC && args[3] == 0)
+	if (ends_by_reset(gpu->node, illness) && args[3] == 0)
 		clockwork_at(until, cure, NULL, (uint64_t)number);
 }
 

@@ -19,6 +19,7 @@
 #include "sim/programs.h"
 #include "sim/strain.h"
 #include "sim/trouble.h"
+#include "sim/unwatched.h"
 #include "sim/usage.h"
 #include "sim/wire.h"
 #include "sim/world.h"
@@ -137,6 +138,7 @@ static int add_node(const int *args, bool is_late)
 	clockwork_boot(node);
 	usage_set_up(node);
 	illness_set_up(node);
+	unwatched_set_up(node);
 	load_set_up(node);
 	strain_set_up(node);
 	trouble_set_up(node);

@@ -17,6 +17,7 @@
 #include "sim/clockwork.h"
 #include "sim/illness.h"
 #include "sim/oracle.h"
+#include "sim/unwatched.h"
 
 #define DIVIDED_MS 60000u      /* after it the agent has read which MIG devices there are */
 #define SETTLES_MS 60000u      /* and then the node is heard of */
@@ -505,11 +506,13 @@ static bool is_content(const struct judge *judge)
 	return judge->told == ILLNESS_LISTED && !has_xid(judge->status, 79);
 }
 
-/* The agent saw a reset after the last error of that number. */
+/* The agent saw a reset, or the controller must have, after the last error of that number. */
 static bool was_reset_after(const struct judge *judge, int code)
 {
 	const struct world_gpu *gpu = &world.gpus[judge->gpu];
-	uint64_t since = illness_reset_since(judge->gpu);
+	const uint64_t watched = illness_reset_since(judge->gpu);
+	const uint64_t unwatched = unwatched_reset_since(judge->gpu);
+	const uint64_t since = watched > unwatched ? watched : unwatched;
 
 	for (unsigned i = 0; i < gpu->n_errors; i++)
 		if (gpu->errors[i].code == code && gpu->errors[i].raised_at + TOLD_MS > since)

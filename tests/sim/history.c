@@ -32,6 +32,7 @@
 #include "sim/strain.h"
 #include "sim/told.h"
 #include "sim/trouble.h"
+#include "sim/unwatched.h"
 #include "sim/usage.h"
 #include "sim/wire.h"
 #include "sim/world.h"
@@ -45,6 +46,7 @@
 #define MAX_LAYOUTS 6
 #define MAX_RARE 24
 #define MAX_FORMS 16
+#define MAX_UNWATCHED 3
 #define HOUR_MS 3600000u
 #define BEGIN_MS 5000 /* nothing but the fleet happens before */
 
@@ -178,6 +180,15 @@ static void add_forms(struct history *history, uint64_t seed)
 		add_beside(history, &prng, MAX_FORMS, action_make_form);
 }
 
+static void add_unwatched(struct history *history, uint64_t seed)
+{
+	struct prng prng;
+
+	prng_init(&prng, ~(seed << 7));
+	if (unwatched_is_there(seed))
+		add_beside(history, &prng, MAX_UNWATCHED, action_make_unwatched);
+}
+
 void history_make(struct history *history, uint64_t seed)
 {
 	struct prng prng;
@@ -213,6 +224,7 @@ void history_make(struct history *history, uint64_t seed)
 	add_more(history, seed);
 	add_layouts(history, seed);
 	add_forms(history, seed);
+	add_unwatched(history, seed);
 }
 
 /* Running */
@@ -225,6 +237,7 @@ static void set_up(const struct history *history)
 	forms_reset(history->seed);
 	usage_reset(history->seed);
 	illness_reset(history->seed);
+	unwatched_reset(history->seed);
 	policies_reset(history->seed);
 	load_reset(history->seed);
 	strain_reset(history->seed);
@@ -355,6 +368,7 @@ static bool rest(void)
 		return false;
 	load_freeze();
 	strain_freeze();
+	unwatched_freeze();
 	if (hang_is_for_good() && !rest_while_hanging())
 		return false;
 	if (trouble_is_there() && !rest_in_trouble())

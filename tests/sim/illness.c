@@ -15,6 +15,10 @@
 #define MAX_LOOKS 96     /* of a device, that told something new */
 #define MAX_POSTED 64    /* of a node, the last ones */
 #define HEAD_BYTES 400u  /* a report begins with node, boot, instance and sequence */
+#define BIT(name) ILLNESS_BIT(ILLNESS_##name)
+/* What a driver that errs does not tell. */
+#define ERRED                                                                                      \
+	(BIT(ECC) | BIT(IMEX) | BIT(REBOOT) | BIT(RESET) | BIT(DRAIN) | BIT(DRAIN_P2P) | BIT(OTHER_ACTION))
 #define ACTION_OTHER 77u /* no driver has it yet */
 
 /* A device's being ill. */
@@ -34,7 +38,8 @@ struct look {
 /* What the node's agent saw of a device's uncorrected errors. */
 struct watch {
 	unsigned n_reads; /* one after another that told of some */
-	uint64_t last_at; /* of those */
+	unsigned n_lows;  /* and then of none */
+	uint64_t last_at; /* of those that told of some */
 	uint64_t reset_since; /* then there were none any more; 0: not seen */
 };
 
@@ -61,6 +66,8 @@ static uint64_t failed_at[WORLD_MAX_NODES]; /* or did not any more, since */
 static uint64_t held_until[WORLD_MAX_NODES]; /* that is not told before */
 static bool is_known[WORLD_MAX_GPUS];     /* to the agent, which read it while it was not lost */
 static struct watch watches[WORLD_MAX_GPUS];
+static bool errs_next[WORLD_MAX_GPUS]; /* the driver, once */
+static uint64_t erred_at[WORLD_MAX_GPUS];
 static struct posted posted[WORLD_MAX_NODES][MAX_POSTED];
 static unsigned n_posted[WORLD_MAX_NODES];
 
@@ -88,6 +95,8 @@ void illness_reset(uint64_t seed)
 	memset(held_until, 0, sizeof(held_until));
 	memset(is_known, 0, sizeof(is_known));
 	memset(watches, 0, sizeof(watches));
+	memset(errs_next, 0, sizeof(errs_next));
+	memset(erred_at, 0, sizeof(erred_at));
 }
 
 /* Three of four drivers tell everything. */
@@ -119,7 +128,9 @@ bool illness_had_ecc(int gpu)
 
 bool illness_has(int gpu, enum illness illness)
 {
-	return find_spell(gpu, illness) != NULL;
+	const bool is_erred = erred_at[gpu] == clockwork_now() && ILLNESS_BIT(illness) & ERRED;
+
+	return find_spell(gpu, illness) && !is_erred;
 }
 
 void illness_begin(int gpu, enum illness illness, uint64_t until)
@@ -133,12 +144,22 @@ void illness_moved(int gpu)
 	cured_at[gpu] = clockwork_now();
 }
 
-void illness_cure(int gpu)
+void illness_end(int gpu, unsigned illnesses)
 {
 	for (int i = 0; i < n_spells; i++)
 		if (spells[i].gpu == gpu && spells[i].until > clockwork_now() &&
-		    spells[i].illness != ILLNESS_REMAP_FAILED)
+		    illnesses & ILLNESS_BIT(spells[i].illness))
 			spells[i].until = clockwork_now();
+}
+
+void illness_err_once(int gpu)
+{
+	errs_next[gpu] = true;
+}
+
+void illness_cure(int gpu)
+{
+	illness_end(gpu, ~BIT(REMAP_FAILED));
 	cured_at[gpu] = clockwork_now();
 }
 
@@ -293,19 +314,22 @@ static bool answers(int gpu)
 	return !is_away(illness_told(gpu));
 }
 
-/* A count that falls shows a reset to an agent that has read it twice. */
+/* Two readings or more with errors and then two without any show a reset to an agent. */
 static void watch(int gpu, const struct look *now)
 {
 	struct watch *w = &watches[gpu];
 
-	if (now->told & ILLNESS_BIT(ILLNESS_ECC)) {
-		w->n_reads++;
+	if (now->told & BIT(ECC)) {
+		w->n_reads = w->n_lows > 0 ? 1 : w->n_reads + 1;
+		w->n_lows = 0;
 		w->last_at = now->at;
 		return;
 	}
-	if (w->n_reads >= 2 && !is_away(now->told) && !(now->unread & ILLNESS_BIT(ILLNESS_ECC)))
+	if (w->n_reads >= 2 && !is_away(now->told) && !(now->unread & BIT(ECC)) && ++w->n_lows < 2)
+		return;
+	if (w->n_lows == 2 && cured_at[gpu] >= w->last_at)
 		w->reset_since = w->last_at;
-	w->n_reads = 0;
+	w->n_reads = w->n_lows = 0;
 }
 
 uint64_t illness_reset_since(int gpu)
@@ -332,6 +356,14 @@ static void look(int gpu)
 		looks[gpu][n_looks[gpu]++] = now;
 }
 
+/* For all that is asked at this moment, if there are errors not to tell of. */
+static void err(int gpu)
+{
+	if (errs_next[gpu] && illness_has(gpu, ILLNESS_ECC))
+		erred_at[gpu] = clockwork_now();
+	errs_next[gpu] = false;
+}
+
 /* One in which the agent is told of no device that it knows is not taken over. */
 void illness_read(int node)
 {
@@ -340,6 +372,7 @@ void illness_read(int node)
 	for (int i = 0; i < world.n_gpus; i++) {
 		if (world.gpus[i].node != node)
 			continue;
+		err(i);
 		look(i);
 		is_good |= answers(i) || (is_known[i] && illness_has(i, ILLNESS_LOST) &&
 					  !world.gpus[i].lost);
@@ -363,14 +396,25 @@ static int64_t number_after(struct view text, struct view key)
 	return number;
 }
 
+struct attribution_report illness_report_of(int node, struct view body)
+{
+	const struct view head = {body.ptr, body.len < HEAD_BYTES ? body.len : HEAD_BYTES};
+
+	return (struct attribution_report){
+		.boot_id = view_from(world.nodes[node].boot_id),
+		.instance = number_after(head, VIEW("\"instance\":")),
+		.sequence = number_after(head, VIEW("\"sequence\":")),
+	};
+}
+
 static void keep(int node, struct view body, uint64_t at, bool unread)
 {
-	struct view head = {body.ptr, body.len < HEAD_BYTES ? body.len : HEAD_BYTES};
+	const struct attribution_report report = illness_report_of(node, body);
 
 	posted[node][n_posted[node]++ % MAX_POSTED] = (struct posted){
 		.boot = world.nodes[node].boot,
-		.instance = number_after(head, VIEW("\"instance\":")),
-		.sequence = number_after(head, VIEW("\"sequence\":")),
+		.instance = report.instance,
+		.sequence = report.sequence,
 		.read_at = at,
 		.is_unread = unread,
 	};

@@ -18,9 +18,8 @@
 #include <stdint.h>
 
 #include "base/view.h"
+#include "model/attribution.h"
 #include "sim/world.h"
-
-struct attribution_report;
 
 enum illness {
 	ILLNESS_LOST,         /* NVML: GPU is lost. It answers nothing else meanwhile */
@@ -54,6 +53,10 @@ void illness_set_up(int node);
 
 /* The device is ill until it is reset or booted, or until that moment if it is not WORLD_NEVER. */
 void illness_begin(int gpu, enum illness illness, uint64_t until);
+/* It has these illnesses (bits) no more, and was not reset. */
+void illness_end(int gpu, unsigned illnesses);
+/* If it has errors at its next reading the driver tells of none then, and of no action. */
+void illness_err_once(int gpu);
 /* The device was reset: but for what no reset mends it is well. */
 void illness_cure(int gpu);
 /* It is in another node. */
@@ -86,6 +89,8 @@ void illness_unread(int node);
 void illness_posted(int node, struct view body);
 /* One that repeats what the node's last report said was posted in its name. */
 void illness_forged(int node, struct view body);
+/* Which report that was, of the node's present boot. */
+struct attribution_report illness_report_of(int node, struct view body);
 /* Of which reading the report is that a status rests on; 0: that is not known. */
 uint64_t illness_read_at(int node, const struct attribution_report *report);
 /* What it told of the device, and what it could not tell. False: that is not known. */

@@ -60,7 +60,7 @@
  * CLEARED. An error that needs a reset or a reboot, or a closer look, is a reason when it is first
  * shown. It stays one, whatever else is raised, until something has mended it: its device was reset
  * or booted, was listed again after it was away, or is in another node. An error that is to be
- * looked at may be settled 10 minutes later.
+ * looked at may be settled 10 minutes later. That counts fall is no reset by itself (sim/unwatched.h).
  *
  * LOST_EVENT. What nobody was told, since who asked the driver was ended, is not before eventsSince.
  * What an agent was told is shown, if that agent lives until all is at rest. It stays in
@@ -88,6 +88,7 @@
  * covers who, container, slots, partitions, phase, confidence and witnesses. Nothing is missing, and
  * nothing untrue is there. Health is what the driver, the plugin and the agent tell, and Healthy if
  * that is nothing. The state, the recovery action and the condition Healthy are those that follow.
+ * An error that needs a reset is no reason if a reset was seen since: by the agent, or as reports tell.
  * Activity that is Unknown has the reason that is so. While there is trouble that does not end by
  * itself (sim/trouble.h), health and activity are judged the same way. A tenant
  * may be missing if no evidence of it is left:

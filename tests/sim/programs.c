@@ -15,6 +15,7 @@
 #include "sim/net.h"
 #include "sim/policies.h"
 #include "sim/strain.h"
+#include "sim/unwatched.h"
 #include "sim/world.h"
 
 static struct daemon *controller;
@@ -165,6 +166,7 @@ void programs_start_agent(int node)
 		return;
 	clockwork_actor = node;
 	world.nodes[node].agent++;
+	unwatched_left(node);
 	illness_started(node);
 	load_started(node);
 	strain_started(node);
@@ -172,12 +174,21 @@ void programs_start_agent(int node)
 	check(agent_run(agents[node], &err) == 0);
 }
 
+bool programs_agent_runs(int node)
+{
+	return agents[node] != NULL;
+}
+
 void programs_stop_agent(int node)
 {
+	const bool is_running = programs_agent_runs(node);
+
 	world.nodes[node].agent++;
 	clockwork_actor = node;
 	agent_free(agents[node]);
 	agents[node] = NULL;
+	if (is_running)
+		unwatched_left(node);
 }
 
 void programs_stop_all(void)

@@ -35,4 +35,5 @@ bool programs_controller_runs(void);
 uint64_t programs_controller_since(void);
 void programs_start_agent(int node);
 void programs_stop_agent(int node);
+bool programs_agent_runs(int node);
 void programs_stop_all(void);

@@ -480,6 +480,14 @@ ssize_t __wrap_readlinkat(int folder, const char *name, char *ret, size_t size)
 
 /* The truth */
 
+bool usage_is_used(int gpu)
+{
+	for (int i = 0; i < world.n_processes; i++)
+		if (world.processes[i].gpu == gpu && is_alive(&world.processes[i]))
+			return true;
+	return false;
+}
+
 bool usage_has_client(int gpu)
 {
 	for (int i = 0; i < world.n_processes; i++)

@@ -48,5 +48,7 @@ unsigned usage_list(int gpu, int partition, bool clients, unsigned n, struct nvm
 void usage_container_id(const struct world_pod *pod, int container, unsigned start,
 			char ret[static USAGE_ID_SIZE]);
 
+/* A process is on the device, or a MIG device of it. */
+bool usage_is_used(int gpu);
 /* A client of MPS is on the device. */
 bool usage_has_client(int gpu);

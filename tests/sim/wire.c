@@ -27,6 +27,7 @@
 #include "sim/oracle.h"
 #include "sim/programs.h"
 #include "sim/prompt.h"
+#include "sim/unwatched.h"
 #include "sim/world.h"
 
 #define KEPT 4 /* older reports of a node, to be sent again */
@@ -130,6 +131,7 @@ static void answered(void *owner, int status, uint32_t retry_after_ms, struct vi
 	if (status == 200) {
 		heard_by[letter->node] = programs_controller_since();
 		prompt_heard(letter->node);
+		unwatched_heard(letter->node, (struct view){letter->body, letter->len});
 	}
 	/* It is not synced: it has not heard of the node, and what it knows is what is published. */
 	if (status == 503)
