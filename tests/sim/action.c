@@ -92,7 +92,9 @@ static const char *const unwatched_words[] = {
 	"it is not reset, though that was asked",
 	"its next reading is wrong",
 	"a reading is wrong, and the agent stays",
+	"its MIG mode is changed, and the agent stays",
 	"its MIG mode is changed",
+	"only its process for NVML ends",
 };
 
 _Static_assert(ARRAY_SIZE(unwatched_words) == DEED_N_UNWATCHED, "a word each");

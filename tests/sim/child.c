@@ -22,6 +22,7 @@
 #include "sim/hang.h"
 #include "sim/illness.h"
 #include "sim/load.h"
+#include "sim/unwatched.h"
 #include "sim/world.h"
 
 #define FIRST_FD (1 << 26) /* usage.c closes those */
@@ -76,6 +77,8 @@ static void end_child(struct child *child)
 		nvml_child_deinit(&child->nvml);
 		sbuf_deinit(&child->answer);
 	}
+	if (child->is_there || child->is_killed)
+		unwatched_left(child->node);
 	*child = (struct child){.number = 0};
 }
 

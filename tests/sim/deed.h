@@ -17,7 +17,7 @@
 #include "sim/world.h"
 
 #define DEED_N_NAMES 7 /* of pods */
-#define DEED_N_UNWATCHED 8 /* of what may happen while no agent watches */
+#define DEED_N_UNWATCHED 10 /* of what may happen while no agent, or one process of it, watches */
 
 /* Nothing has been done yet. */
 void deed_reset(void);

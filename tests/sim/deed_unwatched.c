@@ -31,17 +31,18 @@ static void leave_alone(int gpu)
 	(void)gpu;
 }
 
-/*
- * In the other MIG mode the driver counts other errors, and asks for nothing. It was not reset. An agent
- * that runs compares them all the same, and would call it one: so that is left out.
- */
+/* The agent's process for NVML; another one begins. */
+static void crash(int gpu)
+{
+	deed_crash((int[]){world.gpus[gpu].node, 1, 0, 0});
+}
+
+/* In the other MIG mode the driver counts other errors, and asks for nothing. It was not reset. */
 static void change_mode(int gpu)
 {
 	const struct world_gpu *g = &world.gpus[gpu];
 	const bool was_mig = g->mig;
 
-	if (programs_agent_runs(g->node))
-		return;
 	deed_configure_plugin((int[]){g->node, was_mig ? WORLD_EXCLUSIVE : WORLD_MIG, 2, 0});
 	if (g->mig != was_mig)
 		illness_end(gpu, ILLNESS_BIT(ILLNESS_ECC) | ILLNESS_BIT(ILLNESS_RESET));
@@ -60,7 +61,9 @@ static const struct {
 	{ILLNESS_RESET, false, leave_alone},
 	{ILLNESS_RESET, false, err},
 	{ILLNESS_RESET, true, err},
+	{ILLNESS_RESET, true, change_mode},
 	{ILLNESS_RESET, false, change_mode},
+	{ILLNESS_N, true, crash},
 };
 
 _Static_assert(ARRAY_SIZE(cases) == DEED_N_UNWATCHED, "a word each");
