@@ -230,8 +230,8 @@ static int write_device(struct exposition *exposition, const struct attribution 
 			struct error *err)
 {
 	const struct exposition_config *config = &exposition->config;
-	const struct place *place =
-		inventory_find_place(config->inventory, object->status.node_name);
+	const struct place *place = inventory_place_find(config->inventory,
+							 object->status.node_name);
 	struct exposition_device device = {.object = object, .now_wall_ms = clock_wall_ms()};
 	struct reported reported;
 	uint64_t age_ms = 0;

@@ -141,7 +141,7 @@ bool pod_watch_is_in_step(const struct pod_watch *watch)
 /* What was denied stays so until it is current. A list alone, without its watch, is old at once. */
 static enum place_pods_age age_of(const struct pod_watch *watch)
 {
-	const struct place *place = inventory_find_place(watch->host->inventory, watch->name);
+	const struct place *place = inventory_place_find(watch->host->inventory, watch->name);
 
 	if (!watch->is_given_up)
 		return watch->is_proven ? PLACE_PODS_CURRENT : PLACE_PODS_STALE;
@@ -185,7 +185,7 @@ uint64_t pod_watch_look(struct pod_watch *watch)
 	judge(watch);
 	if (watch->is_asked_for && pod_watch_allows(watch)) {
 		watch->is_asked_for = false;
-		inventory_touch(watch->host->inventory, watch->name);
+		inventory_place_touch(watch->host->inventory, watch->name);
 	}
 	return due_at(watch);
 }

@@ -151,7 +151,7 @@ static void select_nodes(struct pod_watches *watches)
 	const struct inventory *inventory = inventory_of(watches);
 	const struct place *place = NULL;
 
-	while ((place = inventory_next_place(inventory, place)))
+	while ((place = inventory_place_next(inventory, place)))
 		if (place_shows_gpu(place))
 			see(watches, place->name);
 	pod_selection_look(&watches->selection,

@@ -8,7 +8,7 @@
 static struct receiver_order order_of(const struct inventory *inventory, struct view node_name,
 				      const struct attribution_report *published)
 {
-	const struct place *place = inventory_find_place(inventory, node_name);
+	const struct place *place = inventory_place_find(inventory, node_name);
 
 	return (struct receiver_order){
 		.node = node_name,

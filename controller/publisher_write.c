@@ -74,7 +74,7 @@ enum publisher_write_step publisher_write_next_step(const struct publisher_write
 
 static uint64_t count_node_changes(const struct inventory *inventory, struct view node_name)
 {
-	const struct place *place = inventory_find_place(inventory, node_name);
+	const struct place *place = inventory_place_find(inventory, node_name);
 
 	return place ? place->node_changes : 0;
 }

@@ -86,7 +86,7 @@ static int gather_pods(struct gatherer *g)
 
 /*
  * Pods that are gone, and pods that are over. The UIDs are copies: the result of the join borrows
- * them, and inventory_keep_recall() changes the list while it reads the result.
+ * them, and inventory_place_keep_recall() changes the list while it reads the result.
  */
 static int gather_ended(struct gatherer *g)
 {

@@ -15,6 +15,7 @@
 #include "base/store.h"
 #include "model/attribution.h"
 #include "model/inventory_kind.h"
+#include "model/inventory_place.h"
 #include "model/node.h"
 #include "model/place.h"
 #include "model/pod.h"
@@ -165,37 +166,6 @@ void inventory_config_unreadable(struct inventory *inventory, enum intent_config
 void inventory_remove(struct inventory *inventory, enum inventory_kind kind, struct view key,
 		      uint64_t version, uint64_t now_ms);
 
-/*
- * The last accepted report of its node. The inventory keeps the pointer and calls release(owner)
- * when it is replaced or forgotten, or the inventory ends.
- */
-MUST_USE int inventory_put_report(struct inventory *inventory, const struct report *report,
-				  place_release_fn release, void *owner, uint64_t now_ms,
-				  struct error *err);
-/*
- * An unchanged report arrived, whose List was read at listed_at (join/input.h): its age starts anew.
- * If it was as old as stale_ms, that touches all nodes it matters to. The node itself is also touched
- * if its last join waits for a heartbeat. False: no report of that node is kept.
- */
-bool inventory_refresh_report(struct inventory *inventory, struct view node_name, int64_t listed_at,
-			      uint64_t stale_ms, uint64_t now_ms);
-/*
- * A heartbeat had these figures, and the same evidence as the report `of`. Takes them over in any
- * case: they are dropped unless that is the node's report. Touches the node only if they show that a
- * device was reset.
- */
-void inventory_put_figures(struct inventory *inventory, struct view node_name,
-			   const struct report *of, struct figures *take_figures);
-/* What is known of the node of that name, or NULL; borrowed until the next change. */
-const struct place *inventory_find_place(const struct inventory *inventory, struct view node_name);
-/* Walks all places: the first for NULL; NULL at the end. Places may neither come nor go meanwhile. */
-const struct place *inventory_next_place(const struct inventory *inventory,
-					 const struct place *place);
-/* Touches the node of that name, if it is known. */
-void inventory_touch(const struct inventory *inventory, struct view node_name);
-/* Releases the report of a node that is gone, and all that it claimed. Touches nobody. */
-void inventory_forget_report(struct inventory *inventory, struct view node_name);
-
 /* What a join is made from (join/gather.h): all borrowed, until the next change or for good. */
 struct inventory_parts {
 	struct place_book *places; /* notes what was missing */
@@ -217,18 +187,6 @@ struct inventory_parts {
 
 /* Neither fails nor allocates. */
 struct inventory_parts inventory_parts(struct inventory *inventory);
-/*
- * Keeps what the next join of the node must know of the last one, instead of what the one before it
- * said. The inventory adds pods that it saw deleted to the UIDs that have ended. It forgets a UID
- * when no join has named it for two minutes: late reports must still find it. now_ms is when that
- * join was given what is known. Does nothing for a node that is not known. Fails with
- * ERROR_NO_MEMORY; a part may then be kept.
- */
-MUST_USE int inventory_keep_recall(struct inventory *inventory, struct view node_name,
-				   const struct recall *recall, uint64_t now_ms, struct error *err);
-/* As place_note_refusals(), of the node's place: of a node that is not known all is new. */
-struct place_refusals inventory_note_refusals(struct inventory *inventory, struct view node_name,
-					      struct place_refusals refused);
 /* The attribution of that name, or NULL; borrowed until the next change. */
 const struct attribution *inventory_find_attribution(const struct inventory *inventory,
 						     struct view name);

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * inventory_sets - what an inventory is made of. For inventory.c and inventory_places.c only.
+ * inventory_sets - what an inventory is made of. For inventory.c and inventory_place.c only.
  *
  * Objects come in by name and are asked for by node. So every record hangs on a place.
  */

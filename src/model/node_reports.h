@@ -26,7 +26,7 @@ struct node_reports {
 MUST_USE int node_reports_put(const struct node_reports *reports, const struct report *report,
 			      place_release_fn release, void *owner, uint64_t now_ms,
 			      struct error *err);
-/* As inventory_refresh_report(), of the place; NULL: there is none. */
+/* As inventory_place_refresh_report(), of the place; NULL: there is none. */
 bool node_reports_refresh(const struct node_reports *reports, struct place *place,
 			  int64_t listed_at, uint64_t stale_ms, uint64_t now_ms);
 /* Releases the report of the place, all that it claimed, and its resets. It may go. Touches nobody. */

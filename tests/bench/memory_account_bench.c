@@ -200,7 +200,8 @@ static void join(struct view node)
 	input.now_wall_ms = clock_wall_ms();
 	input.is_same = attribution_doc_is_same;
 	if (join_node(&input, &join_arena, &result, &err) < 0 ||
-	    inventory_keep_recall(inventory, node, &result.recall, clock_monotonic_ms(), &err) < 0)
+	    inventory_place_keep_recall(inventory, node, &result.recall, clock_monotonic_ms(),
+					&err) < 0)
 		abort();
 }
 
@@ -208,8 +209,8 @@ static void keep(struct shared_report *take_report)
 {
 	struct error err;
 
-	if (inventory_put_report(inventory, &take_report->report, shared_report_unref, take_report,
-				 clock_monotonic_ms(), &err) != 0)
+	if (inventory_place_put_report(inventory, &take_report->report, shared_report_unref,
+				       take_report, clock_monotonic_ms(), &err) != 0)
 		abort();
 	join(take_report->report.node);
 }

@@ -881,8 +881,9 @@ static void let_rival_report(struct rivalry *rivalry, unsigned n)
 	};
 	rivalry->is_heard[n] = true;
 	rivalry->heard_at[n] = rivalry->now;
-	assert_int_equal(inventory_put_report(rivalry->inventory, report, release_nothing, NULL,
-					      rivalry->now, &err), 0);
+	assert_int_equal(inventory_place_put_report(rivalry->inventory, report, release_nothing,
+						    NULL, rivalry->now, &err),
+			 0);
 }
 
 /* What the node would do with the object; JOIN_KEEP also for nothing at all. */

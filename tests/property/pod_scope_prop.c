@@ -334,7 +334,7 @@ static void check_all(void)
 {
 	const struct place *place = NULL;
 
-	while ((place = inventory_next_place(world.inventory, place)))
+	while ((place = inventory_place_next(world.inventory, place)))
 		check_place(place);
 }
 
@@ -347,8 +347,8 @@ static void check_end(void)
 	}
 	for (unsigned node = 0; node < N_NODES; node++) {
 		char name[24];
-		const struct place *place =
-			inventory_find_place(world.inventory, node_name(node, name));
+		const struct place *place = inventory_place_find(world.inventory,
+								 node_name(node, name));
 		unsigned n_pods = 0, n_there = 0;
 
 		if (!pod_scope_knows(inventory_pod_scope(world.inventory), place))

@@ -48,7 +48,8 @@ static int set_up(void **state)
 	*state = &world;
 	if (loop_new(&world.loop, &err) < 0 ||
 	    inventory_new(fake_now_ms, &world.inventory, &err) < 0 ||
-	    inventory_put_report(world.inventory, &report, release, NULL, fake_now_ms, &err) < 0)
+	    inventory_place_put_report(world.inventory, &report, release, NULL, fake_now_ms, &err) <
+		    0)
 		return -1;
 	inventory_begin_replace(world.inventory, INVENTORY_POLICIES);
 	inventory_end_replace(world.inventory, INVENTORY_POLICIES, fake_now_ms);

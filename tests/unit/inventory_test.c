@@ -40,21 +40,21 @@ static void assert_touched(struct world *world, const char *nodes)
 
 static const struct report *find_report(const struct world *world, struct view node_name)
 {
-	const struct place *place = inventory_find_place(world->inventory, node_name);
+	const struct place *place = inventory_place_find(world->inventory, node_name);
 
 	return place ? place->report : NULL;
 }
 
 static uint64_t node_changes(const struct world *world, struct view node_name)
 {
-	const struct place *place = inventory_find_place(world->inventory, node_name);
+	const struct place *place = inventory_place_find(world->inventory, node_name);
 
 	return place ? place->node_changes : 0;
 }
 
 static struct view named_boot(const struct world *world, struct view node_name)
 {
-	const struct place *place = inventory_find_place(world->inventory, node_name);
+	const struct place *place = inventory_place_find(world->inventory, node_name);
 
 	return place && place->node ? place->node->boot_id : (struct view){0};
 }
@@ -177,7 +177,8 @@ static void put_report(struct world *world, const struct report *report, uint64_
 
 	*copy = *report;
 	assert_int_equal(
-		inventory_put_report(world->inventory, copy, count_release, world, now, &err), 0);
+		inventory_place_put_report(world->inventory, copy, count_release, world, now, &err),
+		0);
 }
 
 static struct join_input gather(struct world *world, const char *node, uint64_t now)
@@ -199,7 +200,8 @@ static void keep_recall(struct world *world, const char *node, const struct reca
 	struct error err;
 
 	assert_int_equal(
-		inventory_keep_recall(world->inventory, view_from(node), recall, now, &err), 0);
+		inventory_place_keep_recall(world->inventory, view_from(node), recall, now, &err),
+		0);
 }
 
 static void name_ended(struct world *world, struct view *ended, size_t n_ended, uint64_t now)
@@ -551,11 +553,12 @@ static void an_unchanged_report_only_starts_its_age_anew(void **state)
 	struct world *world = *state;
 	struct report report = report_of("gpu-a", true, NULL);
 
-	assert_false(inventory_refresh_report(world->inventory, VIEW("gpu-a"), 0, 9000, 1500));
+	assert_false(
+		inventory_place_refresh_report(world->inventory, VIEW("gpu-a"), 0, 9000, 1500));
 	assert_int_equal(gather(world, "gpu-a", 1500).report_age_ms, 0);
 	put_report(world, &report, 1000);
 	world->touched[0] = '\0';
-	assert_true(inventory_refresh_report(world->inventory, VIEW("gpu-a"), 0, 9000, 3000));
+	assert_true(inventory_place_refresh_report(world->inventory, VIEW("gpu-a"), 0, 9000, 3000));
 	assert_touched(world, "");
 	assert_int_equal(gather(world, "gpu-a", 3500).report_age_ms, 500);
 	assert_int_equal(gather(world, "gpu-a", 3500).report_held_ms, 2500);
@@ -574,7 +577,7 @@ static void an_hour_of_changing_figures_touches_nobody(void **state)
 	device = (struct report_device){.uuid = VIEW("GPU-1")};
 	report.devices = (struct array){&device, 1, true};
 	put_report(world, &report, 1000);
-	const struct place *place = inventory_find_place(world->inventory, VIEW("gpu-a"));
+	const struct place *place = inventory_place_find(world->inventory, VIEW("gpu-a"));
 	world->touched[0] = '\0';
 	heartbeat.devices = report.devices;
 	for (int i = 1; i <= 60; i++) {
@@ -582,9 +585,10 @@ static void an_hour_of_changing_figures_touches_nobody(void **state)
 
 		device.figures = (struct report_figures){true, i, i, i};
 		assert_int_equal(figures_new(&heartbeat, &figures, &err), 0);
-		assert_true(inventory_refresh_report(world->inventory, VIEW("gpu-a"), 0, 180000,
-						     now_ms));
-		inventory_put_figures(world->inventory, VIEW("gpu-a"), place->report, figures);
+		assert_true(inventory_place_refresh_report(world->inventory, VIEW("gpu-a"), 0,
+							   180000, now_ms));
+		inventory_place_put_figures(world->inventory, VIEW("gpu-a"), place->report,
+					    figures);
 	}
 	assert_touched(world, "");
 	device.figures = (struct report_figures){0};
@@ -616,14 +620,14 @@ static void a_heartbeat_that_confirms_a_reset_touches_its_node(void **state)
 			put_report(world, &reports[i / 2], 1000);
 		} else {
 			assert_int_equal(figures_new(&report, &figures, &err), 0);
-			inventory_put_figures(world->inventory, VIEW("gpu-a"),
-					      find_report(world, VIEW("gpu-a")), figures);
+			inventory_place_put_figures(world->inventory, VIEW("gpu-a"),
+						    find_report(world, VIEW("gpu-a")), figures);
 		}
 		assert_touched(world, i == 1 ? "" : "gpu-a ");
 		assert_int_equal(resets_find(gather(world, "gpu-a", 1000).resets, VIEW(UUID_A)),
 				 i == 3 ? 120000 : 0);
 	}
-	inventory_forget_report(world->inventory, VIEW("gpu-a"));
+	inventory_place_forget_report(world->inventory, VIEW("gpu-a"));
 	assert_int_equal(resets_find(gather(world, "gpu-a", 1000).resets, VIEW(UUID_A)), 0);
 }
 
@@ -644,10 +648,10 @@ static void a_reset_of_a_node_that_was_forgotten_is_not_seen(void **state)
 		device.condition.recovery = i < 2 ? REPORT_RECOVERY_RESET : REPORT_RECOVERY_NONE;
 		put_report(world, &report, 1000);
 		if (i == 1)
-			inventory_forget_report(world->inventory, VIEW("gpu-a"));
+			inventory_place_forget_report(world->inventory, VIEW("gpu-a"));
 	}
 	assert_int_equal(resets_find(gather(world, "gpu-a", 1000).resets, VIEW(UUID_A)), 0);
-	inventory_forget_report(world->inventory, VIEW("gpu-a"));
+	inventory_place_forget_report(world->inventory, VIEW("gpu-a"));
 }
 
 static void figures_of_another_report_are_dropped(void **state)
@@ -659,17 +663,17 @@ static void figures_of_another_report_are_dropped(void **state)
 	struct error err;
 
 	put_report(world, &report, 1000);
-	const struct place *place = inventory_find_place(world->inventory, VIEW("gpu-a"));
+	const struct place *place = inventory_place_find(world->inventory, VIEW("gpu-a"));
 	const struct report *first = place->report;
 	assert_int_equal(figures_new(&report, &figures, &err), 0);
-	inventory_put_figures(world->inventory, VIEW("gpu-b"), first, figures);
+	inventory_place_put_figures(world->inventory, VIEW("gpu-b"), first, figures);
 	assert_int_equal(figures_new(&report, &figures, &err), 0);
-	inventory_put_figures(world->inventory, VIEW("gpu-a"), first, figures);
+	inventory_place_put_figures(world->inventory, VIEW("gpu-a"), first, figures);
 	assert_non_null(place->figures);
 	put_report(world, &next, 2000);
 	assert_null(place->figures);
 	assert_int_equal(figures_new(&report, &figures, &err), 0);
-	inventory_put_figures(world->inventory, VIEW("gpu-a"), &report, figures);
+	inventory_place_put_figures(world->inventory, VIEW("gpu-a"), &report, figures);
 	assert_null(place->figures);
 }
 
@@ -682,10 +686,12 @@ static void a_join_knows_when_the_list_was_read_last(void **state)
 	report.sources.pod_resources.observed_at = 500;
 	put_report(world, &report, 1000);
 	assert_int_equal(gather(world, "gpu-a", 1000).listed_at, 500);
-	assert_true(inventory_refresh_report(world->inventory, VIEW("gpu-a"), 900, 9000, 3000));
+	assert_true(
+		inventory_place_refresh_report(world->inventory, VIEW("gpu-a"), 900, 9000, 3000));
 	assert_int_equal(gather(world, "gpu-a", 3000).listed_at, 900);
 	/* Clocks are set back: the last word counts. */
-	assert_true(inventory_refresh_report(world->inventory, VIEW("gpu-a"), 100, 9000, 4000));
+	assert_true(
+		inventory_place_refresh_report(world->inventory, VIEW("gpu-a"), 100, 9000, 4000));
 	assert_int_equal(gather(world, "gpu-a", 4000).listed_at, 100);
 	report.sources.pod_resources.observed_at = 700;
 	put_report(world, &report, 5000);
@@ -730,8 +736,9 @@ static void a_join_knows_whose_start_was_told_after_the_list(void **state)
 							   i + 1, rows[i].now, &err),
 					 0);
 		else
-			assert_true(inventory_refresh_report(world->inventory, VIEW("gpu-a"),
-							     rows[i].listed_at, 9000, rows[i].now));
+			assert_true(inventory_place_refresh_report(world->inventory, VIEW("gpu-a"),
+								   rows[i].listed_at, 9000,
+								   rows[i].now));
 		const struct join_input input = gather(world, "gpu-a", rows[i].now);
 		assert_int_equal(input.n_told_later, rows[i].n_told_later);
 		if (input.n_told_later > 0)
@@ -804,8 +811,8 @@ static void a_heartbeat_touches_the_node_whose_last_join_waits_for_one(void **st
 	for (int i = 0; i < 2; i++) {
 		keep_recall(world, "gpu-a", &(struct recall){.is_hearing_awaited = i == 0},
 			    1000);
-		assert_true(
-			inventory_refresh_report(world->inventory, VIEW("gpu-a"), 0, 9000, 2000));
+		assert_true(inventory_place_refresh_report(world->inventory, VIEW("gpu-a"), 0, 9000,
+							   2000));
 		assert_touched(world, i == 0 ? "gpu-a " : "");
 	}
 }
@@ -818,9 +825,10 @@ static void a_node_that_is_heard_of_after_a_long_silence_is_touched(void **state
 	put_attribution(world, "gpu-a", 1);
 	put_report(world, &report, 1000);
 	world->touched[0] = '\0';
-	assert_true(inventory_refresh_report(world->inventory, VIEW("gpu-b"), 0, 9000, 9999));
+	assert_true(inventory_place_refresh_report(world->inventory, VIEW("gpu-b"), 0, 9000, 9999));
 	assert_touched(world, "");
-	assert_true(inventory_refresh_report(world->inventory, VIEW("gpu-b"), 0, 9000, 18999));
+	assert_true(
+		inventory_place_refresh_report(world->inventory, VIEW("gpu-b"), 0, 9000, 18999));
 	assert_touched(world, "gpu-a gpu-b ");
 }
 
@@ -832,13 +840,14 @@ static void what_a_forgotten_report_said_is_released_and_no_longer_claimed(void 
 	put_attribution(world, "gpu-a", 1);
 	put_report(world, &report, 1000);
 	world->touched[0] = '\0';
-	inventory_forget_report(world->inventory, VIEW("gpu-b"));
-	inventory_forget_report(world->inventory, VIEW("gpu-b"));
+	inventory_place_forget_report(world->inventory, VIEW("gpu-b"));
+	inventory_place_forget_report(world->inventory, VIEW("gpu-b"));
 	assert_touched(world, "");
 	assert_int_equal(world->released, 1);
 	assert_int_equal(gather(world, "gpu-a", 2000).previous[0].claimed_age_ms, -1);
 	assert_null(gather(world, "gpu-b", 2000).report);
-	assert_false(inventory_refresh_report(world->inventory, VIEW("gpu-b"), 0, 9000, 2000));
+	assert_false(
+		inventory_place_refresh_report(world->inventory, VIEW("gpu-b"), 0, 9000, 2000));
 }
 
 static void of_a_node_without_a_report_nothing_of_one_is_known(void **state)
@@ -851,14 +860,15 @@ static void of_a_node_without_a_report_nothing_of_one_is_known(void **state)
 	name_ended(world, &named, 1, 1000);
 	put_pod(world, "a", "u1", true, 1);
 	assert_null(find_report(world, VIEW("gpu-a")));
-	assert_false(inventory_refresh_report(world->inventory, VIEW("gpu-a"), 0, 9000, 2000));
+	assert_false(
+		inventory_place_refresh_report(world->inventory, VIEW("gpu-a"), 0, 9000, 2000));
 	for (unsigned i = 1; i <= 2; i++) {
 		report.boot_id = i == 1 ? VIEW("b1") : VIEW("b2");
 		report.observed_at = i;
 		put_report(world, &report, 1000);
 	}
 	assert_int_equal(gather(world, "gpu-a", 1000).booted_after, 1);
-	inventory_forget_report(world->inventory, VIEW("gpu-a"));
+	inventory_place_forget_report(world->inventory, VIEW("gpu-a"));
 	assert_int_equal(gather(world, "gpu-a", 1000).booted_after, 0);
 }
 
@@ -883,7 +893,8 @@ static void a_report_touches_the_holder_of_each_device_and_each_rival_once(void 
 	put_report(world, &a, 1000);
 	assert_true(strcmp(world->touched, "gpu-b gpu-c gpu-a ") == 0 ||
 		    strcmp(world->touched, "gpu-c gpu-b gpu-a ") == 0);
-	assert_true(inventory_refresh_report(world->inventory, VIEW("gpu-a"), 0, 9000, 99999));
+	assert_true(
+		inventory_place_refresh_report(world->inventory, VIEW("gpu-a"), 0, 9000, 99999));
 	assert_int_equal(world->n_initial, 0);
 }
 
@@ -896,8 +907,8 @@ static bool fail_report(struct world *world, const struct report *report, unsign
 	put_object(world, NAME_A, UUID_A, "gpu-a", 1);
 	put_object(world, NAME_B, UUID_B, "gpu-a", 2);
 	failing_malloc_at(k);
-	int result = inventory_put_report(world->inventory, report, count_release, world, 2000,
-					  &err);
+	int result = inventory_place_put_report(world->inventory, report, count_release, world,
+						2000, &err);
 	if (!failing_malloc_off()) {
 		assert_int_equal(result, 0);
 		return false;
@@ -938,11 +949,11 @@ static void a_report_that_there_is_no_memory_for_leaves_nothing_behind(void **st
 			assert_int_equal(world->released, !failed && has_another);
 			/* Of a node that is not known nothing is remembered. */
 			for (int i = 0; i < 2 && failed && !has_another; i++)
-				assert_int_equal(
-					inventory_note_refusals(world->inventory, VIEW("gpu-b"),
-								(struct place_refusals){.claims = 2})
-						.claims,
-					2);
+				assert_int_equal(inventory_place_note_refusals(
+							 world->inventory, VIEW("gpu-b"),
+							 (struct place_refusals){.claims = 2})
+							 .claims,
+						 2);
 		}
 	}
 }
@@ -1031,8 +1042,8 @@ static void a_report_of_another_instance_says_when_the_last_one_was_heard_of(voi
 		put_report(world, &report, rows[i].now);
 		assert_int_equal(gather(world, "gpu-a", rows[i].now).former_heard_at,
 				 rows[i].former_heard_at);
-		assert_true(inventory_refresh_report(world->inventory, VIEW("gpu-a"), 0, 900000,
-						     rows[i].now + 10000));
+		assert_true(inventory_place_refresh_report(world->inventory, VIEW("gpu-a"), 0,
+							   900000, rows[i].now + 10000));
 	}
 }
 
@@ -1140,19 +1151,20 @@ static void what_was_refused_is_new_once_for_each_content_of_a_report(void **sta
 	for (unsigned n = 0; n < 2; n++) {
 		put_report(world, &report, 1000 + n);
 		for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-			struct place_refusals new = inventory_note_refusals(
+			struct place_refusals new = inventory_place_note_refusals(
 				world->inventory, VIEW("gpu-a"), rows[i][0]);
 			assert_int_equal(new.claims, rows[i][1].claims);
 			assert_int_equal(new.ids, rows[i][1].ids);
 			assert_int_equal(new.devices, rows[i][1].devices);
 		}
-		inventory_refresh_report(world->inventory, VIEW("gpu-a"), 0, 5000, 1100);
+		inventory_place_refresh_report(world->inventory, VIEW("gpu-a"), 0, 5000, 1100);
 		assert_int_equal(
-			inventory_note_refusals(world->inventory, VIEW("gpu-a"), rows[0][0]).claims,
+			inventory_place_note_refusals(world->inventory, VIEW("gpu-a"), rows[0][0])
+				.claims,
 			0);
 	}
-	assert_int_equal(inventory_note_refusals(world->inventory, VIEW("gpu-z"), rows[0][0]).ids,
-			 1);
+	assert_int_equal(
+		inventory_place_note_refusals(world->inventory, VIEW("gpu-z"), rows[0][0]).ids, 1);
 }
 
 static void an_object_touches_its_holder_and_those_that_report_the_device(void **state)
@@ -2077,7 +2089,7 @@ static bool fill(struct inventory *inventory, struct world *world)
 			 0 &&
 		 inventory_put_resource_claim(inventory, &claim, STORE_UPSERT, 1, &err) == 0 &&
 		 inventory_put_resource_slice(inventory, &slice, STORE_UPSERT, 1, &err) == 0 &&
-		 inventory_put_report(inventory, &report, count_release, world, 0, &err) == 0;
+		 inventory_place_put_report(inventory, &report, count_release, world, 0, &err) == 0;
 	arena_deinit(&arena);
 	return filled;
 }
@@ -2165,12 +2177,14 @@ static void without_memory_nothing_is_gathered(void **state)
 	}
 	failing_malloc_at(1);
 	assert_int_equal(
-		inventory_keep_recall(world->inventory, VIEW("gpu-a"), &ending, 1000, &err), -1);
+		inventory_place_keep_recall(world->inventory, VIEW("gpu-a"), &ending, 1000, &err),
+		-1);
 	assert_true(failing_malloc_off());
 	assert_int_equal(gather(world, "gpu-a", 1000).n_ended, 1);
 	failing_malloc_at(1);
 	assert_int_equal(
-		inventory_keep_recall(world->inventory, VIEW("gpu-a"), &doubting, 1000, &err), -1);
+		inventory_place_keep_recall(world->inventory, VIEW("gpu-a"), &doubting, 1000, &err),
+		-1);
 	assert_true(failing_malloc_off());
 	assert_int_equal(gather(world, "gpu-a", 1000).n_debounced, 0);
 }

@@ -213,8 +213,9 @@ static void tell_report(void)
 {
 	struct error err;
 
-	assert_int_equal(inventory_put_report(world.inventory, &report, release, NULL, fake_now_ms,
-					      &err), 0);
+	assert_int_equal(inventory_place_put_report(world.inventory, &report, release, NULL,
+						    fake_now_ms, &err),
+			 0);
 }
 
 static void tell_object(unsigned d)

@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-
-/* The inventory's places: each node's report, its figures, and what is kept for the next join. */
+#include "model/inventory_place.h"
 
 #include <assert.h>
 
-#include "model/inventory.h"
 #include "model/inventory_sets.h"
 
-int inventory_put_report(struct inventory *inventory, const struct report *report,
-			 place_release_fn release, void *owner, uint64_t now_ms,
-			 struct error *err)
+int inventory_place_put_report(struct inventory *inventory, const struct report *report,
+			       place_release_fn release, void *owner, uint64_t now_ms,
+			       struct error *err)
 {
 	const struct node_reports reports = inventory_reports(inventory);
 
 	return node_reports_put(&reports, report, release, owner, now_ms, err);
 }
 
-struct place_refusals inventory_note_refusals(struct inventory *inventory, struct view node_name,
-					      struct place_refusals refused)
+struct place_refusals inventory_place_note_refusals(struct inventory *inventory,
+						    struct view node_name,
+						    struct place_refusals refused)
 {
 	struct place *place = place_find(&inventory->places, node_name);
 
 	return place ? place_note_refusals(place, refused) : refused;
 }
 
-bool inventory_refresh_report(struct inventory *inventory, struct view node_name, int64_t listed_at,
-			      uint64_t stale_ms, uint64_t now_ms)
+bool inventory_place_refresh_report(struct inventory *inventory, struct view node_name,
+				    int64_t listed_at, uint64_t stale_ms, uint64_t now_ms)
 {
 	const struct node_reports reports = inventory_reports(inventory);
 
@@ -33,8 +32,8 @@ bool inventory_refresh_report(struct inventory *inventory, struct view node_name
 				    stale_ms, now_ms);
 }
 
-void inventory_put_figures(struct inventory *inventory, struct view node_name,
-			   const struct report *of, struct figures *take_figures)
+void inventory_place_put_figures(struct inventory *inventory, struct view node_name,
+				 const struct report *of, struct figures *take_figures)
 {
 	struct place *place = place_find(&inventory->places, node_name);
 
@@ -46,12 +45,12 @@ void inventory_put_figures(struct inventory *inventory, struct view node_name,
 		place_touch(&inventory->places, place, false);
 }
 
-const struct place *inventory_find_place(const struct inventory *inventory, struct view node_name)
+const struct place *inventory_place_find(const struct inventory *inventory, struct view node_name)
 {
 	return place_find(&inventory->places, node_name);
 }
 
-const struct place *inventory_next_place(const struct inventory *inventory,
+const struct place *inventory_place_next(const struct inventory *inventory,
 					 const struct place *place)
 {
 	struct table_node *node = table_next(&inventory->places.by_name, place ? &place->link : NULL);
@@ -59,12 +58,12 @@ const struct place *inventory_next_place(const struct inventory *inventory,
 	return node ? CONTAINER_OF(node, struct place, link) : NULL;
 }
 
-void inventory_touch(const struct inventory *inventory, struct view node_name)
+void inventory_place_touch(const struct inventory *inventory, struct view node_name)
 {
 	place_touch(&inventory->places, place_find(&inventory->places, node_name), false);
 }
 
-void inventory_forget_report(struct inventory *inventory, struct view node_name)
+void inventory_place_forget_report(struct inventory *inventory, struct view node_name)
 {
 	const struct node_reports reports = inventory_reports(inventory);
 	struct place *place = place_find(&inventory->places, node_name);
@@ -73,8 +72,8 @@ void inventory_forget_report(struct inventory *inventory, struct view node_name)
 		node_reports_forget(&reports, place);
 }
 
-int inventory_keep_recall(struct inventory *inventory, struct view node_name,
-			  const struct recall *recall, uint64_t now_ms, struct error *err)
+int inventory_place_keep_recall(struct inventory *inventory, struct view node_name,
+				const struct recall *recall, uint64_t now_ms, struct error *err)
 {
 	struct place *place = place_find(&inventory->places, node_name);
 
