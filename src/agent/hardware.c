@@ -134,9 +134,19 @@ static bool take_failure(struct hardware *hardware, const struct report *reading
 	return tell_failure(hardware, &failure);
 }
 
-/* The library is left with its process, and when a reading fails. */
-static void note_session(struct hardware *hardware, bool has_failed)
+static bool has_answered(const struct report *reading)
 {
+	for (uint32_t i = 0; i < reading->devices.count; i++)
+		if (!ARRAY_AT(reading->devices, struct report_device, i)->condition.lost)
+			return true;
+	return false;
+}
+
+/* The library is left with its process, and after a reading that failed or in which no device answered. */
+static void note_session(struct hardware *hardware, const struct report *reading)
+{
+	const bool has_failed =
+		reading->sources.nvml.state != REPORT_SOURCE_OK || !has_answered(reading);
 	const int64_t started = nvml_process_started(hardware->process);
 	if (has_failed || started != hardware->processes_started)
 		condition_history_forget_counts(&hardware->history);
@@ -158,7 +168,7 @@ static bool take_reading(struct hardware *hardware, const struct nvml_process_an
 {
 	const struct processes_time asked = {answer->asked_wall, answer->asked_boot};
 	const struct report_source *source = &answer->reading.sources.nvml;
-	note_session(hardware, source->state != REPORT_SOURCE_OK);
+	note_session(hardware, &answer->reading);
 	if (source->state != REPORT_SOURCE_OK)
 		return (!answer->is_doubtful || !hardware->source.said.hangs) &&
 		       take_failure(hardware, &answer->reading);

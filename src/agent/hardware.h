@@ -63,7 +63,7 @@ struct hardware {
 	struct loop_timer *hold; /* ends that */
 	struct processes processes;
 	struct condition_history history;
-	int64_t processes_started; /* when it was fed last */
+	int64_t processes_started; /* of NVML, by the last reading */
 	hardware_offer_fn offer; /* NULL: there is no further source */
 	struct activity_windows activity;
 	struct arena arena; /* of `reading`, what is known of its processes, and windows */

@@ -29,7 +29,10 @@ MUST_USE int node_reports_put(const struct node_reports *reports, const struct r
 /* As inventory_place_refresh_report(), of the place; NULL: there is none. */
 bool node_reports_refresh(const struct node_reports *reports, struct place *place,
 			  int64_t listed_at, uint64_t stale_ms, uint64_t now_ms);
-/* Releases the report of the place, all that it claimed, and its resets. It may go. Touches nobody. */
+/*
+ * Releases the report of the place, all that it claimed, and what its reports told of resets and links. It
+ * may go. Touches nobody.
+ */
 void node_reports_forget(const struct node_reports *reports, struct place *place);
 /* The same of all places. */
 void node_reports_forget_all(const struct node_reports *reports);

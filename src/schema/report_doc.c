@@ -149,10 +149,19 @@ static const struct jmap_row retired_pages_rows[] = {
 };
 
 /* What their number means, the agent says. */
-static const struct jmap_row links_rows[] = {
+static const struct jmap_row lanes_rows[] = {
 	{"total", JMAP_I64, JMAP_REQUIRED | JMAP_NO_NEWS, JMAP_AT(report_links, total),
 	 .limit = LIMIT_NUMBER_LINKS},
 	{"active", JMAP_I64, JMAP_REQUIRED | JMAP_NO_NEWS, JMAP_AT(report_links, active),
+	 .limit = LIMIT_NUMBER_LINKS},
+	{0},
+};
+
+/* The controller compares how many are active with what earlier agents told. */
+static const struct jmap_row nvlinks_rows[] = {
+	{"total", JMAP_I64, JMAP_REQUIRED | JMAP_NO_NEWS, JMAP_AT(report_links, total),
+	 .limit = LIMIT_NUMBER_LINKS},
+	{"active", JMAP_I64, JMAP_REQUIRED, JMAP_AT(report_links, active),
 	 .limit = LIMIT_NUMBER_LINKS},
 	{0},
 };
@@ -188,12 +197,12 @@ static const struct jmap_row condition_rows[] = {
 	{"retiredPages", JMAP_OBJECT, 0, JMAP_AT(report_condition, retired_pages),
 	 .rows = retired_pages_rows,
 	 .present_offset = 1 + offsetof(struct report_condition, retired_pages.present)},
-	{"nvlinks", JMAP_OBJECT, 0, JMAP_AT(report_condition, nvlinks), .rows = links_rows,
+	{"nvlinks", JMAP_OBJECT, 0, JMAP_AT(report_condition, nvlinks), .rows = nvlinks_rows,
 	 .present_offset = 1 + offsetof(struct report_condition, nvlinks.present)},
 	{"nvlinksDown", JMAP_TOGGLE, 0, JMAP_AT(report_condition, nvlinks_down)},
 	{"fabric", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(report_condition, fabric),
 	 .names = fabric_names},
-	{"pcieLanes", JMAP_OBJECT, 0, JMAP_AT(report_condition, pcie_lanes), .rows = links_rows,
+	{"pcieLanes", JMAP_OBJECT, 0, JMAP_AT(report_condition, pcie_lanes), .rows = lanes_rows,
 	 .present_offset = 1 + offsetof(struct report_condition, pcie_lanes.present)},
 	{"pcieGeneration", JMAP_OBJECT, JMAP_NO_NEWS, JMAP_AT(report_condition, pcie_generation),
 	 .rows = pcie_generation_rows,

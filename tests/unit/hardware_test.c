@@ -838,6 +838,12 @@ static void fail_a_reading(struct hardware *hardware)
 	read_at(hardware, 300);
 }
 
+static void lose_the_device(struct hardware *hardware)
+{
+	set_node(NODE_LIKE(",\"lost\":true"));
+	read_at(hardware, 300);
+}
+
 /* A driver without persistence mode counts anew when its last client goes. */
 static void counts_that_fall_while_nvml_is_left_tell_of_no_reset(void **state)
 {
@@ -845,7 +851,8 @@ static void counts_that_fall_while_nvml_is_left_tell_of_no_reset(void **state)
 	static const struct {
 		void (*between)(struct hardware *hardware);
 		bool is_reset;
-	} rows[] = {{go_on, true}, {start_another_process, false}, {fail_a_reading, false}};
+	} rows[] = {{go_on, true}, {start_another_process, false}, {fail_a_reading, false},
+		   {lose_the_device, false}};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct hardware hardware;
 		begin(&hardware);

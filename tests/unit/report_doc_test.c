@@ -382,7 +382,7 @@ static void of_a_condition_all_but_what_moves_all_the_time_is_evidence(void **st
 		{"\"retiredPages\":{\"pending\":true}", "\"retiredPages\":{}", false},
 		{"\"recoveryAction\":\"None\"", "\"recoveryAction\":\"Reset\"", false},
 		{"\"nvlinks\":{\"total\":4,\"active\":4}", "\"nvlinks\":{\"total\":4,\"active\":3}",
-		 true},
+		 false},
 		{"\"nvlinksDown\":false", "\"nvlinksDown\":true", false},
 		{"\"nvlinksDown\":false", "", false},
 		{"\"clocksEventReasons\":0", "\"clocksEventReasons\":64", true},
