@@ -84,8 +84,6 @@ struct judge {
 	uint32_t n_drifts;
 	struct attribution_pending_drift *pending;
 	uint32_t n_pending;
-	const struct row *first; /* of new differences, to be told where there is no drift; or NULL */
-	struct drift_finding first_finding;
 	int64_t again_in_ms;
 };
 
@@ -227,14 +225,6 @@ static int64_t pending_since(const struct judge *judge, const struct row *row,
 		       : 0;
 }
 
-static void note_first(struct judge *judge, const struct row *row, struct drift_finding finding)
-{
-	if (judge->first)
-		return;
-	judge->first = row;
-	judge->first_finding = finding;
-}
-
 /*
  * A new difference, or one that is pending. A clock that was set back may have left a time that lies
  * ahead; one that lies far ahead does not count.
@@ -253,8 +243,6 @@ static void count_new(struct judge *judge, const struct row *row, struct drift_f
 	if (start_time == 0 || start_time > now + hold_off_ms ||
 	    (row->about & REMEMBERED && row->waits_for & judge->settling.over))
 		start_time = now;
-	if (!is_dated)
-		note_first(judge, row, finding);
 	left = start_time + hold_off_ms - now;
 	if (left <= 0) {
 		add_drift(judge, row, finding, start_time);
@@ -450,17 +438,14 @@ static bool is_looked_at(const struct judge *judge)
 	return judge->has_waiting || judge->node->intent->policy;
 }
 
-/* What was pending before, and cannot be told now, has no texts. */
+/* Texts of a difference may change from one moment to the next, and each change would be a write. */
 static void say_settling(const struct judge *judge, enum drift_settling kind, struct sbuf *message)
 {
-	if (kind != DRIFT_SETTLING_HOLD_OFF || !judge->first) {
-		sbuf_append(message, drift_settling_text(kind));
-		return;
+	if (kind == DRIFT_SETTLING_HOLD_OFF && judge->n_pending > 0) {
+		sbuf_append(message, judge->pending[0].type);
+		sbuf_append(message, VIEW(": "));
 	}
-	sbuf_append(message, judge->first->word);
-	sbuf_append(message, VIEW(": "));
-	say_difference(judge->first_finding.observed, judge->first_finding.intended, message);
-	sbuf_append(message, VIEW("It may still pass: see pending"));
+	sbuf_append(message, drift_settling_text(kind));
 }
 
 static bool tell_settling(struct judge *judge, struct drift_verdict *verdict,
@@ -474,6 +459,9 @@ static bool tell_settling(struct judge *judge, struct drift_verdict *verdict,
 	while (first < DRIFT_SETTLING_HOLD_OFF && !(settling & 1u << first))
 		first++;
 	assert(first <= DRIFT_SETTLING_HOLD_OFF);
+	/* No hold-off ends while what is intended cannot be read. */
+	if (first == DRIFT_SETTLING_HOLD_OFF && tell_other_layout(judge, verdict, message))
+		return true;
 	verdict->state.state = ATTRIBUTION_INTENT_SETTLING;
 	verdict->status = CONDITION_UNKNOWN;
 	verdict->reason = drift_settling_word((enum drift_settling)first);
@@ -492,7 +480,7 @@ static void tell_good(struct judge *judge, struct drift_verdict *verdict, struct
 					  : ATTRIBUTION_INTENT_UNMANAGED;
 	verdict->status = CONDITION_TRUE;
 	verdict->reason = reasons[is_managed ? REASON_IN_SYNC : REASON_UNMANAGED];
-	if (intent->n_gpu_clusters > 0 && !is_managed)
+	if (intent->n_gpu_clusters > 0 && !is_managed && !intent->are_gpu_clusters_unread)
 		sbuf_append(message, VIEW("there is a GPUCluster, which is not compared"));
 	else if (!is_managed)
 		sbuf_append(message, VIEW("there is no ClusterPolicy"));

@@ -59,8 +59,8 @@ struct drift_finding drift_device_driver_mismatch(const struct drift_node *node,
 			.answer = DRIFT_FOUND,
 			.intended = VIEW("library and kernel module of the driver are of one version"),
 			.observed = drift_text(text, "% (NVML)", nvml->message),
-			.message = VIEW("Delete the node's gpu-attribution-agent pod, which has the library of "
-					"its start; if that does not help, reload module nvidia, or reboot "
+			.message = VIEW("Delete the node's gpu-attribution-agent pod, which keeps the library "
+					"it was started with; if that does not help, reload module nvidia, or reboot "
 					"the node."),
 		};
 	/* Why it fails is not known: that may be hidden behind it. */

@@ -247,7 +247,7 @@ struct drift_finding drift_mig_config_failed(const struct drift_node *node,
 				       node->node->mig_config),
 		.observed = VIEW("failed (label nvidia.com/mig.config.state)"),
 		.message = VIEW("See the log of the node's nvidia-mig-manager pod, then set label "
-				"nvidia.com/mig.config again."),
+				"nvidia.com/mig.config to another layout and back."),
 	};
 }
 

@@ -235,6 +235,8 @@ struct drift_finding drift_operand_policy_conflict(const struct drift_node *node
 		finding.message = VIEW("Delete all ClusterPolicies but one: the operator heeds one.");
 		return finding;
 	}
+	if (intent->are_gpu_clusters_unread)
+		return DRIFT_ANSWER(DRIFT_CANNOT_TELL);
 	if (intent->n_gpu_clusters == 0)
 		return DRIFT_ANSWER(DRIFT_NO);
 	finding.observed = drift_text(text, "a GPUCluster beside ClusterPolicy % (API server)",

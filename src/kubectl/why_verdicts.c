@@ -334,13 +334,13 @@ static bool is_policy_read(const struct attribution_intent_state *intent)
 	for (uint32_t i = 0; i < intent->drifts.count; i++) {
 		const struct view word = ARRAY_AT(intent->drifts, struct attribution_drift, i)->type;
 		const enum drift_type type = drift_type_of(word);
-		if (type != N_DRIFT_TYPES && !(rules[type].about & ANYWAY))
+		if (type != N_DRIFT_TYPES && !(rules[type].about & (ANYWAY | UNREAD)))
 			return true;
 	}
 	return false;
 }
 
-/* While something is settling, all that is intended could be read. */
+/* While something is settling, what the policy intends could be read. */
 static bool is_settling(const struct condition *in_sync)
 {
 	for (unsigned i = 0; in_sync && i < N_DRIFT_SETTLING; i++)
@@ -357,8 +357,10 @@ static const char *answer_of(const struct attribution_status *status, enum drift
 	const bool goes_by_config_map = type != N_DRIFT_TYPES && of_config_map & 1u << type;
 	const bool is_policy_needed = type == N_DRIFT_TYPES || !(rules[type].about & ANYWAY);
 
-	if (is_settling(in_sync) || (!is_policy_needed && !goes_by_config_map))
+	if (!is_policy_needed && !goes_by_config_map)
 		return "found";
+	if (is_settling(in_sync))
+		return "found, or it cannot be told now";
 	if (view_equal(reason, VIEW("PolicyUnreadable")))
 		return "none, for what is intended cannot be read now";
 	if (view_equal(reason, VIEW("ConfigUnreadable")))

@@ -1474,7 +1474,7 @@ def without_the_right_to_read_policies_that_is_said_and_nothing_else(cluster):
             wait_reason(cluster, node, "Unknown", "PolicyUnreadable")
         label(cluster, SECOND, gpu__deploy__mig_manager="true", mig__config="second-cut",
               mig__config__state="failed")
-        policy.pause(SOON)  # with a policy it is a drift at once
+        policy.pause(SOON)  # with a policy it is a drift after 10 s
         notes = [wait_reason(cluster, node, "Unknown", "PolicyUnreadable", timeout=1) for node in NODES]
         assert all("the controller cannot read ClusterPolicies" in note for note in notes), notes
         assert not any(policy.drifts(item) for item in cluster.attributions().values())

@@ -325,6 +325,11 @@ static void deny_error(struct drift_case *c)
 						     VIEW("not this one")};
 }
 
+static void deny_clusters(struct drift_case *c)
+{
+	c->intent.are_gpu_clusters_unread = true;
+}
+
 static void affirm_ready(struct drift_case *c)
 {
 	blame(c);
@@ -346,6 +351,7 @@ TEST(the_policy_is_one_and_ready)
 		 .observed = "2 ClusterPolicies, of which cluster-policy, the oldest, counts"},
 		{drift_operand_policy_conflict, add_cluster, DRIFT_FOUND,
 		 .observed = "a GPUCluster beside ClusterPolicy cluster-policy"},
+		{drift_operand_policy_conflict, deny_clusters, DRIFT_CANNOT_TELL},
 		{drift_operand_policy_not_ready, NULL, DRIFT_NO},
 		{drift_operand_policy_not_ready, not_ready_beside_gpu_cluster, DRIFT_NO},
 		{drift_operand_policy_not_ready, not_ready, DRIFT_FOUND,

@@ -418,11 +418,24 @@ TEST(that_gpu_clusters_cannot_be_read_is_said)
 {
 	c.intent.are_gpu_clusters_unread = true;
 	drift_case_judge(&c);
-	expect_in_sync(ALL_WELL "; the controller cannot read GPUClusters");
+	expect_in_sync(ALL_WELL "; the controller cannot read GPUClusters; cannot be told now: "
+				"PolicyConflict");
 	c.intent = (struct intent){.known = true, .are_gpu_clusters_unread = true};
 	drift_case_judge(&c);
 	expect_text(c.verdict.message,
 		    "there is no ClusterPolicy; the controller cannot read GPUClusters");
+}
+
+TEST(a_conflict_stays_while_gpu_clusters_cannot_be_read)
+{
+	c.intent.n_gpu_clusters = 1;
+	drift_case_judge(&c);
+	expect_drifted("PolicyConflict");
+	drift_case_publish(&c);
+	c.intent.n_gpu_clusters = 0;
+	c.intent.are_gpu_clusters_unread = true;
+	drift_case_judge(&c);
+	expect_drifted("PolicyConflict");
 }
 
 TEST(what_cannot_be_told_is_in_the_order_of_the_table)
@@ -563,6 +576,14 @@ TEST(where_the_mig_manager_may_have_made_the_layout_the_state_is_unknown)
 	c.labels.mig_config_state = VIEW("pending");
 	drift_case_judge(&c);
 	expect_state(ATTRIBUTION_INTENT_SETTLING, CONDITION_UNKNOWN, "MIGReconfiguration");
+
+	/* A difference that was pending before it could not be read does not hide that. */
+	start_over(want_layout);
+	drift_case_judge(&c);
+	expect_settling("HoldOff");
+	c.policy.mig_config = (struct view){0};
+	wait_for(1 * SECOND);
+	expect_state(ATTRIBUTION_INTENT_UNKNOWN, CONDITION_UNKNOWN, "ConfigUnreadable");
 }
 
 /* Each type */
@@ -1023,23 +1044,21 @@ TEST(without_a_policy_only_a_difference_is_settling)
 
 /* Times */
 
-TEST(a_difference_that_may_pass_is_told_the_first_with_its_texts)
+TEST(of_differences_that_may_pass_the_first_is_named)
 {
 	offer_8(&c);
 	stop_exporter(&c);
 	drift_case_judge(&c);
 	expect_settling("HoldOff");
 	expect_text(c.verdict.message,
-		    "ReplicaCount: observed: 8 replicas of nvidia.com/gpu (device IDs); intended: "
-		    "time-slicing, 4 replicas of nvidia.com/gpu (ConfigMap gpu-operator/plugin-config, "
-		    "key shared). It may still pass: see pending");
-	/* Of what cannot be seen now there are none. */
+		    "ReplicaCount: a difference was found, and may still pass: see intent.pending");
+	/* It cannot be seen now. */
 	c.node.is_offer_known = false;
 	drift_case_drop_operand(&c, POD_OPERAND_DCGM_EXPORTER);
 	drift_case_add_operand(&c, POD_OPERAND_DCGM_EXPORTER, true);
 	wait_for(1 * SECOND);
 	expect_settling("HoldOff");
-	expect_text(c.verdict.message, "a difference was found, and may still pass: see pending");
+	expect_text(c.verdict.message, "ReplicaCount: a difference was found, and may still pass: see intent.pending");
 }
 
 TEST(a_difference_that_passes_leaves_nothing)
@@ -1394,7 +1413,8 @@ TEST(one_drift_is_told_alone_and_two_by_the_worse_one)
 	expect_text(c.verdict.message,
 		    "observed: failed (label nvidia.com/mig.config.state); intended: MIG layout half "
 		    "(label nvidia.com/mig.config). See the log of the node's nvidia-mig-manager pod, "
-		    "then set label nvidia.com/mig.config again. And 1 more: see intent.drifts.");
+		    "then set label nvidia.com/mig.config to another layout and back. And 1 more: see "
+		    "intent.drifts.");
 }
 
 TEST(of_drifts_that_are_equally_bad_the_first_is_the_reason)
@@ -1538,6 +1558,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(without_a_policy_nothing_is_managed),
 	cmocka_unit_test_set_up(by_a_gpu_cluster_alone_nothing_is_judged),
 	cmocka_unit_test_set_up(that_gpu_clusters_cannot_be_read_is_said),
+	cmocka_unit_test_set_up(a_conflict_stays_while_gpu_clusters_cannot_be_read),
 	cmocka_unit_test_set_up(what_cannot_be_told_is_in_the_order_of_the_table),
 	cmocka_unit_test_set_up(a_node_is_prepared_by_what_is_known_now),
 	cmocka_unit_test_set_up(a_policy_that_cannot_be_read_makes_the_state_unknown),
@@ -1568,7 +1589,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(without_a_policy_a_label_that_was_left_behind_stops_no_drift),
 	cmocka_unit_test_set_up(a_device_that_went_missing_during_work_is_a_drift_after_it),
 	cmocka_unit_test_set_up(without_a_policy_only_a_difference_is_settling),
-	cmocka_unit_test_set_up(a_difference_that_may_pass_is_told_the_first_with_its_texts),
+	cmocka_unit_test_set_up(of_differences_that_may_pass_the_first_is_named),
 	cmocka_unit_test_set_up(a_difference_that_passes_leaves_nothing),
 	cmocka_unit_test_set_up(a_difference_that_comes_back_is_a_new_one),
 	cmocka_unit_test_set_up(a_drift_that_is_mended_goes_at_once),

@@ -137,6 +137,7 @@ static void json_has_table_and_row(void **state)
 #define ANSWER(text) "the rule's answer is " text "; it is asked "
 #define NOT_READ ANSWER("none, for what is intended cannot be read now")
 #define OPEN ANSWER("found, or what is intended cannot be read now")
+#define UNTOLD ANSWER("found, or it cannot be told now")
 #define STANDS "; the statement stands since 1970-01-01T00:00:01Z"
 
 /* What a status has, and a line of what is told of it. */
@@ -229,8 +230,8 @@ static const struct {
 	 "decided by  NoAgent (row 19 of src/join/wording.def): none\n"},
 	{{CONDITION("InSync", "KubeletSettling", "")},
 	 "decided by  KubeletSettling (row 31 of src/assess/drift.def)"},
-	{{PENDING("LabelsMissing"), CONDITION("InSync", "HoldOff", "")}, ANSWER("found")},
-	{{PENDING("SharingMode"), CONDITION("InSync", "KubeletSettling", "")}, ANSWER("found")},
+	{{PENDING("LabelsMissing"), CONDITION("InSync", "HoldOff", "")}, UNTOLD},
+	{{PENDING("SharingMode"), CONDITION("InSync", "KubeletSettling", "")}, UNTOLD},
 	{{PENDING("DeviceMissing"), CONDITION("InSync", "DriverUpgrade", "")},
 	 ANSWER("found") "for each device, and its answer counts after 60s as shipped; it needs no "
 			 "policy; waits for the end of MIGReconfiguration, DriverUpgrade; hides "
@@ -246,6 +247,7 @@ static const struct {
 	{{PENDING("LabelsMissing")}, OPEN},
 	{ASIDE("PluginMissing"), ANSWER("found")},
 	{ASIDE("UnallocatedUse"), OPEN},
+	{ASIDE("PolicyConflict"), OPEN},
 	{ASIDE("Unheard"), OPEN},
 	{{PENDING("Unheard"), CONDITION("InSync", "HoldOff", "")},
 	 "note        this version does not know that type\n"},
