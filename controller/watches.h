@@ -7,7 +7,7 @@
  * inventory is current.
  *
  * The inventory is current while all watches are open that statuses rest on. The watches of
- * GPUAttributions and ClusterPolicies are not among these. While one of them is away nothing may be
+ * GPUAttributions, ClusterPolicies and GPUClusters are not among these. While one of them is away nothing may be
  * written (watches_allow_writes()).
  *
  * That wait ends after WATCHES_WAIT_MS, counted while the API server answers. Then the pods, nodes,
