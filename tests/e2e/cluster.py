@@ -592,6 +592,34 @@ class Cluster:
         where = AGENTS if what.startswith("daemonset/") else ("-n", "gpu-attribution")
         self.kubectl(*where, "rollout", "status", what, "--timeout=120s")
 
+    def delete_agents(self):
+        """Deletes their DaemonSet and waits until no agent runs. Returns what create_agents() takes."""
+        what = "daemonset/gpu-attribution-agent"
+        manifest = self.get(what, *AGENTS)
+        for key in ("uid", "resourceVersion", "creationTimestamp", "generation"):
+            manifest["metadata"].pop(key, None)
+        manifest.pop("status", None)
+        # In the background, which is the default, the DaemonSet is gone before its pods are.
+        self.kubectl(*AGENTS, "delete", what, "--cascade=foreground", "--wait=true")
+        return manifest
+
+    def create_agents(self, manifest):
+        self.create(manifest)
+        self.rollout("daemonset/gpu-attribution-agent")
+
+    def start_without_agents(self):
+        """No agent, and nothing that one has left behind: the controller starts anew with no objects.
+        Returns what create_agents() takes."""
+        controller, where = "deployment/gpu-attribution-controller", ("-n", "gpu-attribution")
+        manifest = self.delete_agents()
+        self.kubectl(*where, "scale", controller, "--replicas=0")
+        wait_for("no controller", lambda: not self.get("pods", *where)["items"])
+        self.kubectl("delete", "gpuattributions", "--all")
+        self.kubectl(*where, "set", "env", controller, "GPU_ATTRIBUTION_AGENTLESS_AFTER=5s")
+        self.kubectl(*where, "scale", controller, "--replicas=1")
+        self.rollout(controller)
+        return manifest
+
 
 @contextlib.contextmanager
 def own_cluster(prefix, *options):

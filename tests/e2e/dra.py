@@ -322,26 +322,9 @@ def without_the_right_to_read_claims_the_controller_works_and_says_what_it_lacks
     return "\n".join(said)
 
 
-def take_agents_away(cluster):
-    """No agent, and nothing that one has left behind: the controller starts anew with no objects."""
-    manifest = cluster.get(AGENT, *AGENTS)
-    for key in ("uid", "resourceVersion", "creationTimestamp", "generation"):
-        manifest["metadata"].pop(key, None)
-    manifest.pop("status", None)
-    cluster.kubectl(*AGENTS, "delete", AGENT, "--wait=true")
-    cluster.kubectl(*NAMESPACE, "scale", CONTROLLER, "--replicas=0")
-    wait_for("no controller and no agent", lambda: not any(
-        cluster.get("pods", *where)["items"] for where in (NAMESPACE, AGENTS)))
-    cluster.kubectl("delete", "gpuattributions", "--all")
-    cluster.kubectl(*NAMESPACE, "set", "env", CONTROLLER, "GPU_ATTRIBUTION_AGENTLESS_AFTER=5s")
-    cluster.kubectl(*NAMESPACE, "scale", CONTROLLER, "--replicas=1")
-    cluster.rollout(CONTROLLER)
-    return manifest
-
-
 @tests.promise
 def without_an_agent_slices_name_the_devices_and_claims_their_tenants(cluster):
-    manifest = take_agents_away(cluster)
+    manifest = cluster.start_without_agents()
     try:
         minors = devices_of(cluster)
         parent = minors[1][1]
@@ -367,8 +350,7 @@ def without_an_agent_slices_name_the_devices_and_claims_their_tenants(cluster):
         assert found[parent]["witnesses"] == ["ResourceClaim"], found
         return cluster.kubectl("get", "gpuattributions", "-o", "wide")
     finally:
-        cluster.create(manifest)
-        cluster.rollout(AGENT)
+        cluster.create_agents(manifest)
 
 
 if __name__ == "__main__":

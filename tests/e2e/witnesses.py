@@ -18,8 +18,7 @@ from cluster import AGENTS, Cluster, Tests, wait_for
 
 NODE = "node-2"  # exclusive devices
 RESERVATIONS = "kai-resource-reservation"
-NAMESPACE = ("-n", "gpu-attribution")
-CONTROLLER, AGENT = "deployment/gpu-attribution-controller", "daemonset/gpu-attribution-agent"
+AGENT = "daemonset/gpu-attribution-agent"
 
 tests = Tests(clean=Cluster.delete_pods)
 
@@ -33,28 +32,6 @@ def tenant_of(cluster, uid):
     raise KeyError(uid)
 
 
-def take_agents_away(cluster):
-    """No agent, and nothing that one has left behind: the controller starts anew with no objects."""
-    manifest = cluster.get(AGENT, *AGENTS)
-    for key in ("uid", "resourceVersion", "creationTimestamp", "generation"):
-        manifest["metadata"].pop(key, None)
-    manifest.pop("status", None)
-    cluster.kubectl(*AGENTS, "delete", AGENT, "--wait=true")
-    cluster.kubectl(*NAMESPACE, "scale", CONTROLLER, "--replicas=0")
-    wait_for("no controller and no agent", lambda: not any(
-        cluster.get("pods", *where)["items"] for where in (NAMESPACE, AGENTS)))
-    cluster.kubectl("delete", "gpuattributions", "--all")
-    cluster.kubectl(*NAMESPACE, "set", "env", CONTROLLER, "GPU_ATTRIBUTION_AGENTLESS_AFTER=5s")
-    cluster.kubectl(*NAMESPACE, "scale", CONTROLLER, "--replicas=1")
-    cluster.rollout(CONTROLLER)
-    return manifest
-
-
-def bring_agents_back(cluster, manifest):
-    cluster.create(manifest)
-    cluster.rollout(AGENT)
-
-
 def reasons(cluster, item):
     return {kind: (cluster.condition(item, kind)["status"], cluster.condition(item, kind)["reason"])
             for kind in ("ReportFresh", "Ready", "Attributed", "Healthy")}
@@ -62,7 +39,7 @@ def reasons(cluster, item):
 
 @tests.promise
 def without_an_agent_the_status_of_pods_names_the_tenants_and_says_what_is_missing(cluster):
-    manifest = take_agents_away(cluster)
+    manifest = cluster.start_without_agents()
     try:
         uid = cluster.create_pod("agentless", NODE)
         item, tenant = wait_for("a tenant by the pod's status", lambda: tenant_of(cluster, uid))
@@ -82,7 +59,7 @@ def without_an_agent_the_status_of_pods_names_the_tenants_and_says_what_is_missi
         cluster.kubectl("delete", "pod", "agentless", "--wait=true")
         cluster.wait_gone(uid, timeout=10)
         versions = cluster.versions()
-        bring_agents_back(cluster, manifest)
+        cluster.create_agents(manifest)
         manifest = None
         new = cluster.create_tenant("agent-came", NODE)
         item, tenant = tenant_of(cluster, new)
@@ -92,24 +69,20 @@ def without_an_agent_the_status_of_pods_names_the_tenants_and_says_what_is_missi
         return table
     finally:
         if manifest:
-            bring_agents_back(cluster, manifest)
+            cluster.create_agents(manifest)
 
 
 @tests.promise
 def a_pod_that_comes_while_the_agent_is_away_is_seen_all_the_same(cluster):
-    manifest = cluster.get(AGENT, *AGENTS)
-    for key in ("uid", "resourceVersion", "creationTimestamp", "generation"):
-        manifest["metadata"].pop(key, None)
-    manifest.pop("status", None)
     before = cluster.create_tenant("before", NODE)
-    cluster.kubectl(*AGENTS, "delete", AGENT, "--wait=true")
+    manifest = cluster.delete_agents()
     try:
         uid = cluster.create_pod("meanwhile", NODE)
         _, tenant = wait_for("a tenant by the pod's status", lambda: tenant_of(cluster, uid))
         assert tenant["witnesses"] == ["PodStatus"], tenant
         assert tenant_of(cluster, before), "the tenant from before is gone"
     finally:
-        bring_agents_back(cluster, manifest)
+        cluster.create_agents(manifest)
     wait_for("all witnesses", lambda: len(tenant_of(cluster, uid)[1]["witnesses"]) >= 3)
 
 
