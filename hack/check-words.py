@@ -169,17 +169,20 @@ def items_of(literal, stack):
     return re.split(r"[\s,;]+" if is_scenario else ",", literal)
 
 
-def expected_in(path, judges=False):
-    """Texts and names that a test in C expects, each with what it is in: a function or a table. A name
-    that stands for another one is that, too."""
+def expected_in(path, wanted, judges=False):
+    """Which wanted texts and names a test in C expects, each with what it is in: a function or a table.
+    A name that stands for another one is that, too."""
     text = path.read_text(encoding="utf-8")
     stands_for = {alias: name for alias, name in
                   re.findall(r"(?:#define\s+|\b)(\w+)(?:\s+|\s*=\s*)(ATTRIBUTION_\w+)", text)}
     found = set()
     for token, stack in tokens_of(text):
-        if not (token[0] == '"' or token[0].isalpha()) or not is_expected(stack, judges):
+        if not (token[0] == '"' or token[0].isalpha()):
             continue
         words = items_of(token[1:-1], stack) if token[0] == '"' else (token, stands_for.get(token))
+        words = [word for word in words if word in wanted]
+        if not words or not is_expected(stack, judges):
+            continue
         braces = [word for bracket, word in stack if bracket == "{"]
         place = next((w for w in braces if w.startswith("=")), braces[0] if braces else "")
         found.update((word, place.lstrip("=")) for word in words)
@@ -312,9 +315,10 @@ def check_health_rows():
 
 
 class Tests:
-    def __init__(self):
-        self.units = {p.name: expected_in(p) for p in sorted((ROOT / "tests/unit").glob("*_test.c"))}
-        self.sim = {p.name: expected_in(p, True) for p in sorted((ROOT / "tests/sim").glob("*.c"))}
+    def __init__(self, words):
+        wanted = {text for word in words for text in in_c(word)}
+        self.units = {p.name: expected_in(p, wanted) for p in sorted((ROOT / "tests/unit").glob("*_test.c"))}
+        self.sim = {p.name: expected_in(p, wanted, True) for p in sorted((ROOT / "tests/sim").glob("*.c"))}
         self.promises = list(promises())
         self.numbers = {promise: number for number, promise in
                         re.findall(r"^(\d+)\. `([\w-]+\.py: [\w ]+)`$", read(PAGE), re.M)}
@@ -341,33 +345,34 @@ class Tests:
         return " ".join(f"[{number}]" for number in sorted(listed, key=int)[:CITED])
 
 
-def make_table(tests):
+def make_table(words):
+    tests = Tests(words)
     table = ["| word | what it is | local cluster | simulator | unit | reference |",
              "|---|---|---|---|---|---|"]
-    for kind in KINDS:
-        for word in words_of(kind):
-            cluster, simulator = tests.on_cluster(word), tests.in_simulator(word)
-            unit, reference = tests.in_units(word), is_in_reference(word)
-            is_missed = kind.enum == PUBLISHED and bool(word.texts & NOT_YET)
-            for is_there, what in ((unit, "no unit test expects it"),
-                                   (cluster or simulator or is_missed,
-                                    "neither cluster nor simulator shows it"),
-                                   (not (is_missed and (cluster or simulator)), "it is shown, and in NOT_YET"),
-                                   ((cluster and simulator) or not (cluster or simulator) or
-                                    not re.search(NEED_BOTH, kind.title),
-                                    f"the {'simulator' if cluster else 'cluster'} does not show it"),
-                                   (reference, f"{REFERENCE} does not explain it")):
-                if not is_there:
-                    faults.append(f"{kind.title} {word.label}: {what}")
-            table.append(f"| {word.label} | {kind.title} | {cluster or NO_CLUSTER} | "
-                         f"{simulator or NO_SIMULATOR} | {unit} | {kind.section} |")
+    for word in words:
+        kind = word.kind
+        cluster, simulator = tests.on_cluster(word), tests.in_simulator(word)
+        unit, reference = tests.in_units(word), is_in_reference(word)
+        is_missed = kind.enum == PUBLISHED and bool(word.texts & NOT_YET)
+        for is_there, what in ((unit, "no unit test expects it"),
+                               (cluster or simulator or is_missed,
+                                "neither cluster nor simulator shows it"),
+                               (not (is_missed and (cluster or simulator)), "it is shown, and in NOT_YET"),
+                               ((cluster and simulator) or not (cluster or simulator) or
+                                not re.search(NEED_BOTH, kind.title),
+                                f"the {'simulator' if cluster else 'cluster'} does not show it"),
+                               (reference, f"{REFERENCE} does not explain it")):
+            if not is_there:
+                faults.append(f"{kind.title} {word.label}: {what}")
+        table.append(f"| {word.label} | {kind.title} | {cluster or NO_CLUSTER} | "
+                     f"{simulator or NO_SIMULATOR} | {unit} | {kind.section} |")
     return table
 
 
 def main():
     check_health_rows()
     text = read(PAGE)
-    table = "\n".join([MARK, *make_table(Tests()), ""])
+    table = "\n".join([MARK, *make_table([word for kind in KINDS for word in words_of(kind)]), ""])
     written = re.sub(rf"{re.escape(MARK)}\n(?:\|.*\n)*", lambda _: table, text)
     if MARK not in text:
         faults.append(f"{PAGE}: it has no {MARK}")
