@@ -57,7 +57,8 @@ version_at_least() { [[ $(printf '%s\n' "$2" "$1" | sort -V | head -1) == "$2" ]
 
 # Prints the flags of `go build` for part $1, one a line.
 go_flags() {
-	printf '%s\n' -trimpath -buildvcs=false
+	# What debuggers need would take longer to make.
+	printf '%s\n' -trimpath -buildvcs=false -gcflags=all=-dwarf=false
 	if [[ $1 != kubernetes ]]; then
 		printf '%s\n' '-ldflags=-s -w'
 		return
