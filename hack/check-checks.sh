@@ -218,8 +218,6 @@ expect fail "the cluster alone shows a word of health" rewritten tests/sim/verdi
 expect fail "the simulator alone shows an activity" rewritten tests/e2e/modes.py 's/"MIGNotMeasured"/"X"/'
 expect fail "only a unit test shows a reason of a condition" rewritten tests/e2e/attribution.py \
 	's/"AgentSilent"/"X"/'
-expect fail "a reason of a condition is shown that is said not to be" rewritten tests/e2e/attribution.py \
-	's/== "AgentSilent"/in ("AgentSilent", "Pending")/'
 expect fail "a word is in no test" words src/assess/health.def 's/"GPULost"/"GPUGone"/'
 expect fail "a comment mentions what a unit test no longer expects" words tests/unit/health_test.c \
 	's/"PowerBrake"/"X"/' '$a/* {"PowerBrake"} */'

@@ -7,7 +7,7 @@ usage: hack/check-words.py [--write] [FOLDER]     the checkout (default: where t
 A word is a row of KINDS' sources. It is to be
 - expected by a unit test;
 - met on the local cluster, by a promise of tests/e2e, or judged by the simulator; words of health and
-  activity, types of drift and settlings are to be both, and those of NOT_YET are neither;
+  activity, types of drift and settlings are to be both;
 - in the reference, crds/README.md; a reason of health there with its state and recovery action.
 The table in tests/e2e/README.md is made of what is found; --write brings it up to date.
 
@@ -33,9 +33,6 @@ NO_CLUSTER, NO_SIMULATOR = "–k", "–j"  # the page has their reasons
 CITED = 3  # promises in a cell, at most
 # Kinds that the cluster and the simulator have to show.
 NEED_BOTH = "health|Healthy|recovery|activity|type of drift|settling"
-# Reasons of conditions that only unit tests show yet. One that is shown has to go from here.
-NOT_YET = {"Pending", "Unresolved", "PodUnknown", "SourceDisagreement", "ReservedOtherwise", "SourcesFailed",
-           "AwaitingReport"}
 faults = []
 
 
@@ -59,7 +56,7 @@ XID, STALE = r"XIDS\((\w+), [A-Z]", r'REASON_REPORT_STALE, "(\w+)"'
 WORDING, REASON = "src/join/wording.def", r'REASON\(\w+, "(\w+)"'
 PUBLISHED = "REASON_"  # names that tests in C use, and the texts, too
 CONDITION, SAID = r'X\(REASON_\w+, "(\w+)"', "(?i)condition|reason|attributed|ready"
-DOUBTS = r"doubt\.c:judge_conditions|verdicts\.c:judge_condition$"
+DOUBTS = r"reasons\.c:(rows|judge_ready)$|doubt\.c:judge_conditions|verdicts\.c:judge_condition$"
 STATE, ACTION, WORK = "ATTRIBUTION_HEALTH_", "ATTRIBUTION_RECOVERY_", "ATTRIBUTION_ACTIVITY_"
 ILL, BUSY = "(?i)health|reason", "(?i)activity"
 SICK, IDLE = r"(?!idleness|doubt)[\w.]+:(?!doubts|judge_idle)", r"idleness\.c:|[\w.]+:judge_idle"
@@ -353,11 +350,8 @@ def make_table(words):
         kind = word.kind
         cluster, simulator = tests.on_cluster(word), tests.in_simulator(word)
         unit, reference = tests.in_units(word), is_in_reference(word)
-        is_missed = kind.enum == PUBLISHED and bool(word.texts & NOT_YET)
         for is_there, what in ((unit, "no unit test expects it"),
-                               (cluster or simulator or is_missed,
-                                "neither cluster nor simulator shows it"),
-                               (not (is_missed and (cluster or simulator)), "it is shown, and in NOT_YET"),
+                               (cluster or simulator, "neither cluster nor simulator shows it"),
                                ((cluster and simulator) or not (cluster or simulator) or
                                 not re.search(NEED_BOTH, kind.title),
                                 f"the {'simulator' if cluster else 'cluster'} does not show it"),

@@ -323,6 +323,37 @@ def without_the_right_to_read_claims_the_controller_works_and_says_what_it_lacks
 
 
 @tests.promise
+def a_device_whose_claim_is_reserved_for_a_pod_group_says_that_its_pods_are_not_known(cluster):
+    prepare(cluster)
+    create_claim(cluster, "grouped")
+    uid = create_pod(cluster, "member", "grouped")
+    (uuid,) = wait_tenant(cluster, uid)
+
+    def wait_attributed(status, reason):
+        def is_so():
+            condition = cluster.condition(cluster.attributions()[uuid.lower()], "Attributed")
+            return (condition["status"], condition["reason"]) == (status, reason)
+        wait_for(f"Attributed={status} for {reason}", is_so)
+
+    def reserve_for(consumers):
+        cluster.kubectl("patch", "resourceclaim", "grouped", "-n", SPACE, "--subresource=status",
+                        "--type=merge", "-p", json.dumps({"status": {"reservedFor": consumers}}))
+    wait_attributed("True", "AllResolved")
+    pods = cluster.get("resourceclaim", "grouped", "-n", SPACE)["status"]["reservedFor"]
+    cluster.ctl("stop", "kube-controller-manager")  # it would reserve the claim for the pod again
+    try:
+        reserve_for([{"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": "group",
+                      "uid": "5f1c0000-0000-4000-8000-00000000005f"}])
+        wait_attributed("Unknown", "ReservedOtherwise")
+        assert not tenants_of(cluster, uid), "nobody said that the pod is of the group"
+    finally:
+        reserve_for(pods)  # a claim that is reserved is not deleted
+        cluster.ctl("start", "kube-controller-manager")
+    wait_tenant(cluster, uid)
+    wait_attributed("True", "AllResolved")
+
+
+@tests.promise
 def without_an_agent_slices_name_the_devices_and_claims_their_tenants(cluster):
     manifest = cluster.start_without_agents()
     try:

@@ -19,6 +19,8 @@ from cluster import AGENTS, Cluster, Tests, wait_for
 NODE = "node-2"  # exclusive devices
 RESERVATIONS = "kai-resource-reservation"
 AGENT = "daemonset/gpu-attribution-agent"
+# Of an agent: where the kubelet's two books are.
+CHECKPOINT, POD_RESOURCES = "GPU_ATTRIBUTION_CHECKPOINT_FILE", "GPU_ATTRIBUTION_POD_RESOURCES_SOCKET"
 
 tests = Tests(clean=Cluster.delete_pods)
 
@@ -87,24 +89,24 @@ def a_pod_that_comes_while_the_agent_is_away_is_seen_all_the_same(cluster):
 
 
 @contextlib.contextmanager
-def a_single_book(cluster, unread):
-    """The kubelet tells nothing in the status of pods, and the agent reads one book of its two."""
+def unread_books(cluster, *unread):
+    """The kubelet tells nothing in the status of pods, and the agent does not find those books."""
     config = os.path.join(cluster.ctl("state", NODE).strip(), "conf", "kubelet.yaml")
     with open(config, encoding="utf-8") as file:
         shipped = file.read()
 
-    def put(text, variable):
+    def put(text, value):
         with open(config, "w", encoding="utf-8") as file:
             file.write(text)
         cluster.ctl("restart", f"{NODE}/kubelet")
-        cluster.kubectl(*AGENTS, "set", "env", AGENT, variable)
+        cluster.kubectl(*AGENTS, "set", "env", AGENT, *(book + value for book in unread))
         cluster.rollout(AGENT)
     try:
         put(f"{shipped}featureGates: {{ResourceHealthStatus: false, "
-            "ResourceHealthStatusMessage: false}\n", f"{unread}=/nonexistent")
+            "ResourceHealthStatusMessage: false}\n", "=/nonexistent")
         yield
     finally:
-        put(shipped, f"{unread}-")
+        put(shipped, "-")
 
 
 def wait_witness(cluster, name, witness, confidence):
@@ -125,7 +127,7 @@ def wait_witness(cluster, name, witness, confidence):
 
 @tests.promise
 def a_list_alone_names_tenants_by_name_and_says_so(cluster):
-    with a_single_book(cluster, "GPU_ATTRIBUTION_CHECKPOINT_FILE"):
+    with unread_books(cluster, CHECKPOINT):
         item = wait_witness(cluster, "listed", "PodResources", "NameOnly")
         assert item["status"]["slots"]["summary"] == "1/1", item
         found = reasons(cluster, item)
@@ -136,10 +138,24 @@ def a_list_alone_names_tenants_by_name_and_says_so(cluster):
 
 @tests.promise
 def a_checkpoint_alone_names_tenants_by_uid(cluster):
-    with a_single_book(cluster, "GPU_ATTRIBUTION_POD_RESOURCES_SOCKET"):
+    with unread_books(cluster, POD_RESOURCES):
         item = wait_witness(cluster, "booked", "Checkpoint", "Confirmed")
         assert item["status"]["slots"]["allocated"] == 1, item
         return cluster.kubectl("get", "gpuattributions", item["metadata"]["name"])
+
+
+@tests.promise
+def while_no_book_can_be_read_tenants_stay_and_their_devices_say_so(cluster):
+    uid = cluster.create_tenant("before", NODE)
+    with unread_books(cluster, CHECKPOINT, POD_RESOURCES):
+        def is_said():
+            item, _ = tenant_of(cluster, uid)
+            found = reasons(cluster, item)
+            return found["Attributed"] == found["Ready"] == ("Unknown", "SourcesFailed")
+        # Before that the kubelet settles, by what was reported last.
+        wait_for("a device that says so", is_said, timeout=120)
+    wait_for("all resolved", lambda: reasons(cluster, tenant_of(cluster, uid)[0])["Attributed"] ==
+             ("True", "AllResolved"), timeout=120)
 
 
 def label(manifest, group):

@@ -56,3 +56,11 @@ bool cause_since(enum cause cause, int node, int gpu, uint64_t from)
 	}
 	return false;
 }
+
+bool cause_any_since(unsigned causes, int node, int gpu, uint64_t from)
+{
+	for (int cause = 0; cause < CAUSE_N; cause++)
+		if (causes & 1u << cause && cause_since((enum cause)cause, node, gpu, from))
+			return true;
+	return false;
+}

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sim/programs.h"
+
 enum cause {
 	CAUSE_NEW_DEVICE,      /* an object was just made, or its device came to this node */
 	CAUSE_REPORTS_MISSING, /* the controller cannot have heard of the node */
@@ -38,6 +40,24 @@ enum cause {
 	CAUSE_N,
 };
 
+/*
+ * How long a cause may show after its end: the next sample (15 s at most) and its report, which may
+ * have to wait for a back-off (30 s). The doubt about freshness begins only when the last report is
+ * PROGRAMS_STALE_MS old. Books are doubted until PROGRAMS_SETTLING_MS after the kubelet's start.
+ */
+#define CAUSE_WEARS_OFF_MS 45000u
+#define CAUSE_RELEASE_WEARS_OFF_MS 20000u /* of the books */
+#define CAUSE_STALE_WEARS_OFF_MS (PROGRAMS_STALE_MS + 30000u)
+#define CAUSE_SETTLING_WEARS_OFF_MS (PROGRAMS_SETTLING_MS + 25000u)
+
+#define CAUSE_BIT(cause) (1u << (cause))
+/* Why somebody may hold a slot who is not known. */
+#define CAUSES_OF_UNKNOWN                                                                          \
+	(CAUSE_BIT(CAUSE_API_LATE) | CAUSE_BIT(CAUSE_POD_NEW) | CAUSE_BIT(CAUSE_BOOKS_FAILED) |    \
+	 CAUSE_BIT(CAUSE_OFFER_CHANGED) | CAUSE_BIT(CAUSE_BOOKS_STALE) | CAUSE_BIT(CAUSE_FORGED) | \
+	 CAUSE_BIT(CAUSE_CONTROLLER_NEW) | CAUSE_BIT(CAUSE_AGENTLESS) | CAUSE_BIT(CAUSE_SLICES) |  \
+	 CAUSE_BIT(CAUSE_DISPLACED) | CAUSE_BIT(CAUSE_STAND_IN))
+
 /* Forgets all causes. */
 void cause_reset(void);
 /* node or gpu may be -1: all. until WORLD_NEVER: it has not ended; see cause_end(). */
@@ -46,3 +66,5 @@ void cause_add(enum cause cause, int node, int gpu, uint64_t from, uint64_t unti
 void cause_end(enum cause cause, int node, int gpu);
 /* Was there such a cause that touches the node and the device between `from` and now? */
 bool cause_since(enum cause cause, int node, int gpu, uint64_t from);
+/* The same of several, each a bit. */
+bool cause_any_since(unsigned causes, int node, int gpu, uint64_t from);

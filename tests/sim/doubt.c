@@ -6,45 +6,19 @@
 #include "sim/cause.h"
 #include "sim/clockwork.h"
 #include "sim/oracle.h"
-#include "sim/overlaps.h"
-#include "sim/programs.h"
 #include "sim/rest.h"
 #include "sim/world.h"
 
-#define BIT(cause) (1u << (cause))
-
-/*
- * How long a cause may show after its end: the next sample (15 s at most) and its report, which may
- * have to wait for a back-off (30 s). The doubt about freshness begins only when the last report is
- * PROGRAMS_STALE_MS old. Books are doubted until PROGRAMS_SETTLING_MS after the kubelet's start.
- */
-#define WEARS_OFF_MS 45000u
-#define RELEASE_WEARS_OFF_MS 20000u /* of the books */
-#define STALE_WEARS_OFF_MS (PROGRAMS_STALE_MS + 30000u)
-#define SETTLING_WEARS_OFF_MS (PROGRAMS_SETTLING_MS + 25000u)
-
-#define UNKNOWN_TENANT                                                                             \
-	(BIT(CAUSE_API_LATE) | BIT(CAUSE_POD_NEW) | BIT(CAUSE_BOOKS_FAILED) |                      \
-	 BIT(CAUSE_OFFER_CHANGED) | BIT(CAUSE_BOOKS_STALE) | BIT(CAUSE_FORGED) |                   \
-	 BIT(CAUSE_CONTROLLER_NEW) | BIT(CAUSE_AGENTLESS) | BIT(CAUSE_SLICES) |                    \
-	 BIT(CAUSE_DISPLACED) | BIT(CAUSE_STAND_IN))
+#define BIT CAUSE_BIT
 
 enum symptom {
 	MODE_UNKNOWN,
-	TENANT_UNKNOWN, /* Pending, Unresolved, Unconfirmed; Attributed=False */
-	ID_UNPLACED,    /* the last of these for the reason UnknownDeviceID */
-	HELD_TWICE,     /* and nobody holds an ID that another one has */
-	STILL_HELD_TWICE, /* it was before: a node that is off takes nothing back */
+	TENANT_UNKNOWN, /* it is Unconfirmed */
 	NAME_ONLY,
 	DISPUTED,
 	STILL_NAME_ONLY, /* it was before: a node that is not heard of confirms nothing */
 	COUNT_UNKNOWN,
 	NOT_FRESH,
-	SETTLING,     /* Attributed=Unknown, reason Settling */
-	CLAIMS_UNKNOWN, /* Attributed=Unknown, reason ClaimsUnknown */
-	PODS_UNKNOWN,   /* the same, reason PodsUnknown */
-	PODS_STALE,     /* the same, reason PodsStale */
-	NOT_READABLE, /* Attributed=Unknown for another reason */
 	DUPLICATE,
 	STILL_DUPLICATE, /* it was before: nodes that are not heard of take nothing back */
 	N_SYMPTOMS,
@@ -64,33 +38,25 @@ static const struct {
 				  BIT(CAUSE_CLAIMED) |
 				  /* While pods are old it is as it was published. */
 				  BIT(CAUSE_API_LATE) | BIT(CAUSE_DENIED),
-			  SETTLING_WEARS_OFF_MS},
-	[TENANT_UNKNOWN] = {"somebody unknown holds a slot", UNKNOWN_TENANT, SETTLING_WEARS_OFF_MS},
-	/* NVML's list is as old as the hang, and lacks MIG devices that were made since. */
-	[ID_UNPLACED] = {"an ID is no known device's", UNKNOWN_TENANT | BIT(CAUSE_DRIVER_HANGS),
-			 SETTLING_WEARS_OFF_MS},
-	[HELD_TWICE] = {"an ID is said to be held twice", BIT(CAUSE_API_LATE) | BIT(CAUSE_FORGED),
-			WEARS_OFF_MS},
-	[STILL_HELD_TWICE] = {"an ID is still said to be held twice",
-			      BIT(CAUSE_API_LATE) | BIT(CAUSE_FORGED) | BIT(CAUSE_NODE_OFF),
-			      WEARS_OFF_MS},
+			  CAUSE_SETTLING_WEARS_OFF_MS},
+	[TENANT_UNKNOWN] = {"somebody unknown holds a slot", CAUSES_OF_UNKNOWN, CAUSE_SETTLING_WEARS_OFF_MS},
 	[NAME_ONLY] = {"a tenant is NameOnly",
 		       BIT(CAUSE_POD_NEW) | BIT(CAUSE_BOOKS_FAILED) | BIT(CAUSE_OFFER_CHANGED) |
 			       BIT(CAUSE_CONTROLLER_NEW), /* it may hear of old reports first */
-		       SETTLING_WEARS_OFF_MS},
+		       CAUSE_SETTLING_WEARS_OFF_MS},
 	[STILL_NAME_ONLY] = {"a tenant is still NameOnly",
 			     BIT(CAUSE_POD_NEW) | BIT(CAUSE_BOOKS_FAILED) |
 				     BIT(CAUSE_OFFER_CHANGED) | BIT(CAUSE_CONTROLLER_NEW) |
 				     BIT(CAUSE_REPORTS_MISSING) |
 				     /* While pods are old it is as it was published. */
 				     BIT(CAUSE_API_LATE) | BIT(CAUSE_DENIED),
-			     SETTLING_WEARS_OFF_MS},
+			     CAUSE_SETTLING_WEARS_OFF_MS},
 	/* Not BOOKS_FAILED: what a book said last does not contradict what came later. */
 	[DISPUTED] = {"witnesses contradict each other",
 		      BIT(CAUSE_BOOKS_STALE) | BIT(CAUSE_FORGED) | BIT(CAUSE_API_LATE) |
 			      BIT(CAUSE_OFFER_CHANGED) | BIT(CAUSE_REPORTS_MISSING) |
 			      BIT(CAUSE_CONTROLLER_NEW),
-		      SETTLING_WEARS_OFF_MS},
+		      CAUSE_SETTLING_WEARS_OFF_MS},
 	[COUNT_UNKNOWN] = {"a count is not known",
 			   BIT(CAUSE_NEW_DEVICE) | BIT(CAUSE_BOOKS_FAILED) |
 				   BIT(CAUSE_OFFER_CHANGED) | BIT(CAUSE_DRIVER_FAILED) |
@@ -98,32 +64,16 @@ static const struct {
 				   /* Nobody is known before pods may be read. */
 				   BIT(CAUSE_API_LATE) | BIT(CAUSE_DENIED) |
 				   BIT(CAUSE_CONTROLLER_NEW), /* it may hear of old reports first */
-			   SETTLING_WEARS_OFF_MS},
+			   CAUSE_SETTLING_WEARS_OFF_MS},
 	[NOT_FRESH] = {"the report is not fresh",
 		       BIT(CAUSE_REPORTS_MISSING) | BIT(CAUSE_CONTROLLER_NEW) |
 			       BIT(CAUSE_AGENTLESS),
-		       STALE_WEARS_OFF_MS},
-	[SETTLING] = {"its kubelet settles",
-		      BIT(CAUSE_NEW_DEVICE) | BIT(CAUSE_BOOKS_FAILED) | BIT(CAUSE_OFFER_CHANGED) |
-			      BIT(CAUSE_CONTROLLER_NEW) | BIT(CAUSE_REPORTS_MISSING) |
-			      BIT(CAUSE_NODE_CLOCK),
-		      SETTLING_WEARS_OFF_MS},
-	[CLAIMS_UNKNOWN] = {"it is not known whom claims give it",
-			    BIT(CAUSE_SLICES) | BIT(CAUSE_API_LATE) | BIT(CAUSE_CONTROLLER_NEW) |
-				    BIT(CAUSE_REPORTS_MISSING), /* nothing bears slices out */
-			    WEARS_OFF_MS},
-	[PODS_UNKNOWN] = {"pods may not be read", BIT(CAUSE_DENIED), WEARS_OFF_MS},
-	[PODS_STALE] = {"the watch of pods or nodes is away",
-			BIT(CAUSE_API_LATE) | BIT(CAUSE_CONTROLLER_NEW), WEARS_OFF_MS},
-	[NOT_READABLE] = {"no book can be read",
-			  BIT(CAUSE_BOOKS_FAILED) | BIT(CAUSE_NEW_DEVICE) | BIT(CAUSE_AGENTLESS) |
-				  BIT(CAUSE_REPORTS_MISSING) | BIT(CAUSE_CONTROLLER_NEW),
-			  STALE_WEARS_OFF_MS},
-	[DUPLICATE] = {"the device is claimed twice", BIT(CAUSE_DUPLICATE), STALE_WEARS_OFF_MS},
+		       CAUSE_STALE_WEARS_OFF_MS},
+	[DUPLICATE] = {"the device is claimed twice", BIT(CAUSE_DUPLICATE), CAUSE_STALE_WEARS_OFF_MS},
 	[STILL_DUPLICATE] = {"the device is still claimed twice",
 			     BIT(CAUSE_DUPLICATE) | BIT(CAUSE_CONTROLLER_NEW) |
 				     BIT(CAUSE_REPORTS_MISSING),
-			     STALE_WEARS_OFF_MS},
+			     CAUSE_STALE_WEARS_OFF_MS},
 };
 
 struct judge {
@@ -134,14 +84,8 @@ struct judge {
 
 static bool has_cause(const struct judge *judge, enum symptom symptom)
 {
-	uint64_t now = clockwork_now(), wears_off = excuses[symptom].wears_off_ms;
-	uint64_t from = now > wears_off ? now - wears_off : 0;
-
-	for (int cause = 0; cause < CAUSE_N; cause++)
-		if (excuses[symptom].causes & BIT(cause) &&
-		    cause_since((enum cause)cause, judge->node, judge->gpu, from))
-			return true;
-	return false;
+	return cause_any_since(excuses[symptom].causes, judge->node, judge->gpu,
+			       clockwork_now() - excuses[symptom].wears_off_ms);
 }
 
 static void suspect(const struct judge *judge, enum symptom symptom)
@@ -210,40 +154,13 @@ static bool was_duplicate(const struct judge *judge)
 	return judge->before && has_reason(&before, "Ready", REASON_DUPLICATE_UUID);
 }
 
-static bool was_held_twice(const struct judge *judge)
-{
-	return judge->before && overlaps_are_said(judge->before);
-}
-
-/* Ready is not True for one of the reasons that the other words give, or for a second claim. */
+/* Whom else they tell of sim/reasons.c judges. */
 static void judge_conditions(const struct judge *judge)
 {
-	int fresh = status_of(judge, VIEW("ReportFresh"));
-	int attributed = status_of(judge, VIEW("Attributed"));
-	int ready = status_of(judge, VIEW("Ready"));
-
-	if (fresh != CONDITION_TRUE)
+	if (status_of(judge, VIEW("ReportFresh")) != CONDITION_TRUE)
 		suspect(judge, NOT_FRESH);
-	if (overlaps_are_said(judge->status)) {
-		if (!overlaps_are_there(judge->gpu, clockwork_now() - RELEASE_WEARS_OFF_MS))
-			suspect(judge, was_held_twice(judge) ? STILL_HELD_TWICE : HELD_TWICE);
-	} else if (attributed == CONDITION_FALSE) {
-		suspect(judge, has_reason(judge, "Attributed", REASON_UNKNOWN_DEVICE_ID)
-				       ? ID_UNPLACED
-				       : TENANT_UNKNOWN);
-	} else if (attributed != CONDITION_TRUE) {
-		suspect(judge, has_reason(judge, "Attributed", REASON_SETTLING) ? SETTLING
-			       : has_reason(judge, "Attributed", REASON_UNCONFIRMED) ? TENANT_UNKNOWN
-			       : has_reason(judge, "Attributed", REASON_CLAIMS_UNKNOWN) ? CLAIMS_UNKNOWN
-			       : has_reason(judge, "Attributed", REASON_PODS_UNKNOWN) ? PODS_UNKNOWN
-			       : has_reason(judge, "Attributed", REASON_PODS_STALE) ? PODS_STALE
-										: NOT_READABLE);
-	}
 	if (has_reason(judge, "Ready", REASON_DUPLICATE_UUID))
 		suspect(judge, was_duplicate(judge) ? STILL_DUPLICATE : DUPLICATE);
-	else if (ready != CONDITION_TRUE && fresh == CONDITION_TRUE && attributed == CONDITION_TRUE)
-		oracle_accuse(ORACLE_NO_CAUSE, "%s: Ready is not True, and nothing says why",
-			      world.gpus[judge->gpu].uuid);
 }
 
 /* The API server tells of it what makes the device a shared one; its kubelet has not heard of it. */
@@ -255,7 +172,7 @@ static bool is_sharer_to_come(const struct world_pod *pod)
 
 static bool has_come_or_gone(int node, int gpu)
 {
-	uint64_t from = clockwork_now() - WEARS_OFF_MS;
+	uint64_t from = clockwork_now() - CAUSE_WEARS_OFF_MS;
 
 	for (int i = 0; i < world.n_pods; i++)
 		if (world.pods[i].node == node &&
@@ -270,13 +187,13 @@ static bool is_mode_plain(int gpu, int node)
 {
 	/* Without a plugin the only IDs are those that claims give. */
 	if (world_is_claims(world.nodes[node < 0 ? 0 : node].mode) &&
-	    cause_since(CAUSE_API_LATE, node, gpu, clockwork_now() - WEARS_OFF_MS))
+	    cause_since(CAUSE_API_LATE, node, gpu, clockwork_now() - CAUSE_WEARS_OFF_MS))
 		return false;
 	/* Without the compute mode a pod that has the device tells it, and nobody else. */
 	if (world.nodes[node < 0 ? 0 : node].hides_compute_mode && has_come_or_gone(node, gpu))
 		return false;
 	return world.gpus[gpu].node == node && !rest_is_beyond_claims(gpu) &&
-	       !rest_was_released(gpu, clockwork_now() - RELEASE_WEARS_OFF_MS) &&
+	       !rest_was_released(gpu, clockwork_now() - CAUSE_RELEASE_WEARS_OFF_MS) &&
 	       rest_mode(gpu) != ATTRIBUTION_MODE_UNKNOWN;
 }
 

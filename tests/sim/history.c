@@ -29,6 +29,7 @@
 #include "sim/policies.h"
 #include "sim/programs.h"
 #include "sim/prompt.h"
+#include "sim/reasons.h"
 #include "sim/strain.h"
 #include "sim/told.h"
 #include "sim/trouble.h"
@@ -256,6 +257,7 @@ static void set_up(const struct history *history)
 	deed_reset();
 	programs_reset();
 	prompt_reset();
+	reasons_reset();
 	drifts_reset();
 	policies_begin();
 }

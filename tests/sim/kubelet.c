@@ -41,6 +41,7 @@ struct kubelet {
 	int64_t made_at;
 	uint64_t seen_at; /* the last event of its watch */
 	uint64_t hangs_until, throttles_until, damaged_until;
+	bool is_list_told, is_file_told; /* to the agent that runs, the last time that it asked */
 };
 
 static struct kubelet kubelets[WORLD_MAX_NODES];
@@ -644,11 +645,25 @@ void kubelet_damage(int node, uint64_t until)
 
 /* What the agent finds */
 
+void kubelet_met_agent(int node)
+{
+	kubelets[node].is_list_told = kubelets[node].is_file_told = false;
+}
+
+bool kubelet_withholds_books(int node)
+{
+	return !kubelets[node].is_list_told && !kubelets[node].is_file_told;
+}
+
 enum kubelet_file kubelet_checkpoint(int node, struct view *ret)
 {
-	if (clockwork_now() < kubelets[node].damaged_until)
+	const bool is_damaged = clockwork_now() < kubelets[node].damaged_until;
+	const bool is_there = books_file(node, ret);
+
+	kubelets[node].is_file_told = is_there && !is_damaged;
+	if (is_damaged)
 		return KUBELET_FILE_UNREADABLE;
-	return books_file(node, ret) ? KUBELET_FILE_THERE : KUBELET_FILE_ABSENT;
+	return is_there ? KUBELET_FILE_THERE : KUBELET_FILE_ABSENT;
 }
 
 bool kubelet_socket(int node, uint64_t *ret_inode, int64_t *ret_made_at)
@@ -656,6 +671,11 @@ bool kubelet_socket(int node, uint64_t *ret_inode, int64_t *ret_made_at)
 	*ret_inode = kubelets[node].inode;
 	*ret_made_at = kubelets[node].made_at;
 	return kubelets[node].has_socket;
+}
+
+static bool is_list(const struct fetch *fetch)
+{
+	return strstr(fetch->url, "/List") != NULL;
 }
 
 static void answer(void *owner, uint64_t number)
@@ -673,11 +693,12 @@ static void answer(void *owner, uint64_t number)
 	}
 	sbuf_init(&message, CAP);
 	sbuf_init(&reply, CAP);
-	if (strstr(fetch->url, "/List"))
+	if (is_list(fetch))
 		books_list(node, kubelets[node].is_ready, &message);
 	else
 		books_allocatable(node, &message);
 	grpcmsg_append(&reply, sbuf_view(&message));
+	kubelets[node].is_list_told |= is_list(fetch);
 	fetch->grpc_status = 0;
 	net_head(fetch, 200, "application/grpc", 0);
 	if (net_feed(fetch, sbuf_view(&reply)))
@@ -698,8 +719,9 @@ static void refuse(void *owner, uint64_t number)
 
 void kubelet_serve(struct fetch *fetch)
 {
-	const struct kubelet *kubelet = &kubelets[fetch->actor];
+	struct kubelet *kubelet = &kubelets[fetch->actor];
 
+	kubelet->is_list_told &= !is_list(fetch);
 	if (clockwork_now() < kubelet->hangs_until)
 		return;
 	if (clockwork_now() < kubelet->throttles_until)

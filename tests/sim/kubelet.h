@@ -39,6 +39,10 @@ void kubelet_restart_container(struct world_pod *pod, uint64_t ms);
 void kubelet_lose_plugin(int node);
 void kubelet_return_plugin(int node);
 void kubelet_update_plugin(int node);
+/* The node's agent starts: it has been told of nothing yet. */
+void kubelet_met_agent(int node);
+/* Neither its last List nor its last look at the checkpoint told that agent anything. */
+bool kubelet_withholds_books(int node);
 /* What the node's agent finds. */
 enum kubelet_file kubelet_checkpoint(int node, struct view *ret);
 /* False: there is no socket. made_at is by the node's wall clock. */

@@ -14,9 +14,9 @@
 #include "model/attribution.h"
 #include "sim/check.h"
 #include "sim/claims.h"
-#include "sim/drift_counts.h"
 #include "sim/oracle.h"
 #include "sim/sharers.h"
+#include "sim/word_counts.h"
 
 enum mode {
 	EXCLUSIVE,
@@ -169,7 +169,7 @@ static unsigned n_histories;
 void matrix_begin(void)
 {
 	is_counting = true;
-	drift_counts_begin();
+	word_counts_begin();
 	memset(marks, 0, sizeof(marks));
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
 		memset(tables[i]->seen, 0, sizeof(tables[i]->seen));
@@ -188,7 +188,7 @@ void matrix_end(bool is_clean)
 	for (size_t i = 0; is_clean && i < ARRAY_SIZE(tables); i++)
 		count(tables[i]);
 	n_histories += is_clean;
-	drift_counts_end(is_clean);
+	word_counts_end(is_clean);
 }
 
 /* By what a pod has devices */
@@ -433,7 +433,7 @@ static void see_tenant(const struct attribution_tenant *tenant, const struct wor
 void matrix_wrote(const struct attribution_status *status, int gpu)
 {
 	if (is_counting)
-		drift_counts_wrote(status);
+		word_counts_wrote(status);
 	for (uint32_t i = 0; is_counting && i < status->tenants.count; i++) {
 		const struct attribution_tenant *tenant = ARRAY_AT(status->tenants,
 								   struct attribution_tenant, i);
@@ -524,6 +524,6 @@ bool matrix_print(FILE *file)
 	fprintf(file, "\n");
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
 		n += print_faults(tables[i], file);
-	n += drift_counts_print(file);
+	n += word_counts_print(file);
 	return n == 0;
 }

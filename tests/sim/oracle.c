@@ -26,6 +26,7 @@
 #include "sim/matrix.h"
 #include "sim/named.h"
 #include "sim/programs.h"
+#include "sim/reasons.h"
 #include "sim/rest.h"
 #include "sim/sharers.h"
 #include "sim/strain.h"
@@ -570,6 +571,8 @@ void oracle_wrote(const char *name, struct view object, uint64_t sent_at)
 		     gpu);
 	doubt_judge(&attribution.status, sight->is_written ? &sight->attribution.status : NULL, gpu,
 		    node_of(attribution.status.node_name));
+	reasons_judge(&attribution.status, sight->is_written ? &sight->attribution.status : NULL, gpu,
+		      node_of(attribution.status.node_name), sent_at);
 	told_wrote(view_from(name), &attribution.status);
 	drifts_judge(&attribution.status, sight->is_written ? &sight->attribution.status : NULL, gpu);
 	text = status_text(object);

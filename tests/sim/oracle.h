@@ -109,6 +109,15 @@
  * - the mode Unknown, and a count that is not known;
  * - a tenant that is Pending, Unresolved, NameOnly or Disputed;
  * - Ready, Attributed or ReportFresh that is not True.
+ * Each reason of Attributed must be so besides, as its row in sim/reasons.c says:
+ * - Pending and Unresolved: the controller was not told of the pods, for less or more than the stated
+ *   time. A slot that is held by somebody unknown is said, unless pods themselves are not known.
+ * - PodUnknown: somebody has the device whom a List may name, and no tenant is unknown.
+ * - SourceDisagreement: a tenant is Disputed; and while one is nothing better is said.
+ * - SourcesFailed: the report says that no book can be read, and the kubelet told its agent of none.
+ *   A report that says so leads neither to AllResolved nor to Unconfirmed.
+ * - AwaitingReport: the controller has had no report of the node since it started.
+ * The reason of Ready follows from Attributed and ReportFresh.
  *
  * NEEDLESS. No write repeats the text of the status that is there. Nor does one change only times
  * and the report that the status was made from, unless the controller's clock was set lately. But

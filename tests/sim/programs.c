@@ -11,6 +11,7 @@
 #include "sim/clockwork.h"
 #include "sim/forms.h"
 #include "sim/illness.h"
+#include "sim/kubelet.h"
 #include "sim/load.h"
 #include "sim/net.h"
 #include "sim/policies.h"
@@ -168,6 +169,7 @@ void programs_start_agent(int node)
 	world.nodes[node].agent++;
 	unwatched_left(node);
 	illness_started(node);
+	kubelet_met_agent(node);
 	load_started(node);
 	strain_started(node);
 	check(agent_new(&agent_settings[node], &agents[node], &err) == 0);

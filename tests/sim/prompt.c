@@ -31,12 +31,7 @@ static bool was_node_away[WORLD_MAX_NODES];
 
 static bool is_calm(unsigned causes, int node)
 {
-	uint64_t from = clockwork_now() - CALM_MS;
-
-	for (int cause = 0; cause < CAUSE_N; cause++)
-		if (causes & 1u << cause && cause_since((enum cause)cause, node, -1, from))
-			return false;
-	return true;
+	return !cause_any_since(causes, node, -1, clockwork_now() - CALM_MS);
 }
 
 #define BIT(cause) (1u << (cause))

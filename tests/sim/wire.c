@@ -27,6 +27,7 @@
 #include "sim/oracle.h"
 #include "sim/programs.h"
 #include "sim/prompt.h"
+#include "sim/reasons.h"
 #include "sim/unwatched.h"
 #include "sim/world.h"
 
@@ -131,6 +132,7 @@ static void answered(void *owner, int status, uint32_t retry_after_ms, struct vi
 	if (status == 200) {
 		heard_by[letter->node] = programs_controller_since();
 		prompt_heard(letter->node);
+		reasons_heard(letter->node);
 		unwatched_heard(letter->node, (struct view){letter->body, letter->len});
 	}
 	/* It is not synced: it has not heard of the node, and what it knows is what is published. */
@@ -203,6 +205,7 @@ void wire_carry(struct fetch *fetch)
 
 	keep(node, body);
 	illness_posted(node, body);
+	reasons_posted(node, body);
 	letter->fetch = fetch;
 	letter->answer_lost = is_spoilt(node, WIRE_ANSWERS_LOST);
 	if (is_spoilt(node, WIRE_DOUBLED))
@@ -414,6 +417,7 @@ static bool post_changed(int node, enum wire_forgery forgery)
 	if (done) {
 		report_doc_encode(&forger.report, &forger.text);
 		illness_forged(node, sbuf_view(&forger.text));
+		reasons_posted(node, sbuf_view(&forger.text));
 		post(node, forgery, sbuf_view(&forger.text));
 	}
 	sbuf_deinit(&forger.text);

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/word_counts.h"
+
+#include <string.h>
+
+#include "assess/drift.def"
+#include "base/compiler.h"
+#include "join/wording.h"
+
+enum kind { TYPE_OF_DRIFT, REASON_OF_IN_SYNC, REASON_OF_OTHERS, N_KINDS };
+
+static const char *const titles[N_KINDS] = {"types of drift", "other reasons of InSync",
+					    "reasons of other conditions"};
+
+static const struct word {
+	enum kind kind;
+	struct view text;
+} words[] = {
+#define TYPE(name, word, ...) {TYPE_OF_DRIFT, VIEW_INIT(word)},
+#define SETTLING(name, word, ...) {REASON_OF_IN_SYNC, VIEW_INIT(word)},
+#define REASON(name, word) {REASON_OF_IN_SYNC, VIEW_INIT(word)},
+#define OTHER(name, word) {REASON_OF_OTHERS, VIEW_INIT(word)},
+	DRIFT_TABLE(TYPE)
+	DRIFT_SETTLING_TABLE(SETTLING)
+	DRIFT_REASON_TABLE(REASON)
+	WORDING_REASONS(OTHER)
+};
+
+static const struct {
+	struct view text;
+	const char *why;
+} impossible[] = {
+	{VIEW_INIT("ReservedOtherwise"), "no claim is reserved for what is no pod"},
+};
+
+static const struct view others[] = {VIEW_INIT("Attributed"), VIEW_INIT("Ready"),
+				     VIEW_INIT("ReportFresh")};
+
+#define N_WORDS ARRAY_SIZE(words)
+
+static bool is_seen[N_WORDS]; /* in this history */
+static unsigned counts[N_WORDS];
+
+void word_counts_begin(void)
+{
+	memset(is_seen, 0, sizeof(is_seen));
+}
+
+void word_counts_end(bool is_clean)
+{
+	for (size_t i = 0; is_clean && i < N_WORDS; i++)
+		counts[i] += is_seen[i];
+}
+
+static void see(enum kind kind, struct view text)
+{
+	for (size_t i = 0; i < N_WORDS; i++)
+		is_seen[i] |= words[i].kind == kind && view_equal(text, words[i].text);
+}
+
+static void see_condition(const struct attribution_status *status, struct view type, enum kind kind)
+{
+	const struct condition *condition = attribution_find_condition(status, type);
+
+	if (condition)
+		see(kind, condition->reason);
+}
+
+void word_counts_wrote(const struct attribution_status *status)
+{
+	const struct array drifts = status->intent.drifts;
+
+	for (uint32_t i = 0; i < drifts.count; i++)
+		see(TYPE_OF_DRIFT, ARRAY_AT(drifts, struct attribution_drift, i)->type);
+	see_condition(status, VIEW("InSync"), REASON_OF_IN_SYNC);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		see_condition(status, others[i], REASON_OF_OTHERS);
+}
+
+/* NULL: it can be. */
+static const char *why_not(const struct word *word)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(impossible); i++)
+		if (view_equal(impossible[i].text, word->text))
+			return impossible[i].why;
+	return NULL;
+}
+
+static void print(enum kind kind, FILE *file)
+{
+	fprintf(file, "\n%-32s %13s\n", titles[kind], "published");
+	for (size_t i = 0; i < N_WORDS; i++) {
+		const char *why = why_not(&words[i]);
+
+		if (words[i].kind != kind)
+			continue;
+		if (why)
+			fprintf(file, "%-32.*s %13s %s\n", VIEW_ARG(words[i].text), "-", why);
+		else
+			fprintf(file, "%-32.*s %13u\n", VIEW_ARG(words[i].text), counts[i]);
+	}
+}
+
+int word_counts_print(FILE *file)
+{
+	int n = 0;
+
+	for (enum kind kind = 0; kind < N_KINDS; kind++)
+		print(kind, file);
+	for (size_t i = 0; i < N_WORDS; i++) {
+		bool is_possible = !why_not(&words[i]);
+
+		if (is_possible == (counts[i] > 0))
+			continue;
+		fprintf(file, "%.*s %s\n", VIEW_ARG(words[i].text),
+			is_possible ? "is in no history" : "is said to be impossible, and was seen");
+		n++;
+	}
+	return n;
+}
