@@ -3,16 +3,10 @@
 /*
  * The claims of a pod do not change as long as it lives. So while the witness is silent, what a claim
  * gave is what was published. Slices go while the driver or the kubelet restarts, and the driver
- * withdraws a device that is ill. Such a tenant's facts are made from its published status.
+ * withdraws a device that is ill. Of such a tenant there are no facts: it stays as published.
  */
 
 #include "join/from_resource_claim.h"
-
-#include <assert.h>
-#include <inttypes.h>
-#include <stdio.h>
-
-#include "base/limits.h"
 
 #define RESOURCE VIEW("gpu.nvidia.com")
 
@@ -132,55 +126,6 @@ static void read_grant(struct facts_draft *draft, const struct grant *grant)
 		facts_add(draft, holder, grant->device, what);
 }
 
-/* Only the claim told which part it is that has no UUID: it gets a number. */
-static struct view name_part(struct facts_draft *draft, const struct device *device, int64_t number)
-{
-	size_t cap = device->uuid.len + sizeof("/-9223372036854775808");
-	char *text = arena_alloc(draft->arena, cap, 1);
-	int len;
-
-	if (!text) {
-		draft->has_failed = true;
-		return (struct view){0};
-	}
-	len = snprintf(text, cap, "%.*s/%" PRId64, VIEW_ARG(device->uuid), number);
-	assert(len > 0 && (size_t)len < cap);
-	return (struct view){text, (size_t)len};
-}
-
-/* The whole device, its parts, or what a tenant has that only watches. */
-static void restate(struct facts_draft *draft, const struct device *device, const struct pod *pod,
-		    const struct attribution_tenant *tenant)
-{
-	struct holder *holder = facts_add_container(draft, pod, tenant->container, RESOURCE);
-	const int mode = device->published->status->sharing.mode;
-	const bool is_unshared = mode == ATTRIBUTION_MODE_MIG;
-	const struct array parts = tenant->partitions;
-	struct fact what = {
-		.witnesses = WITNESS_RESOURCE_CLAIM,
-		.id = device->uuid,
-		.takes_no_slot = tenant->slots == 0,
-		.is_monitor = tenant->slots == 0,
-		.is_part = parts.count > 0 || is_unshared || mode == ATTRIBUTION_MODE_MIG_TIME_SLICED,
-		.is_share = (device->published->evidence & EVIDENCE_SHARE_BY_CLAIM) != 0,
-		.is_restated = true,
-	};
-
-	for (uint32_t i = 0; i < parts.count; i++) {
-		what.id = what.partition = *ARRAY_AT(parts, struct view, i);
-		facts_add_on(draft, holder, device, what);
-	}
-	what.partition = (struct view){0};
-	/* Of the whole device one fact is enough: its slots are those that were published. */
-	const int64_t n = what.is_part && tenant->slots < LIMIT_PARTITIONS ? tenant->slots : 1;
-	for (int64_t i = parts.count; i < n || i == 0; i++) {
-		if (what.is_part)
-			what.id = name_part(draft, device,
-					    is_unshared ? (int64_t)draft->facts->n_items : i);
-		facts_add_on(draft, holder, device, what);
-	}
-}
-
 /* Whether the container's grants are on the device, and on others. */
 struct places {
 	bool is_here;   /* one may be: it is placed there, or on no device */
@@ -233,15 +178,13 @@ static bool is_renumbered(const struct device *device)
  * device and all others agree with NVML: the driver may have withdrawn it.
  */
 bool from_resource_claim_stays(const struct facts *facts, const struct device *device,
-			       const struct previous_tenant *tenant, bool is_restated)
+			       const struct previous_tenant *tenant)
 {
 	struct places places;
 
 	if (!(tenant->witnesses & WITNESS_RESOURCE_CLAIM))
 		return false;
 	places = find_places(facts, device, tenant->published);
-	if (places.is_placed && !is_silent(facts))
-		return !is_restated;
 	return (places.is_here || (is_silent(facts) && !places.is_elsewhere)) &&
 	       !(is_silent(facts) && is_renumbered(device));
 }
@@ -253,20 +196,6 @@ bool from_resource_claim_is_in_doubt(const struct facts *facts, size_t device,
 	       !from_resource_claim_moved(facts, device, tenant);
 }
 
-static void restate_all(struct facts_draft *draft, const struct device *device)
-{
-	const struct facts *facts = draft->facts;
-
-	for (uint32_t i = 0; device->published && i < device->published->n_tenants; i++) {
-		const struct previous_tenant *tenant = &device->published->tenants[i];
-		const struct pod *pod = node_pods_find_uid(&facts->node_pods,
-							   tenant->published->pod_uid);
-		if (pod && !pod_is_over(pod) &&
-		    from_resource_claim_stays(facts, device, tenant, true))
-			restate(draft, device, pod, tenant->published);
-	}
-}
-
 /* Its container stays on a device, and this one may be that. */
 static bool is_shown(const struct facts *facts, const struct grant *grant)
 {
@@ -274,7 +203,8 @@ static bool is_shown(const struct facts *facts, const struct grant *grant)
 		const struct device *device = &facts->devices->devices[i];
 		const struct previous_tenant *tenant = previous_find(
 			device->published, pod_uid(grant->pod), grant->container);
-		if (tenant && from_resource_claim_stays(facts, device, tenant, true))
+		if (tenant && from_resource_claim_stays(facts, device, tenant) &&
+		    !find_places(facts, device, tenant->published).is_placed)
 			return true;
 	}
 	return false;
@@ -296,8 +226,6 @@ void from_resource_claim_read(struct facts_draft *draft)
 {
 	const struct facts *facts = draft->facts;
 
-	for (size_t i = 0; i < facts->devices->n_devices; i++)
-		restate_all(draft, &facts->devices->devices[i]);
 	for (size_t i = 0; i < facts->input->n_grants && !is_silent(facts); i++) {
 		const struct grant *grant = &facts->input->grants[i];
 		if (!pod_is_over(grant->pod) && (device_of(facts, grant) || !is_shown(facts, grant)))
@@ -307,23 +235,12 @@ void from_resource_claim_read(struct facts_draft *draft)
 
 /* Devices */
 
-bool from_resource_claim_has(const struct facts *facts, size_t device)
-{
-	size_t n_items;
-	const struct fact *items = facts_of(facts, device, &n_items);
-	for (size_t i = 0; i < n_items; i++) {
-		if (items[i].witnesses & WITNESS_RESOURCE_CLAIM)
-			return true;
-	}
-	return facts->devices->devices[device].is_sliced;
-}
-
 /* Slices described it if it was counted, and not by IDs: then it is idle. */
-bool from_resource_claim_hands_out(const struct facts *facts, size_t device)
+bool from_resource_claim_is_described(const struct facts *facts, const struct device *device)
 {
-	const struct previous *published = facts->devices->devices[device].published;
+	const struct previous *published = device->published;
 
-	return from_resource_claim_has(facts, device) ||
+	return device->is_sliced ||
 	       (is_silent(facts) && published && published->status->slots.total > 0 &&
 		(published->evidence == EVIDENCE_NO_IDS ||
 		 published->evidence == EVIDENCE_MIG_IS_ON));

@@ -24,17 +24,14 @@
  */
 enum source_state from_resource_claim_judge(const struct join_input *input,
 					    const struct devices *devices);
-/*
- * Adds the facts: what claims give, and what was published by a claim of pods about which the witness
- * is silent. facts->claims is set, and the devices and pods are known.
- */
+/* Adds what claims give. facts->claims is set, and the devices and pods are known. */
 void from_resource_claim_read(struct facts_draft *draft);
 /*
  * True when a claim gave the published tenant the device, and claims and slices do not say that it
- * has that no more. is_restated: true only where no grant says the same.
+ * has that no more.
  */
 bool from_resource_claim_stays(const struct facts *facts, const struct device *device,
-			       const struct previous_tenant *tenant, bool is_restated);
+			       const struct previous_tenant *tenant);
 /*
  * True when a claim gave the published tenant the device, and none gives it to its container now:
  * slices place grants of it elsewhere, or the witness is COMPLETE. Claims of the pod that are not here
@@ -53,10 +50,8 @@ bool from_resource_claim_is_in_doubt(const struct facts *facts, size_t device,
  * that are no facts.
  */
 bool from_resource_claim_is_unheard(const struct facts *facts, const struct pod *pod);
-/* True when slices describe the device, or a claim gives it to somebody. */
-bool from_resource_claim_has(const struct facts *facts, size_t device);
-/* As above; or slices described it when they could be read. */
-bool from_resource_claim_hands_out(const struct facts *facts, size_t device);
+/* True when slices describe the device; while they cannot be read, when they did. */
+bool from_resource_claim_is_described(const struct facts *facts, const struct device *device);
 /*
  * True when a claim that a pod of the node uses has the device, and is not reserved for a pod. Who has
  * the device is then not known.

@@ -223,7 +223,8 @@ void slots_look(const struct slots *slots, struct subject *subject)
 	assert(slots->first[subject->index + 1] <= slots->n_items);
 	subject->slots = &slots->items[first];
 	subject->n_slots = slots->first[subject->index + 1] - first;
-	subject->is_claimed = from_resource_claim_hands_out(facts, subject->index);
+	subject->is_claimed = subject->tenants->is_claimed ||
+			      from_resource_claim_is_described(facts, subject->device);
 	subject->is_offer_known = slots->is_offer_known;
 	for (size_t i = 0; i < subject->n_slots; i++)
 		subject->is_offered |= subject->slots[i].is_offered;

@@ -42,6 +42,13 @@ static bool was_disputed(const struct previous_tenant *previous)
 	return previous && previous->published->confidence == ATTRIBUTION_CONFIDENCE_DISPUTED;
 }
 
+static bool stays_by_claim(const struct votes_holder *of)
+{
+	const struct device *device = &of->facts->devices->devices[of->device];
+
+	return from_resource_claim_stays(of->facts, device, of->previous);
+}
+
 /* The holder has facts */
 
 /*
@@ -64,6 +71,8 @@ static unsigned find_kept(const struct votes_holder *of, unsigned named)
 		kept |= WITNESS_POD_RESOURCES;
 	if ((named & WITNESS_HAMI) && of->previous->placeholder == PLACEHOLDER_HAMI)
 		kept = WITNESS_PROCESSES;
+	if (stays_by_claim(of))
+		kept |= WITNESS_RESOURCE_CLAIM;
 	return of->previous->witnesses & kept;
 }
 
@@ -191,14 +200,12 @@ static bool has_status(const struct votes_holder *of)
 /* Witnesses that can be asked, and do not name it. */
 static unsigned find_lost(const struct votes_holder *of)
 {
-	const struct device *device = &of->facts->devices->devices[of->device];
-	unsigned lost = WITNESS_KAI | WITNESS_RESOURCE_CLAIM;
+	unsigned lost = stays_by_claim(of) ? 0 : WITNESS_RESOURCE_CLAIM;
 
 	/* No pod is found anew, but claims go on telling what they have given to whom. */
 	if (of->facts->is_frozen)
-		return from_resource_claim_stays(of->facts, device, of->previous, false)
-			       ? 0
-			       : of->previous->witnesses & WITNESS_RESOURCE_CLAIM;
+		return lost;
+	lost |= WITNESS_KAI;
 	if (source_is_good(of->facts->source.checkpoint))
 		lost |= WITNESS_CHECKPOINT;
 	if (is_list_good(of->facts))
@@ -249,7 +256,7 @@ static void hear_silence(const struct votes_holder *of, struct votes *votes)
 		votes->no |= published;
 	if (!(published & ~lost) && from_resource_claim_moved(of->facts, of->device, of->previous))
 		votes->no |= WITNESS_RESOURCE_CLAIM;
-	if (lacks_claim || is_in_doubt) /* and the kubelet's sources do not cover claims */
+	if (lacks_claim || is_in_doubt || stays_by_claim(of)) /* and the kubelet's sources do not cover claims */
 		votes->no = 0;
 	if (!(published & WITNESS_RESOURCE_CLAIM))
 		votes->no |= heard & WITNESS_HAMI;

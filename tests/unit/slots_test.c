@@ -196,8 +196,8 @@ WORLD_TEST(while_pods_are_not_known_slots_are_as_published)
 	build_world_exclusive(&world, 0);
 	struct slots slots = collect();
 	for (int i = 0; i < 2; i++) {
-		struct subject subject = {.facts = &facts, .published = &published,
-					  .tenants = &tenants};
+		struct subject subject = {.facts = &facts, .device = facts.devices->devices,
+					  .published = &published, .tenants = &tenants};
 		facts.is_frozen = i == 1;
 		slots_look(&slots, &subject);
 		assert_int_equal(subject.n_slots, 1);
