@@ -153,16 +153,6 @@ static struct places find_places(const struct facts *facts, const struct device 
 	return places;
 }
 
-bool from_resource_claim_moved(const struct facts *facts, size_t device,
-			       const struct previous_tenant *tenant)
-{
-	const struct places places =
-		find_places(facts, &facts->devices->devices[device], tenant->published);
-	const bool is_told = facts->claims == SOURCE_COMPLETE && !facts->is_frozen;
-	return view_equal(tenant->published->resource, RESOURCE) && !places.is_here &&
-	       (places.is_elsewhere || is_told);
-}
-
 /* Since it was published: the name that the claim gave may mean another device now. */
 static bool is_renumbered(const struct device *device)
 {
@@ -177,23 +167,25 @@ static bool is_renumbered(const struct device *device)
  * grants elsewhere, or the device has another number. It also stays while no slice describes the
  * device and all others agree with NVML: the driver may have withdrawn it.
  */
-bool from_resource_claim_stays(const struct facts *facts, const struct device *device,
-			       const struct previous_tenant *tenant)
+enum resource_claim_word from_resource_claim_hear(const struct facts *facts,
+						  const struct device *device,
+						  const struct previous_tenant *tenant)
 {
+	const bool is_told = facts->claims == SOURCE_COMPLETE && !facts->is_frozen;
+	const bool is_claims = view_equal(tenant->published->resource, RESOURCE);
+	const bool is_named = tenant->witnesses & WITNESS_RESOURCE_CLAIM;
 	struct places places;
 
-	if (!(tenant->witnesses & WITNESS_RESOURCE_CLAIM))
-		return false;
+	if (!is_claims && !is_named)
+		return RESOURCE_CLAIM_NO_WORD;
 	places = find_places(facts, device, tenant->published);
-	return (places.is_here || (is_silent(facts) && !places.is_elsewhere)) &&
-	       !(is_silent(facts) && is_renumbered(device));
-}
-
-bool from_resource_claim_is_in_doubt(const struct facts *facts, size_t device,
-				     const struct previous_tenant *tenant)
-{
-	return view_equal(tenant->published->resource, RESOURCE) && is_silent(facts) &&
-	       !from_resource_claim_moved(facts, device, tenant);
+	if (!places.is_here && (places.is_elsewhere || is_told))
+		return is_claims ? RESOURCE_CLAIM_MOVED : RESOURCE_CLAIM_NO_WORD;
+	if (!places.is_here && !is_silent(facts))
+		return RESOURCE_CLAIM_NO_WORD;
+	if (is_named && !(is_silent(facts) && is_renumbered(device)))
+		return RESOURCE_CLAIM_STAYS;
+	return is_claims && is_silent(facts) ? RESOURCE_CLAIM_DOUBTFUL : RESOURCE_CLAIM_NO_WORD;
 }
 
 /* Its container stays on a device, and this one may be that. */
@@ -203,7 +195,7 @@ static bool is_shown(const struct facts *facts, const struct grant *grant)
 		const struct device *device = &facts->devices->devices[i];
 		const struct previous_tenant *tenant = previous_find(
 			device->published, pod_uid(grant->pod), grant->container);
-		if (tenant && from_resource_claim_stays(facts, device, tenant) &&
+		if (tenant && from_resource_claim_hear(facts, device, tenant) == RESOURCE_CLAIM_STAYS &&
 		    !find_places(facts, device, tenant->published).is_placed)
 			return true;
 	}

@@ -26,25 +26,21 @@ enum source_state from_resource_claim_judge(const struct join_input *input,
 					    const struct devices *devices);
 /* Adds what claims give. facts->claims is set, and the devices and pods are known. */
 void from_resource_claim_read(struct facts_draft *draft);
+/* What the witness says of a published tenant on its device. */
+enum resource_claim_word {
+	RESOURCE_CLAIM_NO_WORD,  /* nothing: no claim gave it the device, or only facts can tell */
+	RESOURCE_CLAIM_STAYS,    /* it is a witness of it still: nothing says that it is no more */
+	RESOURCE_CLAIM_DOUBTFUL, /* it is none, and silent: it may have the device, or not */
+	RESOURCE_CLAIM_MOVED,    /* no claim gives its container the device now: slices place grants */
+				 /* of it elsewhere, or the witness is COMPLETE */
+};
 /*
- * True when a claim gave the published tenant the device, and claims and slices do not say that it
- * has that no more.
+ * Claims of the pod that are not here are the caller's to ask for. What a device plugin gave does not
+ * move with claims.
  */
-bool from_resource_claim_stays(const struct facts *facts, const struct device *device,
-			       const struct previous_tenant *tenant);
-/*
- * True when a claim gave the published tenant the device, and none gives it to its container now:
- * slices place grants of it elsewhere, or the witness is COMPLETE. Claims of the pod that are not here
- * are the caller's to ask for. What a device plugin gave does not move with claims.
- */
-bool from_resource_claim_moved(const struct facts *facts, size_t device,
-			       const struct previous_tenant *tenant);
-/*
- * True when a claim gave the published tenant the device, and the witness is silent: it does not say
- * that the tenant has that no more.
- */
-bool from_resource_claim_is_in_doubt(const struct facts *facts, size_t device,
-				     const struct previous_tenant *tenant);
+enum resource_claim_word from_resource_claim_hear(const struct facts *facts,
+						  const struct device *device,
+						  const struct previous_tenant *tenant);
 /*
  * True when the witness is silent about the pod (NULL: an unknown one): it may have devices by claims
  * that are no facts.

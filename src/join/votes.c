@@ -42,11 +42,10 @@ static bool was_disputed(const struct previous_tenant *previous)
 	return previous && previous->published->confidence == ATTRIBUTION_CONFIDENCE_DISPUTED;
 }
 
-static bool stays_by_claim(const struct votes_holder *of)
+static enum resource_claim_word hear_claims(const struct votes_holder *of)
 {
-	const struct device *device = &of->facts->devices->devices[of->device];
-
-	return from_resource_claim_stays(of->facts, device, of->previous);
+	return from_resource_claim_hear(of->facts, &of->facts->devices->devices[of->device],
+					of->previous);
 }
 
 /* The holder has facts */
@@ -71,7 +70,7 @@ static unsigned find_kept(const struct votes_holder *of, unsigned named)
 		kept |= WITNESS_POD_RESOURCES;
 	if ((named & WITNESS_HAMI) && of->previous->placeholder == PLACEHOLDER_HAMI)
 		kept = WITNESS_PROCESSES;
-	if (stays_by_claim(of))
+	if (hear_claims(of) == RESOURCE_CLAIM_STAYS)
 		kept |= WITNESS_RESOURCE_CLAIM;
 	return of->previous->witnesses & kept;
 }
@@ -198,9 +197,9 @@ static bool has_status(const struct votes_holder *of)
 }
 
 /* Witnesses that can be asked, and do not name it. */
-static unsigned find_lost(const struct votes_holder *of)
+static unsigned find_lost(const struct votes_holder *of, enum resource_claim_word claims)
 {
-	unsigned lost = stays_by_claim(of) ? 0 : WITNESS_RESOURCE_CLAIM;
+	unsigned lost = claims == RESOURCE_CLAIM_STAYS ? 0 : WITNESS_RESOURCE_CLAIM;
 
 	/* No pod is found anew, but claims go on telling what they have given to whom. */
 	if (of->facts->is_frozen)
@@ -238,14 +237,13 @@ static void hear_silence(const struct votes_holder *of, struct votes *votes)
 {
 	const unsigned heard = facts_heard_of(of->facts, of->pod_uid, of->container);
 	const unsigned published = of->previous->witnesses & ~(unsigned)WITNESS_PROCESSES;
-	const unsigned lost = find_lost(of);
+	const enum resource_claim_word claims = hear_claims(of);
+	const unsigned lost = find_lost(of, claims);
 	const struct join_input *input = of->facts->input;
 	/* No witness is left, or it was a claim. */
 	const bool is_by_claim = !(published & ~lost) || (published & WITNESS_RESOURCE_CLAIM);
 	const bool lacks_claim = is_by_claim && node_pods_include(input->lacking, input->n_lacking,
 								  of->pod);
-	const bool is_in_doubt =
-		from_resource_claim_is_in_doubt(of->facts, of->device, of->previous);
 
 	votes->left = of->previous->witnesses & ~lost;
 	votes->is_carried = was_disputed(of->previous);
@@ -254,9 +252,10 @@ static void hear_silence(const struct votes_holder *of, struct votes *votes)
 		votes->no |= WITNESS_CHECKPOINT;
 	if (!(published & ~(OF_API & lost)))
 		votes->no |= published;
-	if (!(published & ~lost) && from_resource_claim_moved(of->facts, of->device, of->previous))
+	if (!(published & ~lost) && claims == RESOURCE_CLAIM_MOVED)
 		votes->no |= WITNESS_RESOURCE_CLAIM;
-	if (lacks_claim || is_in_doubt || stays_by_claim(of)) /* and the kubelet's sources do not cover claims */
+	/* And the kubelet's sources do not cover claims. */
+	if (lacks_claim || claims == RESOURCE_CLAIM_STAYS || claims == RESOURCE_CLAIM_DOUBTFUL)
 		votes->no = 0;
 	if (!(published & WITNESS_RESOURCE_CLAIM))
 		votes->no |= heard & WITNESS_HAMI;
