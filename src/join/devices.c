@@ -260,8 +260,8 @@ static int complete(const struct join_input *input, struct devices *devices, str
 {
 	for (size_t i = 0; i < input->n_slice_devices; i++) {
 		struct device *device = find_uuid(devices, input->slice_devices[i].uuid);
-		if (device)
-			device->is_sliced = true;
+		if (device && !device->slice)
+			device->slice = &input->slice_devices[i];
 	}
 	for (size_t i = 0; i < devices->n_devices; i++) {
 		struct device *device = &devices->devices[i];

@@ -27,7 +27,7 @@ struct device {
 	bool is_ours;                         /* the object's status names this node */
 	bool is_taken;                        /* the object's status names another node */
 	bool is_elsewhere; /* and nothing shows that the device has been moved to this one */
-	bool is_sliced;                       /* a ResourceSlice of the node's describes it */
+	const struct slice_device *slice;     /* what ResourceSlices of the node say of it, or NULL */
 };
 
 /* What NVML's part of a report is worth. */

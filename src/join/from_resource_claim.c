@@ -97,15 +97,6 @@ static const struct device *device_of(const struct facts *facts, const struct gr
 
 /* Facts */
 
-static const struct slice_device *find_slice(const struct join_input *input, struct view uuid)
-{
-	for (size_t i = 0; i < input->n_slice_devices; i++) {
-		if (view_equal_ignoring_case(input->slice_devices[i].uuid, uuid))
-			return &input->slice_devices[i];
-	}
-	return NULL;
-}
-
 static void read_grant(struct facts_draft *draft, const struct grant *grant)
 {
 	const struct device *device = device_of(draft->facts, grant);
@@ -137,7 +128,7 @@ static struct places find_places(const struct facts *facts, const struct device 
 				 const struct attribution_tenant *tenant)
 {
 	const struct join_input *input = facts->input;
-	const struct slice_device *slice = find_slice(input, device->uuid);
+	const bool is_whole = device->slice && device->slice->is_whole;
 	struct places places = {0};
 
 	for (size_t i = 0; i < input->n_grants; i++) {
@@ -146,7 +137,7 @@ static struct places find_places(const struct facts *facts, const struct device 
 		if (!view_equal(pod_uid(grant->pod), tenant->pod_uid) ||
 		    !view_equal(grant->container, tenant->container))
 			continue;
-		places.is_here |= placed ? placed == device : !(slice && slice->is_whole);
+		places.is_here |= placed ? placed == device : !is_whole;
 		places.is_placed |= placed == device;
 		places.is_elsewhere |= placed && placed != device;
 	}
@@ -232,7 +223,7 @@ bool from_resource_claim_is_described(const struct facts *facts, const struct de
 {
 	const struct previous *published = device->published;
 
-	return device->is_sliced ||
+	return device->slice ||
 	       (is_silent(facts) && published && published->status->slots.total > 0 &&
 		(published->evidence == EVIDENCE_NO_IDS ||
 		 published->evidence == EVIDENCE_MIG_IS_ON));
@@ -240,9 +231,7 @@ bool from_resource_claim_is_described(const struct facts *facts, const struct de
 
 bool from_resource_claim_is_nameless(const struct facts *facts, const struct device *device)
 {
-	const struct slice_device *slice = find_slice(facts->input, device->uuid);
-
-	return (slice && slice->is_nameless) ||
+	return (device->slice && device->slice->is_nameless) ||
 	       (is_silent(facts) && device->published &&
 		device->published->attributed == REASON_RESERVED_OTHERWISE);
 }

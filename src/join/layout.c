@@ -53,22 +53,14 @@ static void describe_by_nvml(const struct subject *subject, struct attribution_d
 	device->model = view_trim(reported->model);
 }
 
-static void describe_by_slice(const struct subject *subject, struct attribution_device *device)
+static void describe_by_slice(const struct slice_device *slice, struct attribution_device *device)
 {
-	const struct join_input *input = subject->facts->input;
-
-	for (size_t i = 0; i < input->n_slice_devices; i++) {
-		const struct slice_device *slice = &input->slice_devices[i];
-		if (!view_equal_ignoring_case(slice->uuid, subject->device->uuid))
-			continue;
-		device->pci_bus_id = slice->pci_bus_id;
-		device->memory_mib = slice->memory_mib;
-		device->compute_capability = slice->compute_capability;
-		device->driver_version = slice->driver_version;
-		device->cuda_version = slice->cuda_version;
-		device->model = view_trim(slice->model);
-		return;
-	}
+	device->pci_bus_id = slice->pci_bus_id;
+	device->memory_mib = slice->memory_mib;
+	device->compute_capability = slice->compute_capability;
+	device->driver_version = slice->driver_version;
+	device->cuda_version = slice->cuda_version;
+	device->model = view_trim(slice->model);
 }
 
 static void describe_driver(const struct report *report, struct attribution_device *device)
@@ -89,8 +81,9 @@ int layout_describe(const struct subject *subject, struct attribution_device *re
 		described = subject->published->device;
 	if (subject->device->reported)
 		describe_by_nvml(subject, &described);
-	else if (!subject->published || subject->device->published->is_agentless)
-		describe_by_slice(subject, &described);
+	else if (subject->device->slice &&
+		 (!subject->published || subject->device->published->is_agentless))
+		describe_by_slice(subject->device->slice, &described);
 	described.vendor = VIEW("NVIDIA");
 	describe_driver(input->report, &described);
 	if (put_dashes(described.model, subject->arena, &described.model, err) < 0)

@@ -52,7 +52,7 @@ static struct conditions_facts know(const struct stages_node *node, const struct
 		.is_settling = facts->source.is_settling,
 		.is_nameless = from_resource_claim_is_nameless(facts, device),
 		.is_unread = from_resource_claim_is_unread(facts) &&
-			     (subject->is_awaited || is_without_ids || device->is_sliced ||
+			     (subject->is_awaited || is_without_ids || device->slice ||
 			      subject->tenants->is_claimed),
 		.are_claims_old = input->grants_denied && subject->is_claimed,
 		.is_book_readable = source_is_good(facts->source.pod_resources) ||

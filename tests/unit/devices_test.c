@@ -291,7 +291,7 @@ WORLD_TEST(without_nvml_every_book_names_devices)
 	expect_place(&devices, "nvidia0", -1, "");
 }
 
-WORLD_TEST(a_device_that_a_slice_describes_is_marked)
+WORLD_TEST(a_device_knows_the_slice_that_describes_it)
 {
 	build_world_device(&world, 0);
 	build_world_device(&world, 1);
@@ -299,8 +299,8 @@ WORLD_TEST(a_device_that_a_slice_describes_is_marked)
 	build_world_slice(&world, 1);
 	struct devices devices = make();
 	assert_int_equal(devices.n_devices, 2);
-	assert_false(devices.devices[0].is_sliced);
-	assert_true(devices.devices[1].is_sliced);
+	assert_null(devices.devices[0].slice);
+	assert_ptr_equal(devices.devices[1].slice, &world.slices[1]);
 }
 
 WORLD_TEST(without_memory_there_is_no_roster)
@@ -565,7 +565,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_world(a_partition_belongs_to_whoever_was_published_with_it),
 	cmocka_unit_test_world(the_object_says_how_the_uuid_is_written),
 	cmocka_unit_test_world(without_nvml_every_book_names_devices),
-	cmocka_unit_test_world(a_device_that_a_slice_describes_is_marked),
+	cmocka_unit_test_world(a_device_knows_the_slice_that_describes_it),
 	cmocka_unit_test_world(without_memory_there_is_no_roster),
 	cmocka_unit_test_world(of_several_compute_instances_the_first_is_meant),
 	cmocka_unit_test_world(what_is_reported_of_a_partition_goes_before_what_was_published),
