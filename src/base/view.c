@@ -65,6 +65,11 @@ bool view_is_among(struct view v, const struct view *views, size_t n)
 	return false;
 }
 
+bool view_is_found(struct view v, const struct view *sorted, size_t n)
+{
+	return n > 0 && bsearch(&v, sorted, n, sizeof(v), view_order);
+}
+
 static inline char lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;

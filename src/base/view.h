@@ -38,6 +38,8 @@ int view_order(const void *a, const void *b);
 size_t view_sort(struct view *views, size_t n);
 /* True when one of them equals v, bytewise. */
 bool view_is_among(struct view v, const struct view *views, size_t n);
+/* The same, faster, of views that view_sort() has put in order. */
+bool view_is_found(struct view v, const struct view *sorted, size_t n);
 /* Bytewise, but ASCII letters are equal in both cases. */
 bool view_equal_ignoring_case(struct view a, struct view b);
 /* The order of view_compare(), but ASCII letters are equal in both cases. */

@@ -9,7 +9,7 @@
  * place of the empty ID.
  *
  * Likewise it can name thousands of pods that nobody knows, on a node with very many published tenants.
- * So these are looked up by their UID.
+ * So these are sorted by their UID.
  */
 
 #include "join/witnesses.h"
@@ -29,25 +29,10 @@ static int list_published(const struct facts *facts, struct arena *arena,
 	checkpoint->published = arena_alloc(arena, max, sizeof(*checkpoint->published));
 	if (!checkpoint->published)
 		return error_no_memory(err);
-	if (lookup_make(&checkpoint->published_lookup, max, arena, err) < 0)
-		return -1;
 	for (size_t i = 0; i < devices->n_devices; i++)
 		n += previous_list_pods(devices->devices[i].previous, &checkpoint->published[n]);
-	for (size_t i = 0; i < n; i++)
-		(void)lookup_add(&checkpoint->published_lookup,
-				 lookup_hash(0, checkpoint->published[i]));
+	checkpoint->n_published = view_sort(checkpoint->published, n);
 	return 0;
-}
-
-static bool was_published(const struct checkpoint_index *checkpoint, struct view uid)
-{
-	const struct lookup *lookup = &checkpoint->published_lookup;
-
-	for (uint32_t at = lookup_first(lookup, lookup_hash(0, uid)); at != LOOKUP_END;
-	     at = lookup_next(lookup, at))
-		if (view_equal(checkpoint->published[at], uid))
-			return true;
-	return false;
 }
 
 /* Where each pod is known, nobody asks for others. */
@@ -70,9 +55,10 @@ static enum checkpoint_standing judge(const struct facts *facts,
 		return pod_is_over(pod) ? CHECKPOINT_ENDED : CHECKPOINT_LIVE;
 	if (node_pods_is_elsewhere(&facts->node_pods, uid))
 		return CHECKPOINT_REFUSED;
-	if (node_pods_has_ended(&facts->node_pods, uid))
-		return CHECKPOINT_ENDED;
-	return was_published(checkpoint, uid) ? CHECKPOINT_ENDED : CHECKPOINT_UNKNOWN;
+	return view_is_found(uid, facts->input->ended, facts->input->n_ended) ||
+			       view_is_found(uid, checkpoint->published, checkpoint->n_published)
+		       ? CHECKPOINT_ENDED
+		       : CHECKPOINT_UNKNOWN;
 }
 
 /* Places */

@@ -109,6 +109,7 @@ static int gather_ended(struct gatherer *g)
 		ends[input->n_ends++] = (struct join_end){*uid, age_of(g, ended->since)};
 	}
 	assert(input->n_ended == place->n_ended);
+	input->n_ended = view_sort(uids, input->n_ended);
 	for (const struct list *l = place->pods.next; l != &place->pods; l = l->next)
 		if (pod_of(l)->over_since > 0)
 			ends[input->n_ends++] = (struct join_end){pod_uid(pod_of(l)->pod),

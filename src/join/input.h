@@ -73,7 +73,7 @@ struct join_input {
 	const struct resets *resets; /* as reports of this boot tell; NULL: not known */
 	bool is_of_former_boot; /* the report: the Node has named another boot since */
 	const struct view *ended; /* UIDs of pods that the API server had on this node and deleted, */
-	size_t n_ended;           /* while a report still names them */
+	size_t n_ended;           /* while a report still names them: sorted, each once */
 	const struct join_end *ends; /* of pods of the node that are over, or were lately */
 	size_t n_ends;
 	int64_t ended_for_ms; /* how long ago, at least, a pod of the node ended that is neither */

@@ -8,7 +8,6 @@
 #include "join/node_pods.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 struct node_pods_name {
 	const struct pod *pod;
@@ -72,10 +71,9 @@ static int make_room(struct node_pods *node_pods, struct arena *arena, struct er
 	node_pods->by_name = arena_alloc(arena, n, sizeof(*node_pods->by_name));
 	if (!node_pods->gpu_pods || !node_pods->by_id || !node_pods->by_name)
 		return error_no_memory(err);
-	if (lookup_make(&node_pods->ids, 2 * n, arena, err) < 0 ||
-	    lookup_make(&node_pods->names, n, arena, err) < 0)
+	if (lookup_make(&node_pods->ids, 2 * n, arena, err) < 0)
 		return -1;
-	return lookup_make(&node_pods->ended, node_pods->input->n_ended, arena, err);
+	return lookup_make(&node_pods->names, n, arena, err);
 }
 
 int node_pods_take(const struct join_input *input, struct arena *arena,
@@ -91,8 +89,6 @@ int node_pods_take(const struct join_input *input, struct arena *arena,
 			node_pods.gpu_pods[node_pods.n_gpu_pods++] = input->pods[i];
 	}
 	index_pods(&node_pods);
-	for (size_t i = 0; i < input->n_ended; i++)
-		lookup_add(&node_pods.ended, lookup_hash(0, input->ended[i]));
 	for (uint32_t i = 0; i < list.count; i++)
 		mark_listed(&node_pods, ARRAY_AT(list, struct report_pod_resource, i));
 	assert(node_pods.n_gpu_pods <= input->n_pods && node_pods.names.n == input->n_pods);
@@ -148,20 +144,9 @@ bool node_pods_include(const struct pod *const *pods, size_t n, const struct pod
 	return false;
 }
 
-bool node_pods_has_ended(const struct node_pods *node_pods, struct view uid)
-{
-	uint32_t at = lookup_first(&node_pods->ended, lookup_hash(0, uid));
-
-	while (at != LOOKUP_END && !view_equal(node_pods->input->ended[at], uid))
-		at = lookup_next(&node_pods->ended, at);
-	return at != LOOKUP_END;
-}
-
 bool node_pods_is_elsewhere(const struct node_pods *node_pods, struct view uid)
 {
-	const struct join_input *input = node_pods->input;
-	return input->n_elsewhere > 0 && bsearch(&uid, input->elsewhere, input->n_elsewhere,
-						 sizeof(uid), view_order);
+	return view_is_found(uid, node_pods->input->elsewhere, node_pods->input->n_elsewhere);
 }
 
 int64_t node_pods_ended_at(const struct node_pods *node_pods, struct view uid)

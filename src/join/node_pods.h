@@ -17,7 +17,7 @@ struct node_pods {
 	const struct join_input *input;
 	const struct pod **gpu_pods; /* those that want a GPU */
 	size_t n_gpu_pods;
-	struct lookup ids, names, ended;
+	struct lookup ids, names;
 	const struct pod **by_id; /* each by its UID, and by its config hash if it has one */
 	struct node_pods_name *by_name;
 };
@@ -32,8 +32,6 @@ const struct pod *node_pods_find_name(const struct node_pods *node_pods, struct 
 				      struct view name);
 /* True when the pod (NULL: none) is one of these. */
 bool node_pods_include(const struct pod *const *pods, size_t n, const struct pod *pod);
-/* True when the API server had the pod of that UID, by the input's `ended`. */
-bool node_pods_has_ended(const struct node_pods *node_pods, struct view uid);
 /* True when the API server places the pod of that UID, which is named here, on another node. */
 bool node_pods_is_elsewhere(const struct node_pods *node_pods, struct view uid);
 /* When the API server told that the pod of that UID is over or gone, by the controller's wall clock.

@@ -94,8 +94,7 @@ static struct suspect identify(struct finder *finder, const struct report_proces
 	const struct facts *facts = finder->subject->facts;
 	const struct attribution_past_tenant *past = find_past(finder, uid);
 	const bool has_ended = pod ? pod_is_over(pod)
-				   : bsearch(&uid, facts->ended, facts->n_ended, sizeof(uid),
-					     view_order) != NULL;
+				   : view_is_found(uid, facts->ended, facts->n_ended);
 	return (struct suspect){
 		.process = process,
 		.pod_uid = uid,

@@ -38,8 +38,8 @@ struct checkpoint_place {
 struct checkpoint_index {
 	struct lookup lookup;
 	struct checkpoint_place *places;
-	struct lookup published_lookup; /* of pods that were published, */
-	struct view *published;         /* by UID; empty where each pod of the checkpoint is known */
+	struct view *published; /* UIDs of pods that were, sorted, each once */
+	size_t n_published;     /* 0: each pod of the checkpoint is known, too */
 };
 
 /*

@@ -437,14 +437,13 @@ void build_world_event(struct build_world *world, struct view uuid, int64_t code
 void build_world_end(struct build_world *world, const char *uid)
 {
 	world->ended[world->input.n_ended++] = view_from(uid);
+	world->input.n_ended = view_sort(world->ended, world->input.n_ended);
 }
 
 void build_world_move_away(struct build_world *world, const char *uid)
 {
-	size_t at = world->input.n_elsewhere++;
-	for (; at > 0 && view_compare(world->elsewhere[at - 1], view_from(uid)) > 0; at--)
-		world->elsewhere[at] = world->elsewhere[at - 1];
-	world->elsewhere[at] = view_from(uid);
+	world->elsewhere[world->input.n_elsewhere++] = view_from(uid);
+	world->input.n_elsewhere = view_sort(world->elsewhere, world->input.n_elsewhere);
 }
 
 struct grant *build_world_grant(struct build_world *world, const char *uid,

@@ -2132,7 +2132,7 @@ static void ended_uids_that_a_join_borrowed_can_be_given_back(void **state)
 	name_ended(world, back, 1025, 2000);
 	input = gather(world, "gpu-a", 2000);
 	assert_int_equal(input.n_ended, 1024);
-	assert_true(view_equal(input.ended[1023], VIEW("u1023")));
+	assert_true(view_is_found(VIEW("u1023"), input.ended, input.n_ended));
 }
 
 static void every_object_is_met_once_on_a_walk(void **state)
