@@ -35,12 +35,6 @@ static struct drift_offer *offer_of(struct drift_offer *offers, size_t *n, struc
 	return &offers[(*n)++];
 }
 
-static int by_resource(const void *a, const void *b)
-{
-	const struct drift_offer *x = a, *y = b;
-	return view_compare(x->resource, y->resource);
-}
-
 /* IDs of one resource that follow each other and are of one MIG device, or of the whole device. */
 struct run {
 	struct view partition;
@@ -75,8 +69,9 @@ static size_t list_offers(const struct subject *subject, struct drift_offer offe
 		offer->is_hami |= slot->is_hami;
 	}
 	assert(n <= LIMIT_OFFERS);
+	_Static_assert(offsetof(struct drift_offer, resource) == 0, "view_order() compares that");
 	if (n > 1)
-		qsort(offers, n, sizeof(*offers), by_resource);
+		qsort(offers, n, sizeof(*offers), view_order);
 	return n;
 }
 

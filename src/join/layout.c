@@ -123,12 +123,6 @@ static struct attribution_partition partition_at(const struct subject *subject, 
 	};
 }
 
-static int by_uuid(const void *a, const void *b)
-{
-	const struct attribution_partition *x = a, *y = b;
-	return view_compare(x->uuid, y->uuid);
-}
-
 static int64_t count_slots(const struct subject *subject, struct view partition)
 {
 	int64_t n = 0;
@@ -158,7 +152,8 @@ int layout_partition(const struct subject *subject, struct array *ret_partitions
 		return error_no_memory(err);
 	for (uint32_t i = 0; i < n; i++)
 		to[i] = partition_at(subject, i);
-	qsort(to, n, sizeof(*to), by_uuid);
+	_Static_assert(offsetof(struct attribution_partition, uuid) == 0, "view_order() compares that");
+	qsort(to, n, sizeof(*to), view_order);
 	if (n > LIMIT_PARTITIONS)
 		n = LIMIT_PARTITIONS;
 	for (uint32_t i = 0; i < n; i++) {

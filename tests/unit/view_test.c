@@ -97,6 +97,11 @@ static void sorted_views_are_there_once(void **state)
 	assert_true(view_is_among(nothing, views, n));
 	assert_false(view_is_among(VIEW("abc"), views, n));
 	assert_false(view_is_among(nothing, NULL, 0));
+	for (size_t i = 0; i < n; i++)
+		assert_true(view_is_found(views[i], views, n));
+	assert_false(view_is_found(VIEW("aa"), views, n));
+	assert_false(view_is_found(VIEW("c"), views, n));
+	assert_false(view_is_found(nothing, NULL, 0));
 }
 
 static void only_ascii_letters_have_a_case(void **state)
