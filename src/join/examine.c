@@ -64,16 +64,17 @@ static bool is_nobody(const struct attribution_tenant *tenant)
 /* is not known of each. */
 static bool is_on(const struct attribution_health_event *event, struct array partitions)
 {
-	for (uint32_t i = 0; i < partitions.count; i++)
-		if (view_equal(*ARRAY_AT(partitions, struct view, i), event->partition))
-			return true;
-	return event->partition.len == 0 || partitions.count == 0;
+	return event->partition.len == 0 || partitions.count == 0 ||
+	       view_is_among(event->partition, partitions.items, partitions.count);
 }
 
+/* What assess/ asks and is told */
+
 /* Each once. Those that left did so on this node, unless the card comes from another. */
-static int list_tenants(const struct subject *subject, struct attribution_health_event *event,
+static int list_holders(const void *owner, struct attribution_health_event *event,
 			struct error *err)
 {
+	const struct subject *subject = owner;
 	const struct attribution_tenant *t = subject->tenants->listed.items;
 	const struct attribution_past_tenant *past = subject->tenants->recent.items;
 	const uint32_t n_past = subject->device->is_taken ? 0 : subject->tenants->recent.count;
@@ -98,14 +99,6 @@ static int list_tenants(const struct subject *subject, struct attribution_health
 	if (event->tenants.count == 0)
 		event->tenants.items = NULL;
 	return 0;
-}
-
-/* What assess/ asks and is told */
-
-static int list_holders(const void *owner, struct attribution_health_event *event,
-			struct error *err)
-{
-	return list_tenants(owner, event, err);
 }
 
 static bool is_of(const void *owner, struct view uuid)
@@ -169,19 +162,6 @@ static int64_t heard_uptime(const struct join_input *input)
 	return told > 0 && uptime > 0 ? uptime : 0;
 }
 
-/* As reports before and after it tell. */
-static int64_t reset_uptime(const struct subject *subject)
-{
-	const struct report_device *reported = subject->device->reported;
-	return reported ? resets_find(subject->facts->input->resets, reported->uuid) : 0;
-}
-
-static int64_t most_nvlinks(const struct subject *subject)
-{
-	const struct report_device *reported = subject->device->reported;
-	return reported ? links_find(subject->facts->input->links, reported->uuid) : 0;
-}
-
 static bool is_same_boot(const struct subject *subject)
 {
 	const struct report *report = subject->facts->input->report;
@@ -202,20 +182,22 @@ int examine_health(const struct subject *subject, struct health *ret_health, str
 {
 	const struct previous *previous = subject->device->previous;
 	const struct previous *published = subject->device->published;
+	const struct report_device *reported = subject->device->reported;
+	const struct join_input *join = subject->facts->input;
 	assert(!subject->is_awaited && (!published || published == previous));
 	const struct health_input input = {
-		.report = subject->facts->input->report,
-		.reported = subject->device->reported,
+		.report = join->report,
+		.reported = reported,
 		.list = worth_of(subject->facts->devices->nvml),
 		.published = published ? &published->health : NULL,
 		.former = subject->device->is_taken ? &previous->health : NULL,
 		.published_events = previous ? previous->status->health.events : (struct array){0},
-		.booted_after = subject->facts->input->booted_after,
-		.quiet_ms = subject->facts->input->limits->quiet_ms,
-		.heard_at = examine_heard_at(subject->facts->input),
-		.heard_uptime_ms = heard_uptime(subject->facts->input),
-		.reset_uptime_ms = reset_uptime(subject),
-		.most_nvlinks = most_nvlinks(subject),
+		.booted_after = join->booted_after,
+		.quiet_ms = join->limits->quiet_ms,
+		.heard_at = examine_heard_at(join),
+		.heard_uptime_ms = heard_uptime(join),
+		.reset_uptime_ms = reported ? resets_find(join->resets, reported->uuid) : 0,
+		.most_nvlinks = reported ? links_find(join->links, reported->uuid) : 0,
 		.is_same_boot = is_same_boot(subject),
 		.is_other_boot = is_other_boot(subject),
 		.is_plugin_unhealthy = is_plugin_unhealthy(subject),

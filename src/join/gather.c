@@ -255,19 +255,15 @@ static void add_object(struct gatherer *g, const struct attribution_record *reco
 	};
 }
 
-static void add_device(struct gatherer *g, struct view uuid)
+static void add_device(void *gatherer, struct view uuid)
 {
+	struct gatherer *g = gatherer;
 	char buffer[CLAIM_NAME_SIZE];
 	const struct attribution_record *record = attribution_set_find(
 		g->parts->attributions, claim_object_name(uuid, buffer));
 
 	if (record)
 		add_object(g, record);
-}
-
-static void add_named(void *gatherer, struct view uuid)
-{
-	add_device(gatherer, uuid);
 }
 
 /* After gather_grants(). */
@@ -287,7 +283,7 @@ static int gather_previous(struct gatherer *g)
 	for (uint32_t i = 0; i < report->devices.count; i++)
 		add_device(g, devices[i].uuid);
 	if (report->sources.nvml.state != REPORT_SOURCE_OK)
-		devices_name_all(&g->input, add_named, g);
+		devices_name_all(&g->input, add_device, g);
 	return 0;
 }
 

@@ -40,10 +40,8 @@ static int put_dashes(struct view text, struct arena *arena, struct view *ret, s
 	return 0;
 }
 
-static void describe_by_nvml(const struct subject *subject, struct attribution_device *device)
+static void describe_by_nvml(const struct report_device *reported, struct attribution_device *device)
 {
-	const struct report_device *reported = subject->device->reported;
-
 	device->index = reported->index;
 	device->minor = reported->minor;
 	device->pci_bus_id = reported->pci_bus_id;
@@ -80,7 +78,7 @@ int layout_describe(const struct subject *subject, struct attribution_device *re
 	if (subject->published)
 		described = subject->published->device;
 	if (subject->device->reported)
-		describe_by_nvml(subject, &described);
+		describe_by_nvml(subject->device->reported, &described);
 	else if (subject->device->slice &&
 		 (!subject->published || subject->device->published->is_agentless))
 		describe_by_slice(subject->device->slice, &described);

@@ -14,8 +14,6 @@
 #include "base/sbuf.h"
 #include "model/pod.h"
 
-#define N(table) (sizeof(table) / sizeof((table)[0]))
-
 static const struct view witnesses[] = {
 	VIEW_INIT("Checkpoint"), VIEW_INIT("PodResources"), VIEW_INIT("PodStatus"),
 	VIEW_INIT("ResourceClaim"), VIEW_INIT("HAMi"), VIEW_INIT("KAI"), VIEW_INIT("Processes"),
@@ -33,17 +31,17 @@ static const struct view reasons[] = {VIEW_INIT(""), WORDING_REASONS(TEXT)};
 static const struct view messages[] = {WORDING_MESSAGES(TEXT)};
 static const struct view evidence[] = {WORDING_EVIDENCE(TEXT)};
 
-_Static_assert(N(witnesses) == N_WITNESSES, "a text for each witness");
+_Static_assert(ARRAY_SIZE(witnesses) == N_WITNESSES, "a text for each witness");
 
 struct view wording_witness(unsigned index)
 {
-	assert(index < N(witnesses));
+	assert(index < ARRAY_SIZE(witnesses));
 	return witnesses[index];
 }
 
 struct view wording_placeholder(enum placeholder placeholder)
 {
-	assert(placeholder < N(placeholders));
+	assert(placeholder < ARRAY_SIZE(placeholders));
 	return placeholders[placeholder];
 }
 
@@ -55,19 +53,19 @@ struct view wording_condition(enum condition_type type)
 
 struct view wording_reason(enum reason reason)
 {
-	assert(reason < N(reasons));
+	assert(reason < ARRAY_SIZE(reasons));
 	return reasons[reason];
 }
 
 struct view wording_message(enum message message)
 {
-	assert(message < N(messages));
+	assert(message < ARRAY_SIZE(messages));
 	return messages[message];
 }
 
 struct view wording_evidence(enum evidence_index line)
 {
-	assert(line < N(evidence));
+	assert(line < ARRAY_SIZE(evidence));
 	return evidence[line];
 }
 
@@ -90,30 +88,30 @@ unsigned wording_witnesses_of(struct array texts)
 {
 	unsigned found = 0;
 	for (uint32_t i = 0; i < texts.count; i++)
-		found |= find_bit(witnesses, N(witnesses), *ARRAY_AT(texts, struct view, i));
+		found |= find_bit(witnesses, ARRAY_SIZE(witnesses), *ARRAY_AT(texts, struct view, i));
 	return found;
 }
 
 unsigned wording_evidence_of(struct view text)
 {
-	return find_bit(evidence, N(evidence), text);
+	return find_bit(evidence, ARRAY_SIZE(evidence), text);
 }
 
 bool wording_is_condition(struct view type)
 {
-	return find_bit(conditions, N(conditions), type) != 0;
+	return find_bit(conditions, ARRAY_SIZE(conditions), type) != 0;
 }
 
 enum placeholder wording_placeholder_of(struct view text)
 {
-	unsigned index = find(placeholders, N(placeholders), text);
-	return index < N(placeholders) ? (enum placeholder)index : PLACEHOLDER_NONE;
+	unsigned index = find(placeholders, ARRAY_SIZE(placeholders), text);
+	return index < ARRAY_SIZE(placeholders) ? (enum placeholder)index : PLACEHOLDER_NONE;
 }
 
 enum reason wording_reason_of(struct view text)
 {
-	unsigned index = find(reasons, N(reasons), text);
-	return index < N(reasons) ? (enum reason)index : REASON_NONE;
+	unsigned index = find(reasons, ARRAY_SIZE(reasons), text);
+	return index < ARRAY_SIZE(reasons) ? (enum reason)index : REASON_NONE;
 }
 
 void wording_slots(int64_t n, enum message held_by, struct sbuf *message)
