@@ -202,7 +202,8 @@ bool from_resource_claim_is_unheard(const struct facts *facts, const struct pod 
 		if (grant->pod == pod && !device_of(facts, grant) && !is_shown(facts, grant))
 			return true;
 	}
-	return is_silent(facts) || node_pods_include(input->lacking, input->n_lacking, pod);
+	return is_silent(facts) || node_pods_include(input->lacking, input->n_lacking, pod) ||
+	       node_pods_include(input->awaiting, input->n_awaiting, pod);
 }
 
 void from_resource_claim_read(struct facts_draft *draft)

@@ -290,14 +290,12 @@ static bool holds_unknown(const struct finder *finder, struct view uid)
 static bool may_hold(const struct finder *finder, const struct suspect *suspect)
 {
 	const struct facts *facts = finder->subject->facts;
-	const struct join_input *input = facts->input;
 
 	if (suspect->pod_uid.len == 0 || suspect->is_past ||
 	    (suspect->container && suspect->container->kind == POD_CONTAINER_EPHEMERAL))
 		return false;
 	return finder->status->tenants_left_out > 0 || !would_be_named(facts, suspect) ||
 	       from_resource_claim_is_unheard(facts, suspect->pod) ||
-	       node_pods_include(input->awaiting, input->n_awaiting, suspect->pod) ||
 	       holds_unknown(finder, suspect->pod_uid);
 }
 

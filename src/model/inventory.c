@@ -131,11 +131,6 @@ void inventory_set_pods_read(struct inventory *inventory)
 		place_touch_all(&inventory->places, false, true);
 }
 
-bool inventory_knows_pods(const struct inventory *inventory, struct view node_name)
-{
-	return pod_scope_knows(&inventory->scope, place_find(&inventory->places, node_name));
-}
-
 int inventory_put_node(struct inventory *inventory, const struct node *node,
 		       enum store_change change, uint64_t version, struct error *err)
 {

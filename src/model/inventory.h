@@ -113,8 +113,6 @@ struct pod_scope *inventory_pod_scope(struct inventory *inventory);
  * listed. Touches every node if that is news.
  */
 void inventory_set_pods_read(struct inventory *inventory);
-/* Are the pods of that node all here? */
-bool inventory_knows_pods(const struct inventory *inventory, struct view node_name);
 /* Keeps a copy of the Node. Fails with ERROR_NO_MEMORY or ERROR_LIMIT; the record stays then. */
 MUST_USE int inventory_put_node(struct inventory *inventory, const struct node *node,
 				enum store_change change, uint64_t version, struct error *err);

@@ -3,7 +3,6 @@
 
 #include <assert.h>
 
-
 /* Kubernetes bounds names at 253 bytes and the values of attributes at 64. */
 #define MAX_TEXT 253u
 

@@ -129,6 +129,12 @@ static int tear_down(void **state)
 
 /* Nodes */
 
+static bool knows_pods(const char *node)
+{
+	return pod_scope_knows(inventory_pod_scope(world.inventory),
+			       inventory_place_find(world.inventory, view_from(node)));
+}
+
 static void put_node(const char *name, bool has_gpu)
 {
 	const struct node node = {.name = view_from(name),
@@ -401,7 +407,7 @@ TEST(a_node_is_read_before_anything_is_said_of_it)
 	assert_false(allows("n0"));
 	advance(0);
 	list_empty("n0", "100");
-	assert_true(inventory_knows_pods(world.inventory, VIEW("n0")));
+	assert_true(knows_pods("n0"));
 	assert_false(allows("n0")); /* its watch is not open */
 	open_watch("n0");
 	assert_false(allows("n0")); /* it has not caught up */
@@ -544,7 +550,7 @@ TEST(a_node_that_has_lost_its_signs_for_long_is_not_looked_at_any_more)
 	advance(3000);
 	assert_false(is_watched("n1"));
 	assert_int_equal(inventory_count(world.inventory, INVENTORY_PODS), 0);
-	assert_false(inventory_knows_pods(world.inventory, VIEW("n1")));
+	assert_false(knows_pods("n1"));
 	assert_int_equal(inventory_place_find(world.inventory, VIEW("n1"))->n_ended, 0);
 }
 
