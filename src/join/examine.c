@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "join/examine.h"
+/* Tells assess/health.h what the join knows of one device, and who held it when an error happened. */
+
+#include "join/stages.h"
 
 #include <assert.h>
 
+#include "assess/health.h"
 #include "base/limits.h"
+#include "join/tenants.h"
 
 /*
  * The node's clock tells when an event happened; the controller's tells when a pod was first and last

@@ -10,7 +10,7 @@
  * ID of the device, the held ones are a part of all: the total is then as published, or unknown.
  */
 
-#include "join/layout.h"
+#include "join/stages.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -19,7 +19,6 @@
 
 #include "base/limits.h"
 #include "join/from_resource_claim.h"
-#include "join/slots.h"
 #include "join/tenants.h"
 
 static int64_t max(int64_t a, int64_t b)

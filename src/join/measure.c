@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "join/measure.h"
+/* Tells assess/activity.h what the join knows of one device. */
+
+#include "join/stages.h"
 
 #include <assert.h>
 
-#include "join/examine.h"
+#include "assess/activity.h"
 
 static enum activity_silence silence_of(const struct subject *subject, bool is_fresh)
 {

@@ -6,10 +6,7 @@
 #include "base/again.h"
 #include "join/compare.h"
 #include "join/conditions.h"
-#include "join/examine.h"
 #include "join/from_resource_claim.h"
-#include "join/layout.h"
-#include "join/measure.h"
 #include "join/unplaced.h"
 
 /* What is known of the device before anything is found out. */

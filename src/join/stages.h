@@ -40,12 +40,14 @@ struct stages_result {
 MUST_USE int stages_run(const struct stages_node *node, size_t device, bool is_duplicate,
 			struct stages_result *ret, struct error *err);
 
-/* The stages that have no header of their own. All of them fail with ERROR_NO_MEMORY. */
+/*
+ * The stages that have no header of their own. All of them fail with ERROR_NO_MEMORY. What they give lies
+ * in the subject's arena, or is borrowed from what is given.
+ */
 
 /*
  * Concludes how the device is shared. While its slots are as published so is that, unless no device
- * ID was known then and one is now. The result lies in the subject's arena, or is borrowed from what
- * is published. *ret_is_without_ids: no device ID told it.
+ * ID was known then and one is now. *ret_is_without_ids: no device ID told it.
  */
 MUST_USE int sharing_conclude(const struct subject *subject, struct attribution_sharing *ret_sharing,
 			      bool *ret_is_without_ids, struct error *err);
@@ -69,3 +71,34 @@ MUST_USE int overlap_find(const struct subject *subject, struct view *ret_messag
  * attribution_mode) the device is for one pod; in another both must have one MIG device.
  */
 bool overlap_is_possible(const struct subject *subject, int mode);
+
+/* What no source tells now is what was published. index and minor: -1 where they are not known. */
+MUST_USE int layout_describe(const struct subject *subject, struct attribution_device *ret_device,
+			     struct error *err);
+/* struct attribution_partition, by UUID, LIMIT_PARTITIONS at most. */
+MUST_USE int layout_partition(const struct subject *subject, struct array *ret_partitions,
+			      struct error *err);
+/* summary is empty unless both numbers are known; allocated is then at most total. */
+MUST_USE int layout_count(const struct subject *subject, struct attribution_slots *ret_slots,
+			  struct error *err);
+
+/*
+ * Has the health of the device assessed, whose tenants and slots are known. Tells who held it when an
+ * error happened: LIMIT_EVENT_TENANTS pods, of which the rest is counted.
+ */
+MUST_USE int examine_health(const struct subject *subject, struct health *ret_health,
+			    struct error *err);
+/*
+ * By the node's clock, ms since 1970: when what the report says was so still. Heartbeats say that since
+ * it arrived. Zero without a report.
+ */
+int64_t examine_heard_at(const struct join_input *input);
+
+/*
+ * Has the activity of the device and of its partitions assessed, which are in the status, as its sharing
+ * mode is, and puts it there. is_fresh: the last report is recent. *ret_again_in_ms: time alone may
+ * change it then; -1: it does not.
+ */
+MUST_USE int measure_activity(const struct subject *subject, bool is_fresh,
+			      struct attribution_status *status, int64_t *ret_again_in_ms,
+			      struct error *err);

@@ -4,8 +4,9 @@
 #include "lib/world_fixture.h"
 
 #include "base/limits.h"
-#include "join/examine.h"
 #include "join/slots.h"
+#include "join/stages.h"
+#include "join/tenants.h"
 
 static const struct verdict {
 	int state, recovery, condition;
