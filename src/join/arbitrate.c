@@ -54,9 +54,23 @@ struct arbitrate_result arbitrate_decide(const struct arbitrate_input *input)
 	return (struct arbitrate_result){
 		.verdict = rules[i].verdict == END && !input->was_published ? ARBITRATE_NONE
 									   : rules[i].verdict,
-		.confidence = rules[i].confidence,
+		.confidence = input->is_seen ? arbitrate_bear_out(rules[i].confidence)
+					     : rules[i].confidence,
 		.row = (enum arbitrate_row)i,
 	};
+}
+
+int arbitrate_keep(const struct arbitrate_input *left)
+{
+	const bool is_any_left = left->uid == ARBITRATE_YES || left->name == ARBITRATE_YES ||
+				 left->annotation == ARBITRATE_YES;
+
+	return left->was_disputed && is_any_left ? DISPUTED : arbitrate_decide(left).confidence;
+}
+
+int arbitrate_bear_out(int confidence)
+{
+	return confidence == ANNOTATED ? CONFIRMED : confidence;
 }
 
 const struct arbitrate_rule *arbitrate_rule(enum arbitrate_row row)

@@ -59,6 +59,8 @@ struct arbitrate_input {
 	enum arbitrate_vote annotation; /* of HAMi and KAI; never BOTH */
 	enum arbitrate_pod pod;
 	bool was_published; /* as a tenant of the device */
+	bool was_disputed;  /* it stands in the published status that witnesses contradict each other */
+	bool is_seen;       /* a process of it was seen on the device */
 };
 
 struct arbitrate_result {
@@ -77,5 +79,12 @@ struct arbitrate_rule {
 
 /* The verdict of the first row that fits; the last one fits everything. */
 struct arbitrate_result arbitrate_decide(const struct arbitrate_input *input);
+/*
+ * The confidence of a tenant that is kept, by the votes of the witnesses that are left: a dispute stays
+ * until none of them is.
+ */
+int arbitrate_keep(const struct arbitrate_input *left);
+/* The confidence once a process is seen on the device: it bears out what an annotation says. */
+int arbitrate_bear_out(int confidence);
 /* The row itself, for documents. */
 const struct arbitrate_rule *arbitrate_rule(enum arbitrate_row row);

@@ -278,14 +278,6 @@ static void remember(struct walk *walk, const struct previous_tenant *previous, 
 	};
 }
 
-/* Of whom nobody is left to name it, nobody disputes anything. */
-static int kept_confidence(const struct votes *votes)
-{
-	if (votes->is_carried && (votes->left & ~(unsigned)WITNESS_PROCESSES))
-		return ATTRIBUTION_CONFIDENCE_DISPUTED;
-	return votes_decide(votes, votes->left, 0).confidence;
-}
-
 /* There is room for all of them: processes are found later (join/users.c). */
 static void set_witnesses(struct walk *walk, unsigned witnesses, struct attribution_tenant *tenant)
 {
@@ -346,7 +338,7 @@ static int visit(struct walk *walk, struct votes_holder *holder, struct error *e
 	if (holder->n_items > 0)
 		describe_facts(walk, holder, tenant);
 	votes = votes_take(holder, walk->subject->debounce);
-	result = votes_decide(&votes, votes.yes, votes.no);
+	result = votes_decide(&votes);
 	switch (result.verdict) {
 	case ARBITRATE_HOLD:
 		assert(holder->n_items > 0);
@@ -354,7 +346,7 @@ static int visit(struct walk *walk, struct votes_holder *holder, struct error *e
 		return add_tenant(walk, &votes, votes.yes, err);
 	case ARBITRATE_KEEP:
 		*tenant = *holder->previous->published;
-		tenant->confidence = kept_confidence(&votes);
+		tenant->confidence = result.confidence;
 		walk->result.slots_kept += tenant->slots;
 		return add_tenant(walk, &votes, votes.left, err);
 	case ARBITRATE_END:

@@ -24,6 +24,7 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
+#include "join/arbitrate.h"
 #include "join/from_resource_claim.h"
 #include "join/users.def"
 
@@ -167,8 +168,7 @@ static void witness(struct attribution_tenant *tenant)
 {
 	struct view *texts = tenant->witnesses.items;
 
-	if (tenant->confidence == ATTRIBUTION_CONFIDENCE_ANNOTATED)
-		tenant->confidence = ATTRIBUTION_CONFIDENCE_CONFIRMED;
+	tenant->confidence = arbitrate_bear_out(tenant->confidence);
 	if (wording_witnesses_of(tenant->witnesses) & WITNESS_PROCESSES)
 		return;
 	assert(tenant->witnesses.count < N_WITNESSES);

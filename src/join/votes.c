@@ -299,21 +299,28 @@ static enum arbitrate_vote sum_up(unsigned yes, unsigned no)
 	return yes ? ARBITRATE_YES : ARBITRATE_SILENT;
 }
 
-struct arbitrate_result votes_decide(const struct votes *votes, unsigned yes, unsigned no)
+static struct arbitrate_input input_of(const struct votes *votes, unsigned yes, unsigned no)
 {
-	const struct arbitrate_input input = {
+	return (struct arbitrate_input){
 		.uid = sum_up(yes & BY_UID, no & BY_UID),
 		.name = no & WITNESS_POD_RESOURCES ? ARBITRATE_NO
 						   : sum_up(yes & WITNESS_POD_RESOURCES, 0),
 		.annotation = yes & BY_ANNOTATION ? ARBITRATE_YES : sum_up(0, no & BY_ANNOTATION),
 		.pod = votes->pod,
 		.was_published = votes->of->previous,
+		.was_disputed = votes->is_carried,
+		.is_seen = yes & WITNESS_PROCESSES,
 	};
+}
+
+struct arbitrate_result votes_decide(const struct votes *votes)
+{
+	const struct arbitrate_input input = input_of(votes, votes->yes, votes->no);
+	const struct arbitrate_input left = input_of(votes, votes->left, 0);
 	struct arbitrate_result result = arbitrate_decide(&input);
 
-	/* A process of the pod on the device bears out what the annotation says. */
-	if (result.row == ARBITRATE_ROW_ANNOTATED && (yes & WITNESS_PROCESSES))
-		result.confidence = ATTRIBUTION_CONFIDENCE_CONFIRMED;
+	if (result.verdict == ARBITRATE_KEEP)
+		result.confidence = arbitrate_keep(&left);
 	return result;
 }
 

@@ -43,8 +43,8 @@ struct votes {
  * until it counts by the debounce, it is taken for silence.
  */
 struct votes votes_take(const struct votes_holder *holder, struct debounce *debounce);
-/* The verdict on the holder, had these witnesses said yes and those no. */
-struct arbitrate_result votes_decide(const struct votes *votes, unsigned yes, unsigned no);
+/* The verdict on the holder. */
+struct arbitrate_result votes_decide(const struct votes *votes);
 /*
  * What each witness that speaks says, as struct attribution_statement in arena: what they differ in
  * comes first. Fails with ERROR_NO_MEMORY.

@@ -189,13 +189,6 @@ static bool fits_vote(const struct tenancy *tenancy, enum arbitrate_vote vote, u
 	}
 }
 
-static int confidence_of(const struct tenancy *tenancy, struct arbitrate_result result)
-{
-	bool is_borne_out = result.row == ARBITRATE_ROW_ANNOTATED &&
-			    (tenancy->witnesses & WITNESS_PROCESSES);
-	return is_borne_out ? ATTRIBUTION_CONFIDENCE_CONFIRMED : result.confidence;
-}
-
 static bool is_held_so(const struct tenancy *tenancy, const struct arbitrate_input *input,
 		       struct arbitrate_result result)
 {
@@ -203,7 +196,7 @@ static bool is_held_so(const struct tenancy *tenancy, const struct arbitrate_inp
 	       fits_vote(tenancy, input->name, WITNESS_POD_RESOURCES) &&
 	       (input->annotation == ARBITRATE_YES) ==
 		       ((tenancy->witnesses & BY_ANNOTATION) != 0) &&
-	       confidence_of(tenancy, result) == tenancy->tenant->confidence;
+	       result.confidence == tenancy->tenant->confidence;
 }
 
 /* Nobody said yes then: what is listed are witnesses that could not be asked. */
@@ -238,6 +231,8 @@ unsigned tenancy_row_find(const struct attribution_status *status,
 								    (enum arbitrate_vote)annotation,
 							    .pod = (enum arbitrate_pod)pod,
 							    .was_published = true,
+							    .is_seen = tenancy.witnesses &
+								       WITNESS_PROCESSES,
 						    });
 	return rows;
 }

@@ -160,6 +160,37 @@ static void whether_somebody_was_published_does_not_decide_whether_he_holds(void
 	}
 }
 
+static void a_process_that_is_seen_confirms_whom_an_annotation_names_and_nobody_else(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < n_combinations; i++) {
+		struct arbitrate_input seen = combinations[i];
+		seen.is_seen = true;
+		const struct arbitrate_result a = arbitrate_decide(&combinations[i]);
+		const struct arbitrate_result b = arbitrate_decide(&seen);
+		const bool is_annotated = a.confidence == ATTRIBUTION_CONFIDENCE_ANNOTATED;
+		assert_int_equal(a.verdict, b.verdict);
+		assert_int_equal(a.row, b.row);
+		assert_int_equal(b.confidence, is_annotated ? CONFIRMED : a.confidence);
+	}
+}
+
+/* What is left of a tenant's witnesses says yes, or is silent. */
+static void who_is_kept_is_as_sure_as_the_witnesses_left_and_a_dispute_stays_until_none_is(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < n_combinations; i++) {
+		struct arbitrate_input left = combinations[i];
+		if (has_no(&left))
+			continue;
+		assert_int_equal(arbitrate_keep(&left), arbitrate_decide(&left).confidence);
+		left.was_disputed = true;
+		assert_int_equal(arbitrate_keep(&left), has_yes(&left)
+								? ATTRIBUTION_CONFIDENCE_DISPUTED
+								: arbitrate_decide(&left).confidence);
+	}
+}
+
 static void each_row_is_reached_and_has_a_name(void **state)
 {
 	(void)state;
@@ -251,6 +282,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_placeholder_is_never_disputed_by_those_who_name_it),
 	cmocka_unit_test(a_no_turned_into_silence_takes_nobody_away),
 	cmocka_unit_test(whether_somebody_was_published_does_not_decide_whether_he_holds),
+	cmocka_unit_test(a_process_that_is_seen_confirms_whom_an_annotation_names_and_nobody_else),
+	cmocka_unit_test(
+		who_is_kept_is_as_sure_as_the_witnesses_left_and_a_dispute_stays_until_none_is),
 	cmocka_unit_test(each_row_is_reached_and_has_a_name),
 	cmocka_unit_test(the_document_has_this_table),
 };

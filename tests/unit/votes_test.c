@@ -132,7 +132,7 @@ static void each_source_is_worth_what_it_can_know(void **state)
 		const struct attribution_tenant tenant = {.confidence = CONFIRMED};
 		const struct previous_tenant previous = {&tenant, worth->published, 0, false};
 		const struct votes votes = take_votes(worth->published ? &previous : NULL, &holder);
-		const struct arbitrate_result result = votes_decide(&votes, votes.yes, votes.no);
+		const struct arbitrate_result result = votes_decide(&votes);
 		if (votes.yes != worth->yes || votes.no != worth->no || votes.left != worth->left ||
 		    result.row != worth->row)
 			fail_msg("%zu: yes %x no %x left %x row %u", i, votes.yes, votes.no,
