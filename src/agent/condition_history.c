@@ -14,7 +14,7 @@
  *
  * Counts of another MIG mode are not compared, nor those from before NVML was left: without persistence
  * mode a driver counts anew when its last client goes. Such a reset is left to the controller
- * (model/resets.h), which asks for more than counts.
+ * (model/boot_history.h), which asks for more than counts.
  *
  * The PCIe link of an idle device is in a lower generation by design. So only samples of a busy one
  * count, and any other begins the time anew. Who starts while a device is idle does not know of its

@@ -13,7 +13,7 @@
  * - or the device was reset since, if the error asks for no more than a reset;
  * - or the driver still asks for nothing quiet_ms later, if the error's number does not say
  *   what to do.
- * A reset: the agent watched it; or the reports tell it by two signs (model/resets.h).
+ * A reset: the agent watched it; or the reports tell it by two signs (model/boot_history.h).
  * The last two count only while nothing else is wrong with the device itself. Clocks may be set, so they
  * go by the time since boot where the agent tells it.
  * What NVML told to be wrong stays a reason until it is read to be well, or the node is booted. That it

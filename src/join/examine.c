@@ -188,6 +188,8 @@ int examine_health(const struct subject *subject, struct health *ret_health, str
 	const struct previous *published = subject->device->published;
 	const struct report_device *reported = subject->device->reported;
 	const struct join_input *join = subject->facts->input;
+	const struct boot_history_told told =
+		boot_history_find(join->history, reported ? reported->uuid : (struct view){0});
 	assert(!subject->is_awaited && (!published || published == previous));
 	const struct health_input input = {
 		.report = join->report,
@@ -200,8 +202,8 @@ int examine_health(const struct subject *subject, struct health *ret_health, str
 		.quiet_ms = join->limits->quiet_ms,
 		.heard_at = examine_heard_at(join),
 		.heard_uptime_ms = heard_uptime(join),
-		.reset_uptime_ms = reported ? resets_find(join->resets, reported->uuid) : 0,
-		.most_nvlinks = reported ? links_find(join->links, reported->uuid) : 0,
+		.reset_uptime_ms = told.reset_uptime_ms,
+		.most_nvlinks = told.most_nvlinks,
 		.is_same_boot = is_same_boot(subject),
 		.is_other_boot = is_other_boot(subject),
 		.is_plugin_unhealthy = is_plugin_unhealthy(subject),

@@ -373,8 +373,7 @@ static int gather_place(struct gatherer *g)
 	input->listed_at = place->listed_at;
 	input->booted_after = place->booted_after;
 	input->former_heard_at = place->former_heard_at;
-	input->links = &place->links;
-	input->resets = &place->resets;
+	input->history = &place->history;
 	input->is_of_former_boot = is_of_former_boot(place);
 	input->settled_restart = place->settled_restart;
 	input->offered_since = place->offered_since;

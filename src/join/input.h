@@ -9,14 +9,13 @@
  */
 
 #include "model/attribution.h"
+#include "model/boot_history.h"
 #include "model/grant.h"
 #include "model/node.h"
 #include "model/pod.h"
 #include "model/policy.h"
 #include "model/recall.h"
 #include "model/report.h"
-#include "model/links.h"
-#include "model/resets.h"
 
 /* Times after which silence means something. */
 struct join_limits {
@@ -69,8 +68,7 @@ struct join_input {
 				/* known. What it said happened before, did so before the boot */
 	int64_t former_heard_at; /* by the node's wall clock: when the agent's former instance of the */
 				 /* same boot was last heard of; 0: not known */
-	const struct links *links; /* as reports of this boot tell; NULL: not known */
-	const struct resets *resets; /* as reports of this boot tell; NULL: not known */
+	const struct boot_history *history; /* of this boot, as reports tell; NULL: not known */
 	bool is_of_former_boot; /* the report: the Node has named another boot since */
 	const struct view *ended; /* UIDs of pods that the API server had on this node and deleted, */
 	size_t n_ended;           /* while a report still names them: sorted, each once */

@@ -5,7 +5,7 @@
  * figures - what heartbeats say anew while a report has no news: how busy its devices are, and how
  * warm. Also how much memory and power they use, and how many errors were corrected. A device takes
  * 96 bytes, a partition 8, a node with eight devices less than 1 KiB. A heartbeat without news leaves the
- * report as it is, so joins see what they saw. Only resets (model/resets.h) are found by it, too.
+ * report as it is, so joins see what they saw. Only resets (model/boot_history.h) are found by it, too.
  *
  * Threads: any; a set of figures never changes.
  */

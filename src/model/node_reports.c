@@ -77,8 +77,7 @@ void node_reports_forget(const struct node_reports *reports, struct place *place
 	assert(place);
 	claim_drop(reports->claims, place, place->report, NULL);
 	place_release_report(place);
-	links_forget(&place->links);
-	resets_forget(&place->resets);
+	boot_history_forget(&place->history);
 	place->booted_after = 0;
 	place_release(reports->places, place);
 }

@@ -81,8 +81,7 @@ void place_release(struct place_book *book, struct place *place)
 	assert(place->n_ended == 0 && place->n_slices == 0 && place->n_told == 0);
 	place_note_claims(book, place, false);
 	table_remove(&book->by_name, &place->link);
-	links_forget(&place->links);
-	resets_forget(&place->resets);
+	boot_history_forget(&place->history);
 	free(place->debounced);
 	free(place);
 }
@@ -205,8 +204,7 @@ static void note_boot(struct place *place, const struct report *report)
 
 	if (last && view_equal(last->boot_id, report->boot_id))
 		return;
-	links_forget(&place->links);
-	resets_forget(&place->resets);
+	boot_history_forget(&place->history);
 	place->is_boot_news = false;
 	if (last && last->boot_id.len > 0 && report->boot_id.len > 0)
 		place->booted_after = last->observed_at;
@@ -242,8 +240,7 @@ void place_take_report(struct place *place, const struct report *report, place_r
 	place->release_owner = owner;
 	place->report_at = now_ms;
 	place->report_since = now_ms;
-	links_hear(&place->links, report);
-	resets_hear(&place->resets, report, NULL);
+	boot_history_hear(&place->history, report, NULL);
 	place_note_listed(place, report->sources.pod_resources.observed_at, now_ms);
 	place->refused = (struct place_refusals){0};
 }
@@ -253,7 +250,7 @@ bool place_take_figures(struct place *place, struct figures *take_figures)
 	assert(place->report);
 	figures_free(place->figures);
 	place->figures = take_figures;
-	return resets_hear(&place->resets, place->report, take_figures);
+	return boot_history_hear(&place->history, place->report, take_figures);
 }
 
 static struct place_ended *find_ended(const struct place *place, struct view uid)

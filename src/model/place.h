@@ -12,11 +12,10 @@
 
 #include "base/list.h"
 #include "base/table.h"
+#include "model/boot_history.h"
 #include "model/figures.h"
 #include "model/recall.h"
 #include "model/report.h"
-#include "model/links.h"
-#include "model/resets.h"
 
 /* How long it is remembered who ended. */
 #define PLACE_ENDED_KEEP_MS 120000u
@@ -64,8 +63,7 @@ struct place {
 	place_release_fn release;     /* frees it */
 	void *release_owner;
 	struct figures *figures; /* of the last heartbeat; NULL: those of the report hold */
-	struct links links;   /* in the boot of the report, as this and earlier reports tell */
-	struct resets resets; /* in the boot of the report, as this and earlier reports tell */
+	struct boot_history history; /* in the boot of the report, as this and earlier reports tell */
 	uint64_t asked_at;     /* when a join first asked for what is known of the node, ms */
 	uint64_t report_at;    /* when the node was last heard of, ms */
 	uint64_t report_since; /* when the report's content arrived, ms */

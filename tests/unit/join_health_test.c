@@ -973,7 +973,7 @@ TEST(a_reset_settles_an_error_that_asked_for_it)
 	expect_well_with_events(1);
 }
 
-/* Its counts of memory errors went down from one agent to the next (model/resets.h). */
+/* Its counts of memory errors went down from one agent to the next (model/boot_history.h). */
 TEST(a_reset_while_no_agent_ran_settles_the_errors_of_its_device_before_it)
 {
 	struct report_condition *c = conditioned();
@@ -989,7 +989,7 @@ TEST(a_reset_while_no_agent_ran_settles_the_errors_of_its_device_before_it)
 	event(95, 0);
 	world.events[0].uptime_ms = 990000;
 	for (int i = 0; i < 3; i++) {
-		struct resets resets = {0};
+		struct boot_history history = {0};
 
 		of_reset.uuid = i == 0 ? VIEW("GPU-other") : world.devices[0].uuid;
 		for (int k = 0; k < 4; k++) {
@@ -997,15 +997,15 @@ TEST(a_reset_while_no_agent_ran_settles_the_errors_of_its_device_before_it)
 			of_reset.condition.recovery = k < 2 ? REPORT_RECOVERY_RESET
 							    : REPORT_RECOVERY_NONE;
 			told.uptime_ms = (i == 1 ? 979999 : 980000) + 10000 * k;
-			resets_hear(&resets, &told, NULL);
+			boot_history_hear(&history, &told, NULL);
 		}
-		world.input.resets = &resets;
+		world.input.history = &history;
 		if (i < 2)
 			expect_health(ill, "XID95");
 		else
 			expect_well_with_events(1);
-		world.input.resets = NULL;
-		resets_forget(&resets);
+		world.input.history = NULL;
+		boot_history_forget(&history);
 	}
 	expect_well_with_events(1);
 }
@@ -1018,19 +1018,19 @@ TEST(links_that_an_earlier_agent_saw_are_missed)
 
 	c->nvlinks = (struct report_links){true, 18, 10};
 	for (int i = 0; i < 2; i++) {
-		struct links links = {0};
+		struct boot_history history = {0};
 
 		of_before.uuid = i == 0 ? VIEW("GPU-other") : world.devices[0].uuid;
-		links_hear(&links, &told);
-		world.input.links = &links;
+		boot_history_hear(&history, &told, NULL);
+		world.input.history = &history;
 		if (i == 0)
 			expect_health(HEALTHY, "");
 		else
 			expect_health((struct verdict){ATTRIBUTION_HEALTH_DEGRADED,
 						       ATTRIBUTION_RECOVERY_NONE, CONDITION_FALSE},
 				      "NVLinkDown");
-		world.input.links = NULL;
-		links_forget(&links);
+		world.input.history = NULL;
+		boot_history_forget(&history);
 	}
 }
 

@@ -448,11 +448,11 @@ static void a_reset_between_two_instances_of_an_agent_is_seen(void **state)
 	take_counts(place, &told[0], "b1", 10, 20000, 1);
 	take_counts(place, &told[1], "b1", 10, 80000, 1);
 	take_counts(place, &told[2], "b1", 90000, 91000, 0);
-	assert_int_equal(resets_find(&place->resets, VIEW("GPU-1")), 0);
+	assert_int_equal(boot_history_find(&place->history, VIEW("GPU-1")).reset_uptime_ms, 0);
 	take_counts(place, &told[3], "b1", 90000, 106000, 0);
-	assert_int_equal(resets_find(&place->resets, VIEW("GPU-1")), 80000);
-	assert_int_equal(resets_find(&place->resets, VIEW("GPU-2")), 0);
-	assert_int_equal(resets_find(&other->resets, VIEW("GPU-1")), 0);
+	assert_int_equal(boot_history_find(&place->history, VIEW("GPU-1")).reset_uptime_ms, 80000);
+	assert_int_equal(boot_history_find(&place->history, VIEW("GPU-2")).reset_uptime_ms, 0);
+	assert_int_equal(boot_history_find(&other->history, VIEW("GPU-1")).reset_uptime_ms, 0);
 	place_release_report(place);
 	place_release(&book, place);
 	place_release(&book, other);
@@ -473,7 +473,7 @@ static void counts_of_another_boot_tell_of_no_reset(void **state)
 
 		for (int k = 0; k < 4; k++)
 			take_counts(place, &told[k], boots[i][k], 10, 20000 * (k + 1), k < 2);
-		assert_int_equal(resets_find(&place->resets, VIEW("GPU-1")), 0);
+		assert_int_equal(boot_history_find(&place->history, VIEW("GPU-1")).reset_uptime_ms, 0);
 		place_release_report(place);
 		place_release(&book, place);
 	}
@@ -487,8 +487,10 @@ static void resets_and_links_of_a_former_boot_are_forgotten(void **state)
 
 	for (int k = 0; k < 5; k++) {
 		take_counts(place, &told[k], k < 4 ? "b1" : "b2", 10, 20000 * (k + 1), k < 2);
-		assert_int_equal(resets_find(&place->resets, VIEW("GPU-1")), k == 3 ? 40000 : 0);
-		assert_int_equal(links_find(&place->links, VIEW("GPU-1")), k < 4 ? 12 : 0);
+		const struct boot_history_told known =
+			boot_history_find(&place->history, VIEW("GPU-1"));
+		assert_int_equal(known.reset_uptime_ms, k == 3 ? 40000 : 0);
+		assert_int_equal(known.most_nvlinks, k < 4 ? 12 : 0);
 	}
 	place_release_report(place);
 	place_release(&book, place);

@@ -4,13 +4,13 @@
 #include "lib/test_main.h"
 
 #include "base/limits.h"
-#include "model/resets.h"
+#include "model/boot_history.h"
 
 #define BOOTED_AT INT64_C(1700000000000)
 #define SAMPLE_MS 15000
 #define UUID "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
 
-static struct resets resets;
+static struct boot_history history;
 static struct report report;
 static struct report_device devices[2];
 static int64_t uptime_ms;
@@ -19,7 +19,7 @@ static int64_t calm; /* beyond so many errors the driver asks for a reset */
 static int set_up(void **state)
 {
 	(void)state;
-	resets = (struct resets){0};
+	history = (struct boot_history){0};
 	uptime_ms = 1000000;
 	calm = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(devices); i++)
@@ -36,7 +36,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
-	resets_forget(&resets);
+	boot_history_forget(&history);
 	return 0;
 }
 
@@ -48,7 +48,7 @@ static void start_anew(void)
 
 static int64_t reset_of(const char *uuid)
 {
-	return resets_find(&resets, view_from(uuid));
+	return boot_history_find(&history, view_from(uuid)).reset_uptime_ms;
 }
 
 /* The driver is read now, and what it says is reported a second later. */
@@ -62,7 +62,7 @@ static void read_driver(void)
 
 static bool hear(void)
 {
-	return resets_hear(&resets, &report, NULL);
+	return boot_history_hear(&history, &report, NULL);
 }
 
 /* The same evidence, with other figures. */
@@ -75,7 +75,7 @@ static bool hear_heartbeat(int64_t corrected)
 	devices[0].condition.ecc_volatile.corrected = corrected;
 	assert_int_equal(figures_new(&report, &figures, &err), 0);
 	devices[0].condition.ecc_volatile.corrected = reported;
-	const bool is_news = resets_hear(&resets, &report, figures);
+	const bool is_news = boot_history_hear(&history, &report, figures);
 	figures_free(figures);
 	return is_news;
 }
@@ -153,7 +153,7 @@ TEST(counts_that_go_down_tell_of_a_reset_after_the_last_higher_reading)
 			fail_msg("row %zu: %lld", i / 2, (long long)reset_of(UUID));
 		assert_int_equal(reset_of("GPU-2"), 0);
 	}
-	assert_int_equal(resets_find(NULL, VIEW(UUID)), 0);
+	assert_int_equal(boot_history_find(NULL, VIEW(UUID)).reset_uptime_ms, 0);
 }
 
 /* Reports come as often as anything changes, and the driver may be read seldom, or fail. */
@@ -295,14 +295,14 @@ TEST(what_was_forgotten_tells_of_no_reset)
 {
 	read_counts(0, 5);
 	read_counts(0, 5);
-	resets_forget(&resets);
+	boot_history_forget(&history);
 	read_counts(0, 0);
 	assert_false(read_counts(0, 0));
 	read_counts(0, 5);
 	read_counts(0, 5);
 	read_counts(0, 0);
 	assert_true(read_counts(0, 0));
-	resets_forget(&resets);
+	boot_history_forget(&history);
 	assert_int_equal(reset_of(UUID), 0);
 }
 
@@ -368,6 +368,112 @@ TEST(without_memory_a_reset_is_not_seen_and_nothing_else_happens)
 	assert_true(read_counts(0, 0));
 }
 
+/* NVLinks */
+
+#define LONG_NAME "GPU-11111111-2222-3333-4444-555555555555-that-is-longer-than-any-UUID-may-be"
+
+static int64_t links_of(const char *uuid)
+{
+	return boot_history_find(&history, view_from(uuid)).most_nvlinks;
+}
+
+/* Of the first device; -1: no count can be read. */
+static int64_t most_after(int64_t active)
+{
+	devices[0].condition.nvlinks = (struct report_links){active >= 0, 18, active >= 0 ? active : 99};
+	hear();
+	return links_of(UUID);
+}
+
+TEST(the_most_links_of_all_reports_are_known)
+{
+	assert_int_equal(most_after(-1), 0);
+	assert_int_equal(most_after(0), 0);
+	assert_int_equal(most_after(10), 10);
+	assert_int_equal(most_after(12), 12);
+	assert_int_equal(most_after(11), 12);
+	assert_int_equal(most_after(-1), 12);
+	assert_int_equal(links_of("GPU-2"), 0);
+	assert_int_equal(boot_history_find(NULL, VIEW(UUID)).most_nvlinks, 0);
+	boot_history_forget(&history);
+	assert_int_equal(most_after(11), 11);
+}
+
+TEST(each_device_has_links_of_its_own)
+{
+	devices[1].condition.nvlinks = (struct report_links){true, 18, 4};
+	assert_int_equal(most_after(12), 12);
+	assert_int_equal(links_of("GPU-2"), 4);
+}
+
+TEST(what_a_lost_device_repeats_does_not_count)
+{
+	devices[0].condition.lost = true;
+	assert_int_equal(most_after(12), 0);
+	devices[0].condition.lost = false;
+	assert_int_equal(most_after(10), 10);
+}
+
+TEST(in_mig_mode_none_are_known_and_after_it_they_are_counted_anew)
+{
+	assert_int_equal(most_after(12), 12);
+	devices[0].mig.current = true;
+	assert_int_equal(most_after(12), 0);
+	devices[0].mig.current = false;
+	assert_int_equal(most_after(10), 10);
+}
+
+TEST(without_a_boot_or_a_name_that_fits_no_links_are_known)
+{
+	report.boot_id = (struct view){0};
+	assert_int_equal(most_after(12), 0);
+	report.boot_id = VIEW("boot");
+	devices[0].uuid = VIEW(LONG_NAME);
+	assert_int_equal(most_after(12), 0);
+	assert_int_equal(links_of(LONG_NAME), 0);
+}
+
+TEST(links_of_as_many_devices_as_a_report_has_are_known)
+{
+	char name[LIMIT_REPORT_DEVICES + 1][16];
+	report.devices.count = 1;
+	for (unsigned i = 0; i <= LIMIT_REPORT_DEVICES; i++) {
+		snprintf(name[i], sizeof(name[i]), "GPU-%u", i);
+		devices[0].uuid = view_from(name[i]);
+		most_after(12);
+		assert_int_equal(links_of(name[i]), i < LIMIT_REPORT_DEVICES ? 12 : 0);
+	}
+}
+
+TEST(without_memory_no_links_are_known_until_there_is_some)
+{
+	failing_malloc_at(1);
+	assert_int_equal(most_after(12), 0);
+	assert_true(failing_malloc_off());
+	assert_int_equal(most_after(11), 11);
+}
+
+/* Counts are compared from the first error on, whatever was known of the device before. */
+TEST(a_device_with_links_is_no_nearer_to_a_reset_than_one_without)
+{
+	for (int i = 0; i < 2; i++) {
+		start_anew();
+		devices[0].condition.nvlinks = (struct report_links){i, 18, 12};
+		calm = -1;
+		read_counts(0, 0); /* asks, and has no errors */
+		calm = 9;
+		for (int k = 0; k < 2; k++) {
+			count(0, 5);
+			devices[0].condition.recovery = REPORT_RECOVERY_REBOOT;
+			read_driver();
+			hear();
+		}
+		read_counts(0, 0);
+		assert_false(read_counts(0, 0));
+		assert_int_equal(links_of(UUID), i == 0 ? 0 : 12);
+	}
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(counts_that_go_down_tell_of_a_reset_after_the_last_higher_reading),
 	cmocka_unit_test_set_up(a_reading_counts_once_however_often_it_is_reported),
@@ -380,6 +486,14 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(
 		nothing_is_kept_of_devices_without_errors_or_with_a_name_that_is_too_long),
 	cmocka_unit_test_set_up(without_memory_a_reset_is_not_seen_and_nothing_else_happens),
+	cmocka_unit_test_set_up(the_most_links_of_all_reports_are_known),
+	cmocka_unit_test_set_up(each_device_has_links_of_its_own),
+	cmocka_unit_test_set_up(what_a_lost_device_repeats_does_not_count),
+	cmocka_unit_test_set_up(in_mig_mode_none_are_known_and_after_it_they_are_counted_anew),
+	cmocka_unit_test_set_up(without_a_boot_or_a_name_that_fits_no_links_are_known),
+	cmocka_unit_test_set_up(links_of_as_many_devices_as_a_report_has_are_known),
+	cmocka_unit_test_set_up(without_memory_no_links_are_known_until_there_is_some),
+	cmocka_unit_test_set_up(a_device_with_links_is_no_nearer_to_a_reset_than_one_without),
 };
 
 TEST_MAIN(tests)
