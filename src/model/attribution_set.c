@@ -38,18 +38,15 @@ static void touch_agentless(const struct attribution_set *set, const struct reco
 			    const struct record_event *event)
 {
 	const struct attribution *object = &record_of(record)->attribution;
-	struct table_node *node = NULL;
+	const struct place *place = NULL;
 
 	if (claim_place(set->claims, object->name, 0) ||
 	    (record->place && !record->place->report &&
 	     attribution_set_is_named(record->place, object->uuid)))
 		return;
-	while ((node = table_next(&set->records.places->by_name, node))) {
-		const struct place *place = CONTAINER_OF(node, struct place, link);
-
+	while ((place = place_next(set->records.places, place)))
 		if (!place->report && attribution_set_is_named(place, object->uuid))
 			place_touch(set->records.places, place, event->is_initial);
-	}
 }
 
 static void tell(const struct attribution_set *set, const struct record *old,

@@ -454,11 +454,9 @@ void inventory_free(struct inventory *inventory)
 {
 	if (!inventory)
 		return;
-	const struct node_reports reports = inventory_reports(inventory);
-
 	inventory->places.touch = NULL;
 	pod_scope_deinit(&inventory->scope);
-	node_reports_forget_all(&reports);
+	inventory_place_forget_all(inventory);
 	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++)
 		record_set_deinit(inventory->sets[i]);
 	pod_set_deinit(&inventory->pods);

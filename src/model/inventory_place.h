@@ -15,7 +15,9 @@ struct inventory;
 
 /*
  * The last accepted report of its node. The inventory keeps the pointer and calls release(owner)
- * when it is replaced or forgotten, or the inventory ends.
+ * when it is replaced or forgotten, or the inventory ends. Touches the node, each that has an object of a
+ * device which the report begins or ceases to name, and each that claims a device of this node. Fails with
+ * ERROR_NO_MEMORY; all is then as before.
  */
 MUST_USE int inventory_place_put_report(struct inventory *inventory, const struct report *report,
 					place_release_fn release, void *owner, uint64_t now_ms,
@@ -45,8 +47,13 @@ const struct place *inventory_place_next(const struct inventory *inventory,
 					 const struct place *place);
 /* Touches the node of that name, if it is known. */
 void inventory_place_touch(const struct inventory *inventory, struct view node_name);
-/* Releases the report of a node that is gone, and all that it claimed. Touches nobody. */
+/*
+ * Releases the report of a node that is gone, all that it claimed, and what the node's reports told of
+ * its boot. Touches nobody.
+ */
 void inventory_place_forget_report(struct inventory *inventory, struct view node_name);
+/* The same of all nodes. */
+void inventory_place_forget_all(struct inventory *inventory);
 /*
  * Keeps what the next join of the node must know of the last one, instead of what the one before it
  * said. The inventory adds pods that it saw deleted to the UIDs that have ended. It forgets a UID

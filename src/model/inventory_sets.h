@@ -11,7 +11,6 @@
 #include "model/claim.h"
 #include "model/config_set.h"
 #include "model/inventory_kind.h"
-#include "model/node_reports.h"
 #include "model/place.h"
 #include "model/pod_scope.h"
 #include "model/pod_set.h"
@@ -37,10 +36,3 @@ struct inventory {
 	enum inventory_age ages[INVENTORY_N_KINDS];
 	uint64_t started_at;
 };
-
-/* Where its reports go; borrows the inventory. */
-static inline struct node_reports inventory_reports(struct inventory *inventory)
-{
-	return (struct node_reports){&inventory->places, &inventory->claims,
-				     &inventory->attributions};
-}

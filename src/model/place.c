@@ -26,11 +26,19 @@ void place_book_deinit(struct place_book *book)
 	table_deinit(&book->by_name);
 }
 
+static struct place *place_of(struct table_node *node)
+{
+	return node ? CONTAINER_OF(node, struct place, link) : NULL;
+}
+
 struct place *place_find(const struct place_book *book, struct view name)
 {
-	struct table_node *node = table_find(&book->by_name, name);
+	return place_of(table_find(&book->by_name, name));
+}
 
-	return node ? CONTAINER_OF(node, struct place, link) : NULL;
+struct place *place_next(const struct place_book *book, const struct place *place)
+{
+	return place_of(table_next(&book->by_name, place ? &place->link : NULL));
 }
 
 struct place *place_ensure(struct place_book *book, struct view name, struct error *err)
@@ -121,16 +129,13 @@ void place_note_claims(struct place_book *book, struct place *place, bool lacks_
 
 void place_touch_all(const struct place_book *book, bool only_lacking, bool initial)
 {
-	struct table_node *node = NULL;
+	const struct place *place = NULL;
 
 	if (only_lacking && book->n_lacking == 0)
 		return;
-	while ((node = table_next(&book->by_name, node))) {
-		const struct place *place = CONTAINER_OF(node, struct place, link);
-
+	while ((place = place_next(book, place)))
 		if (place->lacks_claims || !only_lacking)
 			place_touch(book, place, initial);
-	}
 }
 
 bool place_reports_uid(const struct place *place, struct view uid)

@@ -118,6 +118,8 @@ void place_book_deinit(struct place_book *book);
 struct place *place_find(const struct place_book *book, struct view name);
 /* The place of that name, made if need be; NULL with ERROR_NO_MEMORY. */
 MUST_USE struct place *place_ensure(struct place_book *book, struct view name, struct error *err);
+/* Walks all: the first for NULL; NULL at the end. Only the one before may be released meanwhile. */
+struct place *place_next(const struct place_book *book, const struct place *place);
 /* Frees the place if nothing hangs on it any more. Accepts NULL. */
 void place_release(struct place_book *book, struct place *place);
 /*

@@ -26,14 +26,14 @@ void pod_scope_init(struct pod_scope *scope, struct pod_set *pods, struct place_
 
 void pod_scope_deinit(struct pod_scope *scope)
 {
-	struct table_node *node = table_next(&scope->places->by_name, NULL);
+	struct place *place = place_next(scope->places, NULL);
 
-	while (node) {
-		struct place *place = CONTAINER_OF(node, struct place, link);
+	while (place) {
+		struct place *next = place_next(scope->places, place);
 
-		node = table_next(&scope->places->by_name, node);
 		place->is_followed = false;
 		place_release(scope->places, place);
+		place = next;
 	}
 }
 
@@ -80,15 +80,12 @@ void pod_scope_begin_whole(struct pod_scope *scope)
 /* Versions may go back, where no other watch says how high they are. */
 void pod_scope_begin_list(struct pod_scope *scope)
 {
-	struct table_node *node = NULL;
+	struct place *place = NULL;
 
 	store_begin_replace(&scope->pods->records.store);
-	while ((node = table_next(&scope->places->by_name, node))) {
-		struct place *place = CONTAINER_OF(node, struct place, link);
-
+	while ((place = place_next(scope->places, place)))
 		if (!place->is_followed)
 			place->pods_floor = 0;
-	}
 }
 
 bool pod_scope_end_list(struct pod_scope *scope, uint64_t now_ms)
@@ -103,16 +100,16 @@ bool pod_scope_end_list(struct pod_scope *scope, uint64_t now_ms)
 
 void pod_scope_end_whole(struct pod_scope *scope)
 {
-	struct table_node *node = table_next(&scope->places->by_name, NULL);
+	struct place *place = place_next(scope->places, NULL);
 
 	scope->is_fed = false;
 	scope->is_whole = false;
-	while (node) {
-		struct place *place = CONTAINER_OF(node, struct place, link);
+	while (place) {
+		struct place *next = place_next(scope->places, place);
 
-		node = table_next(&scope->places->by_name, node);
 		if (!is_known_alone(place))
 			forget_pods(scope, place);
+		place = next;
 	}
 }
 
