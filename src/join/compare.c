@@ -112,13 +112,10 @@ static bool was_missing(const struct drift_previous *intent)
  */
 static bool is_seen_since_boot(const struct subject *subject)
 {
-	const struct report *report = subject->facts->input->report;
 	const struct previous *published = subject->device->published;
 
-	if (!published || report->boot_id.len == 0 ||
-	    !view_equal(published->status->report.boot_id, report->boot_id))
-		return false;
-	return was_missing(&published->intent) || health_was_listed(&published->health);
+	return previous_boot(published, subject->facts->input->report) == REPORT_BOOT_SAME &&
+	       (was_missing(&published->intent) || health_was_listed(&published->health));
 }
 
 /* Since when it has had as many slots as now, as far as is known. */

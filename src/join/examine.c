@@ -166,30 +166,15 @@ static int64_t heard_uptime(const struct join_input *input)
 	return told > 0 && uptime > 0 ? uptime : 0;
 }
 
-static bool is_same_boot(const struct subject *subject)
-{
-	const struct report *report = subject->facts->input->report;
-	return report && subject->published && report->boot_id.len > 0 &&
-	       view_equal(subject->published->report.boot_id, report->boot_id);
-}
-
-/* A report of a former boot that arrives late says nothing of the boot that was published. */
-static bool is_other_boot(const struct subject *subject)
-{
-	const struct join_input *input = subject->facts->input;
-	return input->report && subject->published && input->report->boot_id.len > 0 &&
-	       subject->published->report.boot_id.len > 0 && !input->is_of_former_boot &&
-	       !view_equal(subject->published->report.boot_id, input->report->boot_id);
-}
-
 int examine_health(const struct subject *subject, struct health *ret_health, struct error *err)
 {
+	const struct join_input *join = subject->facts->input;
 	const struct previous *previous = subject->device->previous;
 	const struct previous *published = subject->device->published;
 	const struct report_device *reported = subject->device->reported;
-	const struct join_input *join = subject->facts->input;
 	const struct boot_history_told told =
 		boot_history_find(join->history, reported ? reported->uuid : (struct view){0});
+	const enum report_boot boot = previous_boot(published, join->report);
 	assert(!subject->is_awaited && (!published || published == previous));
 	const struct health_input input = {
 		.report = join->report,
@@ -204,8 +189,9 @@ int examine_health(const struct subject *subject, struct health *ret_health, str
 		.heard_uptime_ms = heard_uptime(join),
 		.reset_uptime_ms = told.reset_uptime_ms,
 		.most_nvlinks = told.most_nvlinks,
-		.is_same_boot = is_same_boot(subject),
-		.is_other_boot = is_other_boot(subject),
+		.is_same_boot = boot == REPORT_BOOT_SAME,
+		/* One of a former boot that arrives late says nothing of what was published. */
+		.is_other_boot = boot == REPORT_BOOT_OTHER && !join->is_of_former_boot,
 		.is_plugin_unhealthy = is_plugin_unhealthy(subject),
 		.is_off_offer = is_off_offer(subject),
 		.is_withdrawn = is_withdrawn(subject),

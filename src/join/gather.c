@@ -331,9 +331,8 @@ static int64_t gone_for(const struct gatherer *g)
 /* The Node named another boot after the report's boot had first reported: that one is newer. */
 static bool is_of_former_boot(const struct place *place)
 {
-	const struct report *report = place->report;
-	return report && place->node && place->is_boot_news && report->boot_id.len > 0 &&
-	       place->node->boot_id.len > 0 && !view_equal(report->boot_id, place->node->boot_id);
+	return place->node && place->is_boot_news &&
+	       report_boot_of(place->report, place->node->boot_id) == REPORT_BOOT_OTHER;
 }
 
 /* Of the pods, and of the nodes that they are on. */

@@ -20,19 +20,6 @@ static bool is_partitioned(int mode)
 	return mode == ATTRIBUTION_MODE_MIG || mode == ATTRIBUTION_MODE_MIG_TIME_SLICED;
 }
 
-static bool is_of_boot(const struct attribution_status *published, const struct report *report)
-{
-	return published && report && view_equal(published->report.boot_id, report->boot_id);
-}
-
-/* When the report was made that the published status rests on, if the same agent made it; else 0. */
-static int64_t published_at(const struct attribution_status *published, const struct report *report)
-{
-	return is_of_boot(published, report) && published->report.instance == report->instance
-		       ? published->report.observation_time
-		       : 0;
-}
-
 int measure_activity(const struct subject *subject, bool is_fresh,
 		     struct attribution_status *status, int64_t *ret_again_in_ms,
 		     struct error *err)
@@ -40,6 +27,9 @@ int measure_activity(const struct subject *subject, bool is_fresh,
 	const struct join_input *join = subject->facts->input;
 	const struct previous *previous = subject->device->published;
 	const struct attribution_status *published = subject->published;
+	const bool is_in_boot = previous_boot(previous, join->report) == REPORT_BOOT_SAME;
+	const bool is_by_same_agent = is_in_boot &&
+				      published->report.instance == join->report->instance;
 	const struct activity_input input = {
 		.silence = silence_of(subject, is_fresh),
 		.reported = subject->device->reported,
@@ -51,8 +41,8 @@ int measure_activity(const struct subject *subject, bool is_fresh,
 		.is_partitioned = is_partitioned(status->sharing.mode),
 		.published = previous ? previous->activity : (struct activity_previous){0},
 		.published_partitions = published ? published->partitions : (struct array){0},
-		.is_published_in_boot = is_of_boot(published, join->report),
-		.published_at = published_at(published, join->report),
+		.is_published_in_boot = is_in_boot,
+		.published_at = is_by_same_agent ? published->report.observation_time : 0,
 		.now_wall_ms = join->now_wall_ms,
 		.arena = subject->arena,
 	};

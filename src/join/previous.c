@@ -60,6 +60,12 @@ int previous_read(const struct attribution_status *status, struct arena *arena,
 	return 0;
 }
 
+enum report_boot previous_boot(const struct previous *previous, const struct report *report)
+{
+	return previous ? report_boot_of(report, previous->status->report.boot_id)
+			: REPORT_BOOT_UNKNOWN;
+}
+
 size_t previous_max_pods(const struct previous *previous)
 {
 	return previous ? (size_t)previous->status->recent_tenants.count + previous->n_tenants : 0;

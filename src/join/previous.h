@@ -40,6 +40,8 @@ struct previous {
 /* Reads a status. The result borrows from it and lies in arena. Fails with ERROR_NO_MEMORY. */
 MUST_USE int previous_read(const struct attribution_status *status, struct arena *arena,
 			   const struct previous **ret_previous, struct error *err);
+/* How the boot of the report (NULL: of none) stands to the one in which it was published (NULL: it was not). */
+enum report_boot previous_boot(const struct previous *previous, const struct report *report);
 /*
  * Lists the UIDs of pods that are, or were, tenants that the API server knew; returns how many. A card that
  * came from another node counts too. uids: room for previous_max_pods(). NULL: nothing was published.

@@ -205,14 +205,14 @@ void place_release_report(struct place *place)
 /* What the node has told until now it told before it was booted, if it was. */
 static void note_boot(struct place *place, const struct report *report)
 {
-	const struct report *last = place->report;
+	const enum report_boot boot = report_boot_of(place->report, report->boot_id);
 
-	if (last && view_equal(last->boot_id, report->boot_id))
+	if (boot == REPORT_BOOT_SAME)
 		return;
 	boot_history_forget(&place->history);
 	place->is_boot_news = false;
-	if (last && last->boot_id.len > 0 && report->boot_id.len > 0)
-		place->booted_after = last->observed_at;
+	if (boot == REPORT_BOOT_OTHER)
+		place->booted_after = place->report->observed_at;
 }
 
 /* When the agent that the last report is of was last heard of, if another speaks now. */
@@ -220,7 +220,7 @@ static void note_instance(struct place *place, const struct report *report, uint
 {
 	const struct report *last = place->report;
 
-	if (!last || !view_equal(last->boot_id, report->boot_id))
+	if (report_boot_of(last, report->boot_id) != REPORT_BOOT_SAME)
 		place->former_heard_at = 0;
 	else if (last->instance != report->instance)
 		place->former_heard_at = report->observed_at - (int64_t)(now_ms - place->report_at);

@@ -325,3 +325,18 @@ struct report {
 	int64_t events_since; /* node's wall clock, ms since 1970, since when no event can have been */
 			      /* missed; 0: not all devices are watched now */
 };
+
+/* How a boot stands to another one. */
+enum report_boot {
+	REPORT_BOOT_UNKNOWN, /* one of the two is not told */
+	REPORT_BOOT_SAME,
+	REPORT_BOOT_OTHER,
+};
+
+/* How the boot of the report (NULL: of none) stands to the one of that ID (empty: not told). */
+static inline enum report_boot report_boot_of(const struct report *report, struct view boot_id)
+{
+	if (!report || report->boot_id.len == 0 || boot_id.len == 0)
+		return REPORT_BOOT_UNKNOWN;
+	return view_equal(report->boot_id, boot_id) ? REPORT_BOOT_SAME : REPORT_BOOT_OTHER;
+}
