@@ -62,10 +62,15 @@ static const struct compact_row mig_rows[] = {
 	{0},
 };
 
+static const struct compact_row *const rows[INTENT_N_CONFIGS] = {
+	[INTENT_PLUGIN_CONFIG] = plugin_rows,
+	[INTENT_MIG_CONFIG] = mig_rows,
+};
+
 void config_set_deinit(struct config_set *set)
 {
-	free(set->plugin);
-	free(set->mig);
+	for (int i = 0; i < INTENT_N_CONFIGS; i++)
+		free(set->blocks[i]);
 	*set = (struct config_set){0};
 }
 
@@ -128,15 +133,20 @@ static int collect_former(const struct plugin_configs *before, const struct plug
 	return 0;
 }
 
-/* The block takes the place of the one before, if it says something else; else it is freed. */
-static bool exchange(void **before, void *take_block, const struct compact_row *rows)
+/* A copy takes the place of what was put before, if it says something else. */
+static int put(struct config_set *set, enum intent_config config, const void *configs, size_t size,
+	       bool *ret_is_news, struct error *err)
 {
-	bool is_news = !*before || !compact_equal(rows, *before, take_block);
+	void *block, *before = set->blocks[config];
 
-	free(is_news ? *before : take_block);
-	if (is_news)
-		*before = take_block;
-	return is_news;
+	if (compact_new(rows[config], configs, size, COMPACT_ANY_TEXT, &block, err) < 0)
+		return -1;
+	*ret_is_news = !before || !compact_equal(rows[config], before, block);
+	free(*ret_is_news ? before : block);
+	if (*ret_is_news)
+		set->blocks[config] = block;
+	*ret_is_news |= config_set_state(set, config, INTENT_CONFIG_THERE);
+	return 0;
 }
 
 int config_set_put_plugin(struct config_set *set, const struct plugin_configs *configs,
@@ -144,45 +154,20 @@ int config_set_put_plugin(struct config_set *set, const struct plugin_configs *c
 {
 	struct plugin_configs with_former = *configs;
 	struct former former;
-	void *block, *before = set->plugin;
 	int failed;
 
-	if (collect_former(set->plugin, configs, &former, err) < 0)
+	if (collect_former(set->blocks[INTENT_PLUGIN_CONFIG], configs, &former, err) < 0)
 		return -1;
 	with_former.former = array_of(former.configs, former.n);
-	failed = compact_new(plugin_rows, &with_former, sizeof(with_former), COMPACT_ANY_TEXT,
-			     &block, err);
+	failed = put(set, INTENT_PLUGIN_CONFIG, &with_former, sizeof(with_former), ret_is_news, err);
 	free(former.configs);
-	if (failed)
-		return -1;
-	*ret_is_news = exchange(&before, block, plugin_rows);
-	set->plugin = before;
-	*ret_is_news |= config_set_state(set, INTENT_PLUGIN_CONFIG, INTENT_CONFIG_THERE);
-	return 0;
+	return failed;
 }
 
 int config_set_put_mig(struct config_set *set, const struct mig_configs *configs,
 		       bool *ret_is_news, struct error *err)
 {
-	void *block, *before = set->mig;
-
-	if (compact_new(mig_rows, configs, sizeof(*configs), COMPACT_ANY_TEXT, &block, err) < 0)
-		return -1;
-	*ret_is_news = exchange(&before, block, mig_rows);
-	set->mig = before;
-	*ret_is_news |= config_set_state(set, INTENT_MIG_CONFIG, INTENT_CONFIG_THERE);
-	return 0;
-}
-
-static void forget(struct config_set *set, enum intent_config config)
-{
-	if (config == INTENT_PLUGIN_CONFIG) {
-		free(set->plugin);
-		set->plugin = NULL;
-	} else {
-		free(set->mig);
-		set->mig = NULL;
-	}
+	return put(set, INTENT_MIG_CONFIG, configs, sizeof(*configs), ret_is_news, err);
 }
 
 bool config_set_state(struct config_set *set, enum intent_config config,
@@ -191,10 +176,11 @@ bool config_set_state(struct config_set *set, enum intent_config config,
 	bool is_news = set->states[config] != state;
 
 	assert(config < INTENT_N_CONFIGS);
-	if (state == INTENT_CONFIG_NONE)
-		forget(set, config);
-	assert(state != INTENT_CONFIG_THERE ||
-	       (config == INTENT_PLUGIN_CONFIG ? set->plugin != NULL : set->mig != NULL));
+	if (state == INTENT_CONFIG_NONE) {
+		free(set->blocks[config]);
+		set->blocks[config] = NULL;
+	}
+	assert(state != INTENT_CONFIG_THERE || set->blocks[config]);
 	set->states[config] = state;
 	set->whys[config] = INTENT_CONFIG_NOT_YET;
 	return is_news;
@@ -217,8 +203,8 @@ void config_set_tell(const struct config_set *set, struct intent *intent)
 
 	intent->plugin_configs_state = plugin;
 	intent->plugin_configs_why = set->whys[INTENT_PLUGIN_CONFIG];
-	intent->plugin_configs = plugin == INTENT_CONFIG_THERE ? set->plugin : NULL;
+	intent->plugin_configs = plugin == INTENT_CONFIG_THERE ? set->blocks[INTENT_PLUGIN_CONFIG] : NULL;
 	intent->mig_configs_state = mig;
 	intent->mig_configs_why = set->whys[INTENT_MIG_CONFIG];
-	intent->mig_configs = mig == INTENT_CONFIG_THERE ? set->mig : NULL;
+	intent->mig_configs = mig == INTENT_CONFIG_THERE ? set->blocks[INTENT_MIG_CONFIG] : NULL;
 }

@@ -18,8 +18,7 @@
 
 /* Zeroed: the policy names none. */
 struct config_set {
-	struct plugin_configs *plugin; /* owned, one block; NULL: none was put */
-	struct mig_configs *mig;       /* the same */
+	void *blocks[INTENT_N_CONFIGS]; /* struct plugin_configs and mig_configs, owned; NULL: none was put */
 	enum intent_config_state states[INTENT_N_CONFIGS];
 	enum intent_config_why whys[INTENT_N_CONFIGS]; /* of states that are UNREADABLE */
 };

@@ -167,7 +167,7 @@ static void another_config_map_has_no_past(void **state)
 	assert_true(put_well("other", &key, 1));
 	assert_former("");
 	config_set_state(&set, INTENT_PLUGIN_CONFIG, INTENT_CONFIG_NONE);
-	assert_null(set.plugin);
+	assert_null(set.blocks[INTENT_PLUGIN_CONFIG]);
 	put_one(5);
 	assert_former("");
 }
@@ -262,7 +262,7 @@ static void each_fact_of_a_layout_is_news(void **state)
 	assert_int_equal(ARRAY_AT(part->counts, struct mig_config_count, 0)->count, 6);
 	assert_true(view_equal(*ARRAY_AT(part->filters, struct view, 1), VIEW("0x2")));
 	assert_true(config_set_state(&set, INTENT_MIG_CONFIG, INTENT_CONFIG_NONE));
-	assert_null(set.mig);
+	assert_null(set.blocks[INTENT_MIG_CONFIG]);
 }
 
 static void without_memory_all_is_as_before(void **state)
@@ -285,7 +285,7 @@ static void without_memory_all_is_as_before(void **state)
 	assert_int_equal(config_set_put_mig(&set, &layouts, &is_news, &err), -1);
 	assert_true(failing_malloc_off());
 	assert_int_equal(set.states[INTENT_MIG_CONFIG], INTENT_CONFIG_NONE);
-	assert_null(set.mig);
+	assert_null(set.blocks[INTENT_MIG_CONFIG]);
 }
 
 static const struct CMUnitTest tests[] = {
