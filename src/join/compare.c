@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "join/compare.h"
+/*
+ * Has one device compared with what is intended: tells assess/drift.h what the join knows of the node, once a
+ * join, and of each device. Of more than LIMIT_OFFERS resources by which a device is on offer the rest is not
+ * looked at.
+ */
+
+#include "join/stages.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Tells assess/health.h what the join knows of one device, and who held it when an error happened. */
+/*
+ * Has one device assessed: tells assess/health.h what the join knows of it, and who held it when an error
+ * happened. LIMIT_EVENT_TENANTS pods of an event are told, and the rest is counted.
+ */
 
 #include "join/stages.h"
 

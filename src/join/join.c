@@ -11,7 +11,6 @@
 
 #include "base/again.h"
 #include "base/limits.h"
-#include "join/compare.h"
 #include "join/stages.h"
 #include "join/witnesses.h"
 #include "model/claim.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
+ * What one device is and how it is cut. What no source tells now is what was published.
+ *
  * A slot counts once, however many pods hold it. Tenants that are carried over, and that no source
  * names, have no IDs: the number of their slots is added. So the sum may exceed the total, when
  * such a slot was given to another pod since. The total is the bound then, and join/overlap.c says

@@ -4,7 +4,6 @@
 #include <assert.h>
 
 #include "base/again.h"
-#include "join/compare.h"
 #include "join/conditions.h"
 #include "join/from_resource_claim.h"
 #include "join/unplaced.h"

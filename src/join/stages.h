@@ -15,6 +15,8 @@
 #include "assess/drift.h"
 #include "join/slots.h"
 
+struct health;
+
 /* What is known of the node. */
 struct stages_node {
 	struct facts facts;
@@ -41,7 +43,7 @@ MUST_USE int stages_run(const struct stages_node *node, size_t device, bool is_d
 			struct stages_result *ret, struct error *err);
 
 /*
- * The stages that have no header of their own. All of them fail with ERROR_NO_MEMORY. What they give lies
+ * The stages that have no header of their own. All of them fail with ERROR_NO_MEMORY. What they make lies
  * in the subject's arena, or is borrowed from what is given.
  */
 
@@ -72,20 +74,20 @@ MUST_USE int overlap_find(const struct subject *subject, struct view *ret_messag
  */
 bool overlap_is_possible(const struct subject *subject, int mode);
 
-/* What no source tells now is what was published. index and minor: -1 where they are not known. */
+/* What the device is, by NVML or by slices. index and minor: -1 where they are not known. */
 MUST_USE int layout_describe(const struct subject *subject, struct attribution_device *ret_device,
 			     struct error *err);
-/* struct attribution_partition, by UUID, LIMIT_PARTITIONS at most. */
+/* Its MIG partitions: struct attribution_partition, by UUID, LIMIT_PARTITIONS at most. */
 MUST_USE int layout_partition(const struct subject *subject, struct array *ret_partitions,
 			      struct error *err);
-/* summary is empty unless both numbers are known; allocated is then at most total. */
+/*
+ * How many slots there are and are given out. summary is empty unless both numbers are known; allocated
+ * is then at most total.
+ */
 MUST_USE int layout_count(const struct subject *subject, struct attribution_slots *ret_slots,
 			  struct error *err);
 
-/*
- * Has the health of the device assessed, whose tenants and slots are known. Tells who held it when an
- * error happened: LIMIT_EVENT_TENANTS pods, of which the rest is counted.
- */
+/* Judges the health of the device, whose tenants and slots are known. */
 MUST_USE int examine_health(const struct subject *subject, struct health *ret_health,
 			    struct error *err);
 /*
@@ -93,12 +95,24 @@ MUST_USE int examine_health(const struct subject *subject, struct health *ret_he
  * it arrived. Zero without a report.
  */
 int64_t examine_heard_at(const struct join_input *input);
-
 /*
- * Has the activity of the device and of its partitions assessed, which are in the status, as its sharing
+ * Judges the activity of the device and of its partitions, which are in the status, as its sharing
  * mode is, and puts it there. is_fresh: the last report is recent. *ret_again_in_ms: time alone may
  * change it then; -1: it does not.
  */
 MUST_USE int measure_activity(const struct subject *subject, bool is_fresh,
 			      struct attribution_status *status, int64_t *ret_again_in_ms,
 			      struct error *err);
+
+/*
+ * What is known of the node, for all its devices. It borrows from the facts and their input. Without a
+ * report there is nothing to compare, and the members that come from it are empty.
+ */
+struct drift_node compare_node(const struct facts *facts, const struct slots *slots);
+/*
+ * Compares the device, whose status is complete but for intent and conditions, and puts what was found
+ * into status->intent. *ret_verdict: also for the condition InSync. There must be a report.
+ */
+MUST_USE int compare_intent(const struct subject *subject, const struct drift_node *node,
+			    struct attribution_status *status, struct drift_verdict *ret_verdict,
+			    struct error *err);

@@ -3,8 +3,8 @@
 #include "join/witnesses.h"
 #include "lib/world_fixture.h"
 
+#include "assess/health.h"
 #include "base/limits.h"
-#include "join/slots.h"
 #include "join/stages.h"
 #include "join/tenants.h"
 
