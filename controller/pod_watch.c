@@ -139,16 +139,16 @@ bool pod_watch_is_in_step(const struct pod_watch *watch)
 }
 
 /* What was denied stays so until it is current. A list alone, without its watch, is old at once. */
-static enum place_pods_age age_of(const struct pod_watch *watch)
+static enum inventory_age age_of(const struct pod_watch *watch)
 {
 	const struct place *place = inventory_place_find(watch->host->inventory, watch->name);
 
 	if (!watch->is_given_up)
-		return watch->is_proven ? PLACE_PODS_CURRENT : PLACE_PODS_STALE;
-	return place->pods_age == PLACE_PODS_DENIED ||
+		return watch->is_proven ? INVENTORY_CURRENT : INVENTORY_STALE;
+	return place->pods_age == INVENTORY_DENIED ||
 			       reflector_forbidden_ms(watch->reflector) >= FORBIDDEN_MS
-		       ? PLACE_PODS_DENIED
-		       : PLACE_PODS_STALE;
+		       ? INVENTORY_DENIED
+		       : INVENTORY_STALE;
 }
 
 static uint64_t give_up_in(const struct pod_watch *watch)

@@ -169,7 +169,7 @@ static int ask_for_pods(struct publisher_write *write, const struct join_device 
 			struct error *err)
 {
 	for (uint32_t i = 0;
-	     i < device->status.tenants.count && device->pods_age == JOIN_PODS_CURRENT; i++) {
+	     i < device->status.tenants.count && device->pods_age == INVENTORY_CURRENT; i++) {
 		const struct attribution_tenant *tenant = ARRAY_AT(device->status.tenants,
 								   struct attribution_tenant, i);
 		struct question *question;

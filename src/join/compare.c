@@ -91,7 +91,7 @@ struct drift_node compare_node(const struct facts *facts, const struct slots *sl
 		.report = input->report,
 		.pods = input->pods,
 		.n_pods = input->n_pods,
-		.is_pods_current = input->pods_age == JOIN_PODS_CURRENT,
+		.is_pods_current = input->pods_age == INVENTORY_CURRENT,
 		.is_offer_known = slots->is_offer_told_now,
 		.hold_off_percent = input->limits->hold_off_percent,
 		.is_settling = facts->source.is_settling,

@@ -144,12 +144,12 @@ static bool was_resolved(const struct conditions_facts *f)
 /* What is wrong comes first, then what is not known. */
 static struct rule judge_attributed(const struct conditions_facts *f)
 {
-	if (f->pods_age == JOIN_PODS_CURRENT && !f->is_awaited && f->tenants.slots_unresolved > 0)
+	if (f->pods_age == INVENTORY_CURRENT && !f->is_awaited && f->tenants.slots_unresolved > 0)
 		return judge_unresolved(&f->tenants);
 	const struct rule rules[] = {
-		{f->pods_age == JOIN_PODS_STALE, CONDITION_UNKNOWN, REASON_PODS_STALE,
+		{f->pods_age == INVENTORY_STALE, CONDITION_UNKNOWN, REASON_PODS_STALE,
 		 MESSAGE_PODS_STALE},
-		{f->pods_age == JOIN_PODS_DENIED, CONDITION_UNKNOWN, REASON_PODS_UNKNOWN,
+		{f->pods_age == INVENTORY_DENIED, CONDITION_UNKNOWN, REASON_PODS_UNKNOWN,
 		 MESSAGE_PODS_UNKNOWN},
 		{f->is_awaited && f->are_claims_old && was_resolved(f), CONDITION_UNKNOWN,
 		 REASON_CLAIMS_UNKNOWN, MESSAGE_CLAIMS_DENIED},

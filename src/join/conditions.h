@@ -20,7 +20,7 @@ struct conditions_facts {
 	const struct attribution_status *status; /* as it is found, but for the conditions */
 	int64_t generation;              /* of the object */
 	int64_t now_wall_ms;
-	enum join_pods pods_age;
+	enum inventory_age pods_age;
 	bool is_awaited;     /* an agent has spoken of the device, and not since the start */
 	bool is_fresh;       /* the node's last report is recent */
 	bool is_settling;    /* the kubelet's List may be short */

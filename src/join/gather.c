@@ -336,22 +336,14 @@ static bool is_of_former_boot(const struct place *place)
 }
 
 /* Of the pods, and of the nodes that they are on. */
-static enum join_pods age_of_pods(const struct inventory_parts *parts, const struct place *place)
+static enum inventory_age age_of_pods(const struct inventory_parts *parts, const struct place *place)
 {
-	static const enum place_pods_age ages[] = {
-		[INVENTORY_CURRENT] = PLACE_PODS_CURRENT,
-		[INVENTORY_STALE] = PLACE_PODS_STALE,
-		[INVENTORY_DENIED] = PLACE_PODS_DENIED,
-		[INVENTORY_UNSERVED] = PLACE_PODS_STALE,
-	};
-	enum place_pods_age age = ages[parts->pods_age];
+	enum inventory_age age = parts->pods_age;
 
 	if (place)
 		age = pod_scope_age(parts->scope, place, age);
-	if (age == PLACE_PODS_DENIED)
-		return JOIN_PODS_DENIED;
-	return age == PLACE_PODS_CURRENT && parts->nodes_age == INVENTORY_CURRENT ? JOIN_PODS_CURRENT
-										  : JOIN_PODS_STALE;
+	return age == INVENTORY_CURRENT && parts->nodes_age != INVENTORY_CURRENT ? INVENTORY_STALE
+										 : age;
 }
 
 static int gather_grants(struct gatherer *g)

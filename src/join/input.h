@@ -11,6 +11,7 @@
 #include "model/attribution.h"
 #include "model/boot_history.h"
 #include "model/grant.h"
+#include "model/inventory_kind.h"
 #include "model/node.h"
 #include "model/pod.h"
 #include "model/policy.h"
@@ -44,13 +45,6 @@ struct join_previous {
 struct join_end {
 	struct view pod_uid;
 	int64_t age_ms; /* how long ago, by the monotonic clock */
-};
-
-/* How the pods, and the Node, of the input stand to what the API server has. */
-enum join_pods {
-	JOIN_PODS_CURRENT,
-	JOIN_PODS_STALE,  /* their watch has been away for long */
-	JOIN_PODS_DENIED, /* they may be read no more */
 };
 
 struct join_input {
@@ -95,7 +89,7 @@ struct join_input {
 	int64_t settled_restart; /* as the last join said; 0: it knew of none */
 	int64_t offered_since;   /* the same (model/recall.h); 0: this is the first join, or the */
 				 /* first with current pods after those without */
-	enum join_pods pods_age;
+	enum inventory_age pods_age; /* of the pods and the Node; never UNSERVED */
 	bool grants_denied; /* the claims and slices are those of when they could be read, if ever */
 	bool grants_unknown; /* they are not all here: that one is not means nothing */
 	const struct pod *const *told_later; /* pods of the node whose start was told after the */

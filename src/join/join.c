@@ -350,7 +350,7 @@ static int64_t find_offered_since(const struct joiner *joiner)
 {
 	const struct join_input *input = joiner->input;
 
-	if (input->pods_age != JOIN_PODS_CURRENT)
+	if (input->pods_age != INVENTORY_CURRENT)
 		return 0;
 	for (size_t i = 0; i < joiner->result->n_devices; i++) {
 		const struct join_device *device = &joiner->result->devices[i];

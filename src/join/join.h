@@ -32,7 +32,7 @@ struct join_device {
 	struct view uuid;                   /* spec.uuid */
 	const struct attribution *previous; /* from the input, or NULL */
 	struct attribution_status status;   /* JOIN_WRITE and JOIN_KEEP: what is so now */
-	enum join_pods pods_age; /* as in the input */
+	enum inventory_age pods_age; /* as in the input */
 	bool is_by_names; /* whom the List means, its names alone decided, at least in part: no */
 			  /* good checkpoint, or none that has all of it */
 };

@@ -43,7 +43,7 @@ struct source source_judge(const struct node_pods *node_pods)
 {
 	const struct join_input *input = node_pods->input;
 	const struct report *report = input->report;
-	const bool is_frozen = input->pods_age != JOIN_PODS_CURRENT;
+	const bool is_frozen = input->pods_age != INVENTORY_CURRENT;
 	struct source source = {
 		.settled_restart = is_frozen ? input->settled_restart : 0,
 		.settles_in_ms = -1,

@@ -45,7 +45,7 @@ int witnesses_read(const struct join_input *input, const struct devices *devices
 	struct facts facts = {
 		.input = input,
 		.devices = devices,
-		.is_frozen = input->pods_age != JOIN_PODS_CURRENT,
+		.is_frozen = input->pods_age != INVENTORY_CURRENT,
 		.ended = input->ended,
 		.n_ended = input->n_ended,
 	};

@@ -14,6 +14,7 @@
 #include "base/table.h"
 #include "model/boot_history.h"
 #include "model/figures.h"
+#include "model/inventory_kind.h"
 #include "model/recall.h"
 #include "model/report.h"
 
@@ -34,13 +35,6 @@ struct place_refusals {
 	uint32_t debounced; /* what was seen and found no room among what waits */
 };
 
-/* How the pods that a watch of the node alone tells stand to what the API server has. */
-enum place_pods_age {
-	PLACE_PODS_CURRENT,
-	PLACE_PODS_STALE,  /* that watch has been away for long */
-	PLACE_PODS_DENIED, /* the same, for we may read them no more */
-};
-
 struct place {
 	struct table_node link; /* by name */
 	struct view name;
@@ -51,7 +45,7 @@ struct place {
 	bool lacks_claims; /* a pod here uses a ResourceClaim that was not known at the last look */
 	bool is_followed;        /* a watch of its own tells its pods (model/pod_scope.h), which keeps: */
 	bool is_listed;          /* all of them, since it began */
-	enum place_pods_age pods_age;
+	enum inventory_age pods_age;
 	uint32_t pods_epoch;     /* the number of its last list */
 	uint64_t pods_floor;     /* what is older, and not there, has gone: a version */
 	uint64_t pods_known_at;  /* since when it has told all, ms; 0: it has not */

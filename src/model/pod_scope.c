@@ -124,7 +124,7 @@ int pod_scope_follow(struct pod_scope *scope, struct view node_name, struct erro
 	assert(!place->is_followed);
 	place->is_followed = true;
 	place->is_listed = false; /* what another watch told before need not be so now */
-	place->pods_age = PLACE_PODS_STALE; /* until the owner says otherwise */
+	place->pods_age = INVENTORY_STALE; /* until the owner says otherwise */
 	scope->n_followed++;
 	scope->has_followed = true;
 	return 0;
@@ -191,7 +191,7 @@ void pod_scope_end_node(struct pod_scope *scope, struct view node_name, uint64_t
 		place_touch(scope->places, place, true);
 }
 
-void pod_scope_set_age(struct pod_scope *scope, struct view node_name, enum place_pods_age age)
+void pod_scope_set_age(struct pod_scope *scope, struct view node_name, enum inventory_age age)
 {
 	struct place *place = followed(scope, node_name);
 
@@ -327,8 +327,8 @@ uint64_t pod_scope_known_at(const struct pod_scope *scope, const struct place *p
 	return scope->is_whole ? scope->whole_since : 0;
 }
 
-enum place_pods_age pod_scope_age(const struct pod_scope *scope, const struct place *place,
-				  enum place_pods_age whole_age)
+enum inventory_age pod_scope_age(const struct pod_scope *scope, const struct place *place,
+				 enum inventory_age whole_age)
 {
 	if (!is_known_alone(place))
 		return whole_age;

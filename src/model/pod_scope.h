@@ -57,7 +57,7 @@ void pod_scope_begin_node(struct pod_scope *scope, struct view node_name);
 void pod_scope_end_node(struct pod_scope *scope, struct view node_name, uint64_t version,
 			uint64_t now_ms);
 /* How the pods of a node that is followed stand to what the API server has. Touches it on news. */
-void pod_scope_set_age(struct pod_scope *scope, struct view node_name, enum place_pods_age age);
+void pod_scope_set_age(struct pod_scope *scope, struct view node_name, enum inventory_age age);
 
 /* An object as a watch tells it, before it is decoded. */
 struct pod_scope_word {
@@ -89,5 +89,5 @@ bool pod_scope_knows(const struct pod_scope *scope, const struct place *place);
 /* Since when, ms; 0: they are not. */
 uint64_t pod_scope_known_at(const struct pod_scope *scope, const struct place *place);
 /* The better age of those by which they are known; whole_age: of the watch of the cluster. */
-enum place_pods_age pod_scope_age(const struct pod_scope *scope, const struct place *place,
-				  enum place_pods_age whole_age);
+enum inventory_age pod_scope_age(const struct pod_scope *scope, const struct place *place,
+				 enum inventory_age whole_age);

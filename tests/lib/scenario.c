@@ -152,7 +152,7 @@ static void do_claims(struct scenario_line *line)
 static void do_pods(struct scenario_line *line)
 {
 	static const char *const words[] = {"current", "stale", "denied", NULL};
-	world.input.pods_age = (enum join_pods)scenario_line_choose(line, scenario_line_take(line),
+	world.input.pods_age = (enum inventory_age)scenario_line_choose(line, scenario_line_take(line),
 								    words);
 }
 

@@ -127,8 +127,8 @@ static void attributed_says_what_is_wrong_first_then_what_is_not_known_each_in_t
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		facts.pods_age = i < 1 ? JOIN_PODS_DENIED : i < 2 ? JOIN_PODS_STALE
-								  : JOIN_PODS_CURRENT;
+		facts.pods_age = i < 1 ? INVENTORY_DENIED : i < 2 ? INVENTORY_STALE
+								  : INVENTORY_CURRENT;
 		facts.tenants.slots_unresolved = i < 3;
 		facts.held_twice = i < 4 ? VIEW("GPU-1 is held by ml/a and ml/b") : (struct view){0};
 		found.source_disagreements.count = i < 5;
@@ -438,9 +438,9 @@ static struct attribution_status publish(const char *attributed)
 	found.tenant_count = 1;
 	facts.tenants.slots_unresolved = view_equal(view_from(attributed), VIEW("Unresolved"));
 	facts.are_claims_old = view_equal(view_from(attributed), VIEW("ClaimsUnknown"));
-	facts.pods_age = view_equal(view_from(attributed), VIEW("PodsStale"))	? JOIN_PODS_STALE
-			 : view_equal(view_from(attributed), VIEW("PodsUnknown")) ? JOIN_PODS_DENIED
-										  : JOIN_PODS_CURRENT;
+	facts.pods_age = view_equal(view_from(attributed), VIEW("PodsStale"))	? INVENTORY_STALE
+			 : view_equal(view_from(attributed), VIEW("PodsUnknown")) ? INVENTORY_DENIED
+										  : INVENTORY_CURRENT;
 	struct attribution_status status = make();
 	assert_true(view_equal(find(&status, "Attributed")->reason, view_from(attributed)));
 	found.unplaced_tenants = status.unplaced_tenants = (struct array){&holder, 1, true};
@@ -448,7 +448,7 @@ static struct attribution_status publish(const char *attributed)
 	status.tenants = found.tenants;
 	facts.sources = NULL;
 	facts.are_claims_old = false;
-	facts.pods_age = JOIN_PODS_CURRENT;
+	facts.pods_age = INVENTORY_CURRENT;
 	facts.generation = 8;
 	facts.now_wall_ms = NOW + 1;
 	return status;
@@ -506,26 +506,26 @@ static void before_the_report_what_may_be_otherwise_awaits_it(void **state)
 {
 	static const struct {
 		const char *published;
-		enum join_pods pods_age;
+		enum inventory_age pods_age;
 		bool are_claims_old;
 		enum change change;
 		bool is_silent;
 		const char *attributed, *ready;
 	} rows[] = {
-		{"AllResolved", JOIN_PODS_STALE, false, SAME, false, "PodsStale", "PodsStale"},
-		{"AllResolved", JOIN_PODS_DENIED, true, SAME, false, "PodsUnknown", "PodsUnknown"},
-		{"AllResolved", JOIN_PODS_DENIED, false, SAME, true, "PodsUnknown", "ReportStale"},
+		{"AllResolved", INVENTORY_STALE, false, SAME, false, "PodsStale", "PodsStale"},
+		{"AllResolved", INVENTORY_DENIED, true, SAME, false, "PodsUnknown", "PodsUnknown"},
+		{"AllResolved", INVENTORY_DENIED, false, SAME, true, "PodsUnknown", "ReportStale"},
 		{"AllResolved", 0, true, SAME, false, "ClaimsUnknown", "ClaimsUnknown"},
 		{"AllResolved", 0, false, TENANT_GONE, false, "AllResolved", "Current"},
 		{"AllResolved", 0, false, SAME, true, "AllResolved", "ReportStale"},
-		{"PodsStale", JOIN_PODS_STALE, false, TENANT_GONE, false, "PodsStale", "PodsStale"},
-		{"PodsStale", JOIN_PODS_DENIED, false, SAME, false, "PodsUnknown", "PodsUnknown"},
-		{"PodsUnknown", JOIN_PODS_STALE, false, SAME, false, "PodsStale", "PodsStale"},
+		{"PodsStale", INVENTORY_STALE, false, TENANT_GONE, false, "PodsStale", "PodsStale"},
+		{"PodsStale", INVENTORY_DENIED, false, SAME, false, "PodsUnknown", "PodsUnknown"},
+		{"PodsUnknown", INVENTORY_STALE, false, SAME, false, "PodsStale", "PodsStale"},
 		{"PodsStale", 0, false, SAME, false, "AwaitingReport", "AwaitingReport"},
 		{"PodsUnknown", 0, false, SAME, true, "AwaitingReport", "ReportStale"},
 		{"ClaimsUnknown", 0, true, SAME, false, "ClaimsUnknown", "ClaimsUnknown"},
 		{"ClaimsUnknown", 0, false, SAME, false, "AwaitingReport", "AwaitingReport"},
-		{"Unresolved", JOIN_PODS_DENIED, false, SAME, false, "PodsUnknown", "PodsUnknown"},
+		{"Unresolved", INVENTORY_DENIED, false, SAME, false, "PodsUnknown", "PodsUnknown"},
 		{"Unresolved", 0, true, SAME, false, "Unresolved", "Unresolved"},
 		{"Unresolved", 0, false, SAME, true, "Unresolved", "ReportStale"},
 		{"Unresolved", 0, false, TENANT_GONE, false, "AwaitingReport", "AwaitingReport"},
@@ -557,7 +557,7 @@ static void before_the_report_a_duplicate_stays_one(void **state)
 	(void)state;
 	facts.is_duplicate = true;
 	struct attribution_status published = publish("AllResolved");
-	facts.pods_age = JOIN_PODS_DENIED;
+	facts.pods_age = INVENTORY_DENIED;
 	struct attribution_status status = keep(&published);
 	expect_condition(&status, "Attributed", CONDITION_UNKNOWN, "PodsUnknown");
 	expect_condition(&status, "Ready", CONDITION_FALSE, "DuplicateUUID");

@@ -324,9 +324,9 @@ static void a_boot_that_renumbers_leaves_no_tenant_confirmed_by_what_was_publish
 		start();
 		swap_numbers();
 		lose_slices();
-		world.input.pods_age = i == 0 ? JOIN_PODS_CURRENT : JOIN_PODS_STALE;
+		world.input.pods_age = i == 0 ? INVENTORY_CURRENT : INVENTORY_STALE;
 		expect_texts(expect_tenant(settle(0), "uid-a", RUNNING, UNCONFIRMED)->witnesses, "");
-		world.input.pods_age = JOIN_PODS_CURRENT;
+		world.input.pods_age = INVENTORY_CURRENT;
 		slice(0, 1);
 		slice(1, 0);
 		world.granted[0].grant.uuid = build_world_uuid(&world, 1);

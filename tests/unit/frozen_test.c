@@ -100,9 +100,9 @@ static void expect_as_before(const struct attribution_status *status)
 static void while_pods_are_old_holders_are_those_that_are_published(void **state)
 {
 	static const struct {
-		enum join_pods age;
+		enum inventory_age age;
 		const char *reason;
-	} ages[] = {{JOIN_PODS_STALE, "PodsStale"}, {JOIN_PODS_DENIED, "PodsUnknown"}};
+	} ages[] = {{INVENTORY_STALE, "PodsStale"}, {INVENTORY_DENIED, "PodsUnknown"}};
 
 	for (size_t i = 0; i < 2 * ARRAY_SIZE(news) * ARRAY_SIZE(ages); i++) {
 		size_t age = i % 2;
@@ -132,14 +132,14 @@ static void once_pods_are_read_again_the_news_count(void **state)
 {
 	(void)state;
 	publish();
-	world.input.pods_age = JOIN_PODS_DENIED;
+	world.input.pods_age = INVENTORY_DENIED;
 	let_another_come();
 	let_one_go();
 	const struct attribution_status *status = publish();
 	expect_tenants(status, "uid-b/main"); /* the end of the pod had been told */
 	expect_recent(status, "uid-a");
 	expect_text(status->slots.summary, "1/4");
-	world.input.pods_age = JOIN_PODS_CURRENT;
+	world.input.pods_age = INVENTORY_CURRENT;
 	status = publish();
 	expect_tenants(status, "uid-b/main,uid-c/main");
 	expect_recent(status, "uid-a");
@@ -152,9 +152,9 @@ static void what_was_wrong_before_is_not_known_either(void **state)
 	build_world_run(&world, (struct build_pod){.name = "c"}, build_world_replica(&world, 0, 0));
 	publish();
 	expect_condition(publish_later(), "Attributed", CONDITION_FALSE, "SlotHeldTwice");
-	world.input.pods_age = JOIN_PODS_STALE;
+	world.input.pods_age = INVENTORY_STALE;
 	expect_condition(publish(), "Attributed", CONDITION_UNKNOWN, "PodsStale");
-	world.input.pods_age = JOIN_PODS_CURRENT;
+	world.input.pods_age = INVENTORY_CURRENT;
 	publish();
 	expect_condition(publish_later(), "Attributed", CONDITION_FALSE, "SlotHeldTwice");
 }
@@ -167,7 +167,7 @@ static void of_a_device_of_which_nothing_was_published_nobody_is_known(void **st
 		if (has_object)
 			world.previous[world.input.n_previous++] =
 				(struct join_previous){&object, -1};
-		world.input.pods_age = JOIN_PODS_DENIED;
+		world.input.pods_age = INVENTORY_DENIED;
 		build_world_join(&world);
 		const struct attribution_status *status = build_world_status(&world, 0);
 		expect_tenants(status, "");
@@ -185,7 +185,7 @@ static void a_new_event_names_published_tenants_only(void **state)
 	publish();
 	let_another_come();
 	build_world_event(&world, build_world_uuid(&world, 0), 79, BUILD_WORLD_NOW);
-	world.input.pods_age = JOIN_PODS_STALE;
+	world.input.pods_age = INVENTORY_STALE;
 	const struct attribution_status *status = publish();
 	assert_int_equal(status->health.events.count, 1);
 	expect_accused(ARRAY_AT(status->health.events, struct attribution_health_event, 0)->tenants,

@@ -1408,15 +1408,15 @@ static void what_is_old_touches_every_node_when_that_is_news(void **state)
 	static const struct {
 		enum inventory_kind kind;
 		enum inventory_age age;
-		enum join_pods expected;
+		enum inventory_age expected;
 	} rows[] = {
-		{INVENTORY_PODS, INVENTORY_DENIED, JOIN_PODS_DENIED},
-		{INVENTORY_PODS, INVENTORY_STALE, JOIN_PODS_STALE},
-		{INVENTORY_PODS, INVENTORY_CURRENT, JOIN_PODS_CURRENT},
-		{INVENTORY_NODES, INVENTORY_DENIED, JOIN_PODS_STALE},
-		{INVENTORY_NODES, INVENTORY_CURRENT, JOIN_PODS_CURRENT},
-		{INVENTORY_NODES, INVENTORY_STALE, JOIN_PODS_STALE},
-		{INVENTORY_NODES, INVENTORY_CURRENT, JOIN_PODS_CURRENT},
+		{INVENTORY_PODS, INVENTORY_DENIED, INVENTORY_DENIED},
+		{INVENTORY_PODS, INVENTORY_STALE, INVENTORY_STALE},
+		{INVENTORY_PODS, INVENTORY_CURRENT, INVENTORY_CURRENT},
+		{INVENTORY_NODES, INVENTORY_DENIED, INVENTORY_STALE},
+		{INVENTORY_NODES, INVENTORY_CURRENT, INVENTORY_CURRENT},
+		{INVENTORY_NODES, INVENTORY_STALE, INVENTORY_STALE},
+		{INVENTORY_NODES, INVENTORY_CURRENT, INVENTORY_CURRENT},
 	};
 	for (size_t i = 0; i < 2 * ARRAY_SIZE(rows); i++) {
 		bool is_news = i % 2 == 0;
@@ -1436,7 +1436,7 @@ static void what_is_old_touches_every_node_when_that_is_news(void **state)
 		assert_touched(world, "gpu-a ");
 		assert_true(gather(world, "gpu-a", 1000).grants_denied);
 		assert_true(gather(world, "gpu-a", 1000).grants_unknown);
-		assert_int_equal(gather(world, "gpu-a", 1000).pods_age, JOIN_PODS_CURRENT);
+		assert_int_equal(gather(world, "gpu-a", 1000).pods_age, INVENTORY_CURRENT);
 	}
 	/* No result depends on it. */
 	inventory_set_age(world->inventory, INVENTORY_ATTRIBUTIONS, INVENTORY_STALE);

@@ -82,7 +82,7 @@ static void without_a_report_it_is_said_what_may_be_read_no_more(void **state)
 	world.input.report = NULL;
 	world.input.report_age_ms = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		world.input.pods_age = rows[i].pods ? JOIN_PODS_DENIED : JOIN_PODS_CURRENT;
+		world.input.pods_age = rows[i].pods ? INVENTORY_DENIED : INVENTORY_CURRENT;
 		world.input.grants_denied = world.input.grants_unknown = rows[i].grants;
 		expect_condition(publish(), "Attributed", rows[i].plugins,
 				 rows[i].reason_of_plugins);

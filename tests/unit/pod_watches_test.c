@@ -483,17 +483,17 @@ TEST(a_watch_that_is_away_makes_its_own_node_old_and_no_other)
 	assert_true(allows("n1"));
 	cut_off("n0");
 	advance(WATCHES_WAIT_MS - 1);
-	assert_int_equal(gather("n0").pods_age, JOIN_PODS_CURRENT);
+	assert_int_equal(gather("n0").pods_age, INVENTORY_CURRENT);
 	assert_false(allows("n0"));
 	advance(1);
-	assert_int_equal(gather("n0").pods_age, JOIN_PODS_STALE);
-	assert_int_equal(gather("n1").pods_age, JOIN_PODS_CURRENT);
+	assert_int_equal(gather("n0").pods_age, INVENTORY_STALE);
+	assert_int_equal(gather("n1").pods_age, INVENTORY_CURRENT);
 	assert_true(allows("n0"));
 	assert_int_equal(pod_watches_state(world.watches).n_given_up, 1);
 	advance(30000);
 	open_watch("n0");
 	advance(WATCHES_STEADY_MS);
-	assert_int_equal(gather("n0").pods_age, JOIN_PODS_CURRENT);
+	assert_int_equal(gather("n0").pods_age, INVENTORY_CURRENT);
 	assert_true(allows("n0"));
 }
 
@@ -656,7 +656,7 @@ static void read_again_by_node(void)
 TEST(what_a_node_told_in_an_earlier_form_is_not_current)
 {
 	read_again_by_node();
-	assert_int_equal(gather("n0").pods_age, JOIN_PODS_STALE);
+	assert_int_equal(gather("n0").pods_age, INVENTORY_STALE);
 	assert_true(allows("n0")); /* to say so */
 }
 
@@ -664,11 +664,11 @@ TEST(a_node_whose_watch_is_not_open_is_no_newer_than_the_cluster)
 {
 	read_again_by_node();
 	list_empty("n0", "120");
-	assert_int_equal(gather("n0").pods_age, JOIN_PODS_STALE);
+	assert_int_equal(gather("n0").pods_age, INVENTORY_STALE);
 	open_watch("n0");
 	world.touched[0] = '\0';
 	advance(WATCHES_STEADY_MS);
-	assert_int_equal(gather("n0").pods_age, JOIN_PODS_CURRENT);
+	assert_int_equal(gather("n0").pods_age, INVENTORY_CURRENT);
 	assert_non_null(strstr(world.touched, "n0 "));
 }
 
@@ -687,7 +687,7 @@ TEST(a_node_waits_for_its_own_watch_while_that_of_the_cluster_is_away)
 	advance(1000);
 	assert_true(allows("n0"));
 	end_watch("n0");
-	assert_int_equal(gather("n0").pods_age, JOIN_PODS_CURRENT);
+	assert_int_equal(gather("n0").pods_age, INVENTORY_CURRENT);
 	assert_false(allows("n0"));
 }
 

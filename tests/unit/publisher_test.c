@@ -533,7 +533,7 @@ static void without_a_good_checkpoint_all_whom_the_list_or_hami_names_are_asked_
 
 static void while_what_is_known_of_pods_is_old_nobody_is_asked_for(void **state)
 {
-	static const enum join_pods ages[] = {JOIN_PODS_STALE, JOIN_PODS_DENIED};
+	static const enum inventory_age ages[] = {INVENTORY_STALE, INVENTORY_DENIED};
 	struct world *world = *state;
 	struct join_device write = with_tenants();
 

@@ -817,13 +817,13 @@ static void what_we_may_read_no_more_is_told_until_it_is_watched_again(void **st
 	struct world *world = *state;
 	static const struct {
 		enum inventory_kind kind;
-		enum join_pods pods;
+		enum inventory_age pods;
 		bool grants;
 	} rows[] = {
-		{INVENTORY_PODS, JOIN_PODS_DENIED, false},
-		{INVENTORY_NODES, JOIN_PODS_STALE, false},
-		{INVENTORY_RESOURCE_CLAIMS, JOIN_PODS_CURRENT, true},
-		{INVENTORY_RESOURCE_SLICES, JOIN_PODS_CURRENT, true},
+		{INVENTORY_PODS, INVENTORY_DENIED, false},
+		{INVENTORY_NODES, INVENTORY_STALE, false},
+		{INVENTORY_RESOURCE_CLAIMS, INVENTORY_CURRENT, true},
+		{INVENTORY_RESOURCE_SLICES, INVENTORY_CURRENT, true},
 	};
 
 	list_all_empty(world);
@@ -839,7 +839,7 @@ static void what_we_may_read_no_more_is_told_until_it_is_watched_again(void **st
 		do {
 			refuse(world, kind, 403);
 			input = gather(world, "gpu-a");
-			assert_true(fake_now_ms >= end || input.pods_age == JOIN_PODS_CURRENT);
+			assert_true(fake_now_ms >= end || input.pods_age == INVENTORY_CURRENT);
 			assert_true(fake_now_ms >= end || !input.grants_denied);
 			reflector_next(fake_reflectors[kind], fake_now_ms, &request);
 			fake_loop_advance(world->loop, request.wait_until - fake_now_ms);
@@ -852,7 +852,7 @@ static void what_we_may_read_no_more_is_told_until_it_is_watched_again(void **st
 		list(world, kind, NULL, 0); /* and watch */
 		fake_loop_advance(world->loop, WATCHES_STEADY_MS);
 		input = gather(world, "gpu-a");
-		assert_int_equal(input.pods_age, JOIN_PODS_CURRENT);
+		assert_int_equal(input.pods_age, INVENTORY_CURRENT);
 		assert_false(input.grants_denied);
 	}
 }
@@ -911,7 +911,7 @@ static void cut_off(enum inventory_kind kind)
 	reflector_ended(fake_reflectors[kind], &error, fake_now_ms);
 }
 
-static void expect_ages(struct world *world, enum join_pods pods, bool are_grants_old)
+static void expect_ages(struct world *world, enum inventory_age pods, bool are_grants_old)
 {
 	struct join_input input = gather(world, "gpu-a");
 
@@ -979,7 +979,7 @@ static void nobody_waits_for_the_watches_of_gpuattributions_and_of_the_operators
 	assert_false(watches_state(world->watches, INVENTORY_ATTRIBUTIONS).followed);
 	advance(world, 600000);
 	expect_current(world, true);
-	expect_ages(world, JOIN_PODS_CURRENT, false);
+	expect_ages(world, INVENTORY_CURRENT, false);
 	end_watch(INVENTORY_NODES);
 	assert_false(watches_allow_writes(world->watches));
 }
@@ -1004,7 +1004,7 @@ static void it_is_current_when_the_last_watch_is_open_and_has_caught_up(void **s
 		expect_current(world, false);
 		advance(world, 1);
 		expect_current(world, true);
-		expect_ages(world, JOIN_PODS_CURRENT, false);
+		expect_ages(world, INVENTORY_CURRENT, false);
 		advance(world, 3600000);
 		expect_current(world, true);
 	}
@@ -1030,7 +1030,7 @@ static void it_is_current_no_more_as_soon_as_a_watch_ends(void **state)
 		expect_current(world, false);
 		advance(world, 1);
 		expect_current(world, true);
-		expect_ages(world, JOIN_PODS_CURRENT, false);
+		expect_ages(world, INVENTORY_CURRENT, false);
 		advance(world, 20000);
 	}
 }
@@ -1044,23 +1044,23 @@ static void while_the_server_is_away_nothing_is_current(void **state)
 	expect_current(world, false);
 	advance(world, 3600000);
 	expect_current(world, false);
-	expect_ages(world, JOIN_PODS_CURRENT, false);
+	expect_ages(world, INVENTORY_CURRENT, false);
 	fake_apiclient_set_away(false);
 	expect_current(world, true); /* for no watch has ended */
 }
 
 static const struct {
 	enum inventory_kind kind;
-	enum join_pods pods;
+	enum inventory_age pods;
 	bool are_grants_old;
 } given_up[] = {
-	{INVENTORY_PODS, JOIN_PODS_STALE, false},
-	{INVENTORY_NODES, JOIN_PODS_STALE, false},
-	{INVENTORY_POLICIES, JOIN_PODS_CURRENT, false},
-	{INVENTORY_ATTRIBUTIONS, JOIN_PODS_CURRENT, false},
-	{INVENTORY_RESOURCE_CLAIMS, JOIN_PODS_CURRENT, true},
-	{INVENTORY_RESOURCE_SLICES, JOIN_PODS_CURRENT, true},
-	{INVENTORY_GPU_CLUSTERS, JOIN_PODS_CURRENT, false},
+	{INVENTORY_PODS, INVENTORY_STALE, false},
+	{INVENTORY_NODES, INVENTORY_STALE, false},
+	{INVENTORY_POLICIES, INVENTORY_CURRENT, false},
+	{INVENTORY_ATTRIBUTIONS, INVENTORY_CURRENT, false},
+	{INVENTORY_RESOURCE_CLAIMS, INVENTORY_CURRENT, true},
+	{INVENTORY_RESOURCE_SLICES, INVENTORY_CURRENT, true},
+	{INVENTORY_GPU_CLUSTERS, INVENTORY_CURRENT, false},
 };
 
 static void a_watch_that_is_away_for_ten_seconds_is_waited_for_no_longer_and_old(void **state)
@@ -1073,7 +1073,7 @@ static void a_watch_that_is_away_for_ten_seconds_is_waited_for_no_longer_and_old
 		end_watch(given_up[i].kind);
 		advance(world, WATCHES_WAIT_MS - 1);
 		expect_current(world, !is_waited_for(given_up[i].kind));
-		expect_ages(world, JOIN_PODS_CURRENT, false);
+		expect_ages(world, INVENTORY_CURRENT, false);
 		advance(world, 1);
 		expect_current(world, true);
 		expect_ages(world, given_up[i].pods, given_up[i].are_grants_old);
@@ -1087,7 +1087,7 @@ static void a_watch_that_is_away_for_ten_seconds_is_waited_for_no_longer_and_old
 		expect_ages(world, given_up[i].pods, given_up[i].are_grants_old);
 		advance(world, 1);
 		expect_current(world, true);
-		expect_ages(world, JOIN_PODS_CURRENT, false);
+		expect_ages(world, INVENTORY_CURRENT, false);
 		advance(world, 20000);
 	}
 }
@@ -1105,9 +1105,9 @@ static void a_watch_that_was_given_up_is_waited_for_when_it_breaks_off_again(voi
 	end_watch(INVENTORY_PODS);
 	expect_current(world, false);
 	advance(world, WATCHES_WAIT_MS - 1);
-	expect_ages(world, JOIN_PODS_CURRENT, false);
+	expect_ages(world, INVENTORY_CURRENT, false);
 	advance(world, 1);
-	expect_ages(world, JOIN_PODS_STALE, false);
+	expect_ages(world, INVENTORY_STALE, false);
 }
 
 static void a_watch_that_ends_before_it_has_caught_up_does_not_begin_the_wait_anew(void **state)
@@ -1121,10 +1121,10 @@ static void a_watch_that_ends_before_it_has_caught_up_does_not_begin_the_wait_an
 	advance(world, REFLECTOR_CATCH_UP_MS - 1);
 	end_watch(INVENTORY_PODS);
 	advance(world, WATCHES_WAIT_MS / 2 - REFLECTOR_CATCH_UP_MS);
-	expect_ages(world, JOIN_PODS_CURRENT, false);
+	expect_ages(world, INVENTORY_CURRENT, false);
 	expect_current(world, false);
 	advance(world, 1);
-	expect_ages(world, JOIN_PODS_STALE, false);
+	expect_ages(world, INVENTORY_STALE, false);
 }
 
 /* It was there for a moment, and nobody knows whether it told of all that had happened. */
@@ -1139,9 +1139,9 @@ static void a_watch_that_breaks_off_within_two_seconds_does_not_end_its_age(void
 		open_watch(world, INVENTORY_PODS);
 		advance(world, WATCHES_STEADY_MS - 1);
 		end_watch(INVENTORY_PODS);
-		expect_ages(world, JOIN_PODS_STALE, false);
+		expect_ages(world, INVENTORY_STALE, false);
 		advance(world, 30000);
-		expect_ages(world, JOIN_PODS_STALE, false);
+		expect_ages(world, INVENTORY_STALE, false);
 		expect_current(world, true);
 	}
 }
@@ -1155,12 +1155,12 @@ static void several_watches_are_given_up_each_in_its_time(void **state)
 	advance(world, 4000);
 	end_watch(INVENTORY_PODS);
 	advance(world, 6000);
-	expect_ages(world, JOIN_PODS_CURRENT, true);
+	expect_ages(world, INVENTORY_CURRENT, true);
 	expect_current(world, false);
 	advance(world, 3999);
-	expect_ages(world, JOIN_PODS_CURRENT, true);
+	expect_ages(world, INVENTORY_CURRENT, true);
 	advance(world, 1);
-	expect_ages(world, JOIN_PODS_STALE, true);
+	expect_ages(world, INVENTORY_STALE, true);
 	expect_current(world, true);
 }
 
@@ -1174,7 +1174,7 @@ static void an_outage_says_nothing_if_all_are_back_within_ten_seconds_of_its_end
 	for (int s = 0; s < 60; s++) {
 		advance(world, 1000);
 		expect_current(world, false);
-		expect_ages(world, JOIN_PODS_CURRENT, false);
+		expect_ages(world, INVENTORY_CURRENT, false);
 	}
 	fake_apiclient_set_away(false);
 	open_watch(world, INVENTORY_GPU_CLUSTERS);
@@ -1182,13 +1182,13 @@ static void an_outage_says_nothing_if_all_are_back_within_ten_seconds_of_its_end
 		advance(world, is_waited_for((enum inventory_kind)i) ? 2400 : 0);
 		expect_current(world, false);
 		open_watch(world, (enum inventory_kind)i);
-		expect_ages(world, JOIN_PODS_CURRENT, false);
+		expect_ages(world, INVENTORY_CURRENT, false);
 	}
 	advance(world, REFLECTOR_CATCH_UP_MS - 1);
 	expect_current(world, false);
 	advance(world, 1);
 	expect_current(world, true);
-	expect_ages(world, JOIN_PODS_CURRENT, false);
+	expect_ages(world, INVENTORY_CURRENT, false);
 }
 
 static void the_wait_for_a_watch_is_counted_while_the_server_answers(void **state)
@@ -1207,10 +1207,10 @@ static void the_wait_for_a_watch_is_counted_while_the_server_answers(void **stat
 		fake_apiclient_set_away(false);
 		advance(world, WATCHES_WAIT_MS - before_ms[i] - 1);
 		expect_current(world, false);
-		expect_ages(world, JOIN_PODS_CURRENT, false);
+		expect_ages(world, INVENTORY_CURRENT, false);
 		advance(world, 1);
 		expect_current(world, true);
-		expect_ages(world, JOIN_PODS_STALE, false);
+		expect_ages(world, INVENTORY_STALE, false);
 	}
 }
 
@@ -1249,10 +1249,10 @@ static void lists_in_between_do_not_begin_the_wait_for_a_watch_anew(void **state
 	}
 	assert_true(n_lists >= 2);
 	expect_current(world, false);
-	expect_ages(world, JOIN_PODS_CURRENT, false);
+	expect_ages(world, INVENTORY_CURRENT, false);
 	advance(world, 1);
 	expect_current(world, true);
-	expect_ages(world, JOIN_PODS_STALE, false);
+	expect_ages(world, INVENTORY_STALE, false);
 }
 
 /* Otherwise a server that flaps would hold up all writes for ever. */
@@ -1264,7 +1264,7 @@ static void several_short_outages_do_not_begin_the_wait_anew(void **state)
 	end_watch(INVENTORY_PODS);
 	for (int i = 0; i < 5; i++) {
 		expect_current(world, false);
-		expect_ages(world, JOIN_PODS_CURRENT, false);
+		expect_ages(world, INVENTORY_CURRENT, false);
 		advance(world, 1999);
 		fake_apiclient_set_away(true);
 		advance(world, 3000);
@@ -1274,7 +1274,7 @@ static void several_short_outages_do_not_begin_the_wait_anew(void **state)
 	expect_current(world, false);
 	advance(world, 1);
 	expect_current(world, true);
-	expect_ages(world, JOIN_PODS_STALE, false);
+	expect_ages(world, INVENTORY_STALE, false);
 }
 
 /* A request was waited for in vain: the watches may lag as well. */
@@ -1288,7 +1288,7 @@ static void while_the_server_is_doubtful_nothing_is_written(void **state)
 	assert_string_equal(watches_server_trouble(world->watches), "");
 	fake_apiclient_set_doubtful(false);
 	expect_current(world, true);
-	expect_ages(world, JOIN_PODS_CURRENT, false);
+	expect_ages(world, INVENTORY_CURRENT, false);
 }
 
 static void why_the_server_is_away_can_be_asked(void **state)
@@ -1309,14 +1309,14 @@ static void what_was_given_up_is_old_throughout_an_outage(void **state)
 	begin_current(world);
 	end_watch(INVENTORY_PODS);
 	advance(world, WATCHES_WAIT_MS);
-	expect_ages(world, JOIN_PODS_STALE, false);
+	expect_ages(world, INVENTORY_STALE, false);
 	fake_apiclient_set_away(true);
 	expect_current(world, false);
-	expect_ages(world, JOIN_PODS_STALE, false);
+	expect_ages(world, INVENTORY_STALE, false);
 	advance(world, 60000);
 	fake_apiclient_set_away(false);
 	expect_current(world, true);
-	expect_ages(world, JOIN_PODS_STALE, false);
+	expect_ages(world, INVENTORY_STALE, false);
 }
 
 static void who_is_denied_is_not_called_stale_when_it_is_given_up(void **state)
@@ -1330,21 +1330,21 @@ static void who_is_denied_is_not_called_stale_when_it_is_given_up(void **state)
 	advance(world, 5000);
 	refuse(world, INVENTORY_PODS, 403);
 	advance(world, WATCHES_WAIT_MS - 8001);
-	expect_ages(world, JOIN_PODS_CURRENT, false);
+	expect_ages(world, INVENTORY_CURRENT, false);
 	expect_current(world, false);
 	advance(world, 1);
-	expect_ages(world, JOIN_PODS_DENIED, false);
+	expect_ages(world, INVENTORY_DENIED, false);
 	expect_current(world, true);
 	/* The reflector says so itself by now, and what fails meanwhile is no permission. */
 	advance(world, 30000);
 	refuse(world, INVENTORY_PODS, 403);
 	advance(world, 30000);
 	cut_off(INVENTORY_PODS);
-	expect_ages(world, JOIN_PODS_DENIED, false);
+	expect_ages(world, INVENTORY_DENIED, false);
 	fake_apiclient_set_away(true);
 	advance(world, 30000);
 	fake_apiclient_set_away(false);
-	expect_ages(world, JOIN_PODS_DENIED, false);
+	expect_ages(world, INVENTORY_DENIED, false);
 }
 
 /* A token that is not accepted is no lack of a right, nor is a refusal of a moment. */
@@ -1353,13 +1353,13 @@ static void only_who_is_forbidden_for_a_while_is_called_denied(void **state)
 	static const struct {
 		int status;
 		uint64_t for_ms; /* when it is given up */
-		enum join_pods expected;
+		enum inventory_age expected;
 	} rows[] = {
-		{401, 9000, JOIN_PODS_STALE},
-		{500, 9000, JOIN_PODS_STALE},
-		{403, 5000, JOIN_PODS_STALE},
-		{403, 5001, JOIN_PODS_DENIED},
-		{403, 9000, JOIN_PODS_DENIED},
+		{401, 9000, INVENTORY_STALE},
+		{500, 9000, INVENTORY_STALE},
+		{403, 5000, INVENTORY_STALE},
+		{403, 5001, INVENTORY_DENIED},
+		{403, 9000, INVENTORY_DENIED},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -1388,14 +1388,14 @@ static void regress_13_what_was_denied_is_not_called_stale_before_it_is_current(
 	refuse(world, INVENTORY_PODS, 403);
 	advance(world, 30000);
 	refuse(world, INVENTORY_PODS, 403);
-	expect_ages(world, JOIN_PODS_DENIED, false);
+	expect_ages(world, INVENTORY_DENIED, false);
 	advance(world, 30000);
 	list(world, INVENTORY_PODS, NULL, 0); /* and watch */
-	expect_ages(world, JOIN_PODS_DENIED, false);
+	expect_ages(world, INVENTORY_DENIED, false);
 	advance(world, WATCHES_STEADY_MS - 1);
-	expect_ages(world, JOIN_PODS_DENIED, false);
+	expect_ages(world, INVENTORY_DENIED, false);
 	advance(world, 1);
-	expect_ages(world, JOIN_PODS_CURRENT, false);
+	expect_ages(world, INVENTORY_CURRENT, false);
 }
 
 static void before_its_first_list_nothing_is_given_up(void **state)
@@ -1409,12 +1409,12 @@ static void before_its_first_list_nothing_is_given_up(void **state)
 		list_all_but(world, (enum inventory_kind)missing);
 		advance(world, 3600000);
 		assert_false(watches_allow_writes(world->watches));
-		assert_int_equal(gather(world, "gpu-a").pods_age, JOIN_PODS_CURRENT);
+		assert_int_equal(gather(world, "gpu-a").pods_age, INVENTORY_CURRENT);
 		/* What it waited before does not count against its first watch. */
 		list(world, (enum inventory_kind)missing, NULL, 0);
 		advance(world, REFLECTOR_CATCH_UP_MS);
 		expect_current(world, true);
-		expect_ages(world, JOIN_PODS_CURRENT, false);
+		expect_ages(world, INVENTORY_CURRENT, false);
 	}
 }
 
@@ -1433,10 +1433,10 @@ static void a_first_watch_is_waited_for_from_the_end_of_its_list_on(void **state
 	open_watch(world, INVENTORY_POLICIES);
 	advance(world, WATCHES_WAIT_MS - 1);
 	expect_current(world, false);
-	expect_ages(world, JOIN_PODS_CURRENT, false);
+	expect_ages(world, INVENTORY_CURRENT, false);
 	advance(world, 1);
 	expect_current(world, true);
-	expect_ages(world, JOIN_PODS_STALE, false);
+	expect_ages(world, INVENTORY_STALE, false);
 }
 
 static void regress_13_a_first_watch_that_never_opens_is_given_up_as_any_other(void **state)
@@ -1453,10 +1453,10 @@ static void regress_13_a_first_watch_that_never_opens_is_given_up_as_any_other(v
 	assert_true(next_request(INVENTORY_PODS).is_watch); /* which nobody answers */
 	advance(world, WATCHES_WAIT_MS - 1);
 	expect_current(world, false);
-	expect_ages(world, JOIN_PODS_CURRENT, false);
+	expect_ages(world, INVENTORY_CURRENT, false);
 	advance(world, 1);
 	expect_current(world, true);
-	expect_ages(world, JOIN_PODS_STALE, false);
+	expect_ages(world, INVENTORY_STALE, false);
 }
 
 static void what_does_not_exist_is_followed_until_it_does(void **state)
@@ -1507,7 +1507,7 @@ static void claims_that_were_never_read_are_not_waited_for_and_then_they_are(voi
 	expect_current(world, false);
 	advance(world, REFLECTOR_CATCH_UP_MS);
 	expect_current(world, true);
-	expect_ages(world, JOIN_PODS_CURRENT, false);
+	expect_ages(world, INVENTORY_CURRENT, false);
 }
 
 static void without_any_claim_or_slice_their_watches_are_not_waited_for(void **state)
@@ -1546,7 +1546,7 @@ static void without_any_claim_or_slice_their_watches_are_not_given_up(void **sta
 	end_watch(INVENTORY_RESOURCE_SLICES);
 	advance(world, 600000);
 	expect_current(world, true);
-	expect_ages(world, JOIN_PODS_CURRENT, false);
+	expect_ages(world, INVENTORY_CURRENT, false);
 	assert_false(gather(world, "gpu-a").grants_unknown);
 	assert_true(fake_loop_next(world->loop) == UINT64_MAX); /* nor looked at again and again */
 }
@@ -1571,7 +1571,7 @@ static void regress_13_the_first_slice_does_not_hold_up_all_writes_for_a_watch_t
 				 away_ms[i] >= WATCHES_WAIT_MS);
 		advance(world, WATCHES_WAIT_MS);
 		expect_current(world, true);
-		expect_ages(world, JOIN_PODS_CURRENT, true);
+		expect_ages(world, INVENTORY_CURRENT, true);
 	}
 }
 
@@ -1606,7 +1606,7 @@ static void regress_13_what_was_never_read_does_not_hold_up_all_writes_for_ever(
 		advance(world, 30000);
 	}
 	assert_true(watches_allow_writes(world->watches));
-	expect_ages(world, JOIN_PODS_CURRENT, true);
+	expect_ages(world, INVENTORY_CURRENT, true);
 }
 
 static void whoever_waits_is_told_only_when_something_may_have_changed(void **state)
