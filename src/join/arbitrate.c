@@ -16,17 +16,9 @@ enum {
 	PLACEHOLDER = 1u << ARBITRATE_POD_PLACEHOLDER,
 };
 
-#define NONE ARBITRATE_NONE
-#define HOLD ARBITRATE_HOLD
-#define KEEP ARBITRATE_KEEP
-#define END ARBITRATE_END
-#define CONFIRMED ATTRIBUTION_CONFIDENCE_CONFIRMED
-#define NAME_ONLY ATTRIBUTION_CONFIDENCE_NAME_ONLY
-#define ANNOTATED ATTRIBUTION_CONFIDENCE_ANNOTATED
-#define DISPUTED ATTRIBUTION_CONFIDENCE_DISPUTED
-#define UNCONFIRMED ATTRIBUTION_CONFIDENCE_UNCONFIRMED
-
-#define RULE(row, text, ...) {VIEW_INIT(text), __VA_ARGS__},
+#define RULE(row, text, pod, uid, by_name, annotation, verdict, confidence) \
+	{VIEW_INIT(text), pod, uid, by_name, annotation, ARBITRATE_##verdict, \
+	 ATTRIBUTION_CONFIDENCE_##confidence},
 static const struct arbitrate_rule rules[ARBITRATE_N_ROWS] = {ARBITRATE_RULES(RULE)};
 
 static bool admits(unsigned mask, unsigned value)
@@ -38,25 +30,24 @@ static bool fits(const struct arbitrate_rule *rule, const struct arbitrate_input
 {
 	return admits(rule->pod, input->pod) && admits(rule->uid, input->uid) &&
 	       admits(rule->by_name, input->name) && admits(rule->annotation, input->annotation) &&
-	       (rule->verdict != KEEP || input->was_published);
+	       (rule->verdict != ARBITRATE_KEEP || input->was_published);
 }
 
 struct arbitrate_result arbitrate_decide(const struct arbitrate_input *input)
 {
-	unsigned i = 0;
+	const struct arbitrate_rule *rule = rules;
 
 	assert(input->pod < ARBITRATE_N_PODS && input->uid < ARBITRATE_N_VOTES);
 	assert(input->name < ARBITRATE_BOTH && input->annotation < ARBITRATE_BOTH);
-	while (!fits(&rules[i], input)) {
-		i++;
-		assert(i < ARBITRATE_N_ROWS); /* the last row fits everything */
+	while (!fits(rule, input)) {
+		rule++;
+		assert(rule < rules + ARBITRATE_N_ROWS); /* the last row fits everything */
 	}
 	return (struct arbitrate_result){
-		.verdict = rules[i].verdict == END && !input->was_published ? ARBITRATE_NONE
-									   : rules[i].verdict,
-		.confidence = input->is_seen ? arbitrate_bear_out(rules[i].confidence)
-					     : rules[i].confidence,
-		.row = (enum arbitrate_row)i,
+		.verdict = rule->verdict == ARBITRATE_END && !input->was_published ? ARBITRATE_NONE
+										   : rule->verdict,
+		.confidence = input->is_seen ? arbitrate_bear_out(rule->confidence) : rule->confidence,
+		.row = (enum arbitrate_row)(rule - rules),
 	};
 }
 
@@ -65,12 +56,14 @@ int arbitrate_keep(const struct arbitrate_input *left)
 	const bool is_any_left = left->uid == ARBITRATE_YES || left->name == ARBITRATE_YES ||
 				 left->annotation == ARBITRATE_YES;
 
-	return left->was_disputed && is_any_left ? DISPUTED : arbitrate_decide(left).confidence;
+	return left->was_disputed && is_any_left ? ATTRIBUTION_CONFIDENCE_DISPUTED
+						 : arbitrate_decide(left).confidence;
 }
 
 int arbitrate_bear_out(int confidence)
 {
-	return confidence == ANNOTATED ? CONFIRMED : confidence;
+	return confidence == ATTRIBUTION_CONFIDENCE_ANNOTATED ? ATTRIBUTION_CONFIDENCE_CONFIRMED
+							      : confidence;
 }
 
 const struct arbitrate_rule *arbitrate_rule(enum arbitrate_row row)

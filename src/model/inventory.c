@@ -77,44 +77,27 @@ static struct record_event event_of(const struct inventory *inventory, enum inve
 	};
 }
 
-static int put_pod(struct inventory *inventory, struct pod_scope_word *word,
-		   const struct pod_fields *fields, struct record_event *event, struct error *err)
-{
-	char key[RECORD_KEY_SIZE];
-
-	word->key = record_set_key(fields->namespace, fields->name, key);
-	word->change = event->change;
-	word->version = event->version;
-	return pod_scope_put(&inventory->scope, word, fields, event, err);
-}
-
 int inventory_put_pod(struct inventory *inventory, const struct pod_fields *fields,
 		      enum store_change change, uint64_t version, uint64_t now_ms,
 		      struct error *err)
 {
-	struct record_event event = {.change = change,
-				     .version = version,
-				     .now_ms = now_ms,
-				     .is_initial = !inventory->scope.is_whole};
-	struct pod_scope_word word = {0};
-
-	return put_pod(inventory, &word, fields, &event, err);
+	return inventory_put_node_pod(inventory, (struct view){0}, fields, change, version, now_ms,
+				      err);
 }
 
 int inventory_put_node_pod(struct inventory *inventory, struct view node_name,
 			   const struct pod_fields *fields, enum store_change change,
 			   uint64_t version, uint64_t now_ms, struct error *err)
 {
-	const struct place *place = place_find(&inventory->places, node_name);
-	struct record_event event = {
+	const struct record_event event = {
 		.change = change,
 		.version = version,
 		.now_ms = now_ms,
-		.is_initial = !pod_scope_knows(&inventory->scope, place),
+		.is_initial = !pod_scope_knows(&inventory->scope,
+					       place_find(&inventory->places, node_name)),
 	};
-	struct pod_scope_word word = {.node_name = node_name};
 
-	return put_pod(inventory, &word, fields, &event, err);
+	return pod_scope_put(&inventory->scope, node_name, fields, &event, err);
 }
 
 struct pod_scope *inventory_pod_scope(struct inventory *inventory)
@@ -252,8 +235,7 @@ bool inventory_wants(struct inventory *inventory, enum inventory_kind kind, stru
 {
 	assert(kind < INVENTORY_N_KINDS && change != STORE_DELETE);
 	if (kind == INVENTORY_PODS)
-		return pod_scope_wants(&inventory->scope, &(struct pod_scope_word){
-								  .key = key, .change = change, .version = version});
+		return inventory_wants_node_pod(inventory, (struct view){0}, key, change, version);
 	struct store *store = &inventory->sets[kind]->store;
 	struct store_entry *entry = store_find(store, key);
 	bool newer;
@@ -330,8 +312,7 @@ static void sweep(struct inventory *inventory, enum inventory_kind kind, uint64_
 
 	while ((entry = store_sweep(&inventory->sets[kind]->store)))
 		if (kind != INVENTORY_PODS ||
-		    !pod_scope_spares(&inventory->scope, CONTAINER_OF(entry, struct record, entry),
-				      version))
+		    !pod_scope_spares(CONTAINER_OF(entry, struct record, entry), version))
 			remove_entry(inventory, kind, entry, now_ms);
 }
 

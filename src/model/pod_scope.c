@@ -273,28 +273,31 @@ static int check(const struct pod_scope *scope, const struct pod_scope_word *wor
 	return 0;
 }
 
-int pod_scope_put(struct pod_scope *scope, const struct pod_scope_word *word,
-		  const struct pod_fields *fields, const struct record_event *event,
-		  struct error *err)
+int pod_scope_put(struct pod_scope *scope, struct view node_name, const struct pod_fields *fields,
+		  const struct record_event *event, struct error *err)
 {
+	char key[RECORD_KEY_SIZE];
+	const struct pod_scope_word word = {node_name,
+					    record_set_key(fields->namespace, fields->name, key),
+					    event->change, event->version};
 	struct record_set *records = &scope->pods->records;
-	struct record *record = record_set_find(records, word->key);
+	struct record *record = record_set_find(records, word.key);
 	struct record_event merged = *event;
 
-	if (check(scope, word, fields, record, err) < 0)
+	if (check(scope, &word, fields, record, err) < 0)
 		return -1;
-	if (is_late(scope, word, fields, record))
+	if (is_late(scope, &word, fields, record))
 		return 0;
 	/* The order of one watch says nothing of what another tells. */
 	if (scope->has_followed)
 		records->store.removed_version = 0;
-	if (event->change == STORE_LISTED && is_merged(scope, word))
+	if (event->change == STORE_LISTED && is_merged(scope, &word))
 		merged.change = STORE_UPSERT;
 	if (pod_set_put(scope->pods, fields, &merged, err) < 0)
 		return -1;
-	record = record_set_find(records, word->key);
+	record = record_set_find(records, word.key);
 	if (record)
-		mark(scope, word, record);
+		mark(scope, &word, record);
 	return 0;
 }
 
@@ -306,9 +309,8 @@ void pod_scope_note_removal(struct pod_scope *scope, const struct record *record
 		place->pods_floor = version;
 }
 
-bool pod_scope_spares(const struct pod_scope *scope, const struct record *record, uint64_t version)
+bool pod_scope_spares(const struct record *record, uint64_t version)
 {
-	(void)scope;
 	return record->place && is_known_alone(record->place) && version > 0 &&
 	       record->entry.version > version;
 }

@@ -72,17 +72,18 @@ struct pod_scope_word {
  */
 bool pod_scope_wants(struct pod_scope *scope, const struct pod_scope_word *word);
 /*
- * Keeps a copy of the pod. Fails as pod_set_put() does, and with ERROR_REJECTED for a pod of another
+ * Keeps a copy of the pod, which the watch of that node tells (empty: that of the cluster). Fails as
+ * pod_set_put() does, and with ERROR_REJECTED for a pod of another
  * node than the watch is of. Fails with ERROR_RETRY for one in a list if a newer one of that name is on
  * another node: one of the two lists is old.
  */
-MUST_USE int pod_scope_put(struct pod_scope *scope, const struct pod_scope_word *word,
+MUST_USE int pod_scope_put(struct pod_scope *scope, struct view node_name,
 			   const struct pod_fields *fields, const struct record_event *event,
 			   struct error *err);
 /* Notes that a pod goes, before it does: what is older and comes later is not believed. */
 void pod_scope_note_removal(struct pod_scope *scope, const struct record *record, uint64_t version);
 /* True when a list of the cluster, as of that version (0: not known), does not end the pod. */
-bool pod_scope_spares(const struct pod_scope *scope, const struct record *record, uint64_t version);
+bool pod_scope_spares(const struct record *record, uint64_t version);
 
 /* Are the pods of the node all here? place may be NULL. */
 bool pod_scope_knows(const struct pod_scope *scope, const struct place *place);
