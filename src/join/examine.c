@@ -82,16 +82,17 @@ static int list_holders(const void *owner, struct attribution_health_event *even
 			struct error *err)
 {
 	const struct subject *subject = owner;
-	const struct attribution_tenant *t = subject->tenants->listed.items;
-	const struct attribution_past_tenant *past = subject->tenants->recent.items;
-	const uint32_t n_past = subject->device->is_taken ? 0 : subject->tenants->recent.count;
+	const struct attribution_status *status = subject->status;
+	const struct attribution_tenant *t = status->tenants.items;
+	const struct attribution_past_tenant *past = status->recent_tenants.items;
+	const uint32_t n_past = subject->device->is_taken ? 0 : status->recent_tenants.count;
 	const int64_t at = event->event_time;
 
 	event->tenants.items = arena_alloc(subject->arena, LIMIT_EVENT_TENANTS,
 					   sizeof(struct attribution_event_tenant));
 	if (!event->tenants.items)
 		return error_no_memory(err);
-	for (uint32_t i = 0; i < subject->tenants->listed.count; i++, t++)
+	for (uint32_t i = 0; i < status->tenants.count; i++, t++)
 		if (!is_nobody(t) && was_there(subject, t->pod_uid, t->start_time, at) &&
 		    (t->partitions_left_out > 0 || is_on(event, t->partitions)))
 			add_tenant(subject, event, (struct attribution_event_tenant){

@@ -20,7 +20,6 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
-#include "join/from_resource_claim.h"
 #include "join/tenants.h"
 
 static int64_t max(int64_t a, int64_t b)
@@ -207,7 +206,7 @@ static int64_t count_nameless(const struct subject *subject)
 /* Without the kubelet: what was given out, less what tenants left, and what new tenants hold. */
 static int64_t carry_allocated(const struct subject *subject, int64_t n_given)
 {
-	const struct array tenants = subject->tenants->listed;
+	const struct array tenants = subject->status->tenants;
 	int64_t n = subject->published->slots.allocated - subject->tenants->slots_ended;
 
 	/* Two containers of a pod may have one slot in turn: it must not be counted again. */
@@ -227,7 +226,7 @@ static int64_t count_allocated(const struct subject *subject, int64_t n_given)
 
 	if (!has_books && subject->published && subject->published->slots.allocated >= 0)
 		return carry_allocated(subject, n_given);
-	return subject->tenants->count >= 0 || (!has_books && n_given > 0) ? n_given : -1;
+	return subject->status->tenant_count >= 0 || (!has_books && n_given > 0) ? n_given : -1;
 }
 
 /* Slots on offer and held, each once; -1: not known. A device given by claims is one slot, or as */

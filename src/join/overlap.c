@@ -228,9 +228,9 @@ static bool may_hold_the_same(const struct attribution_tenant *a,
 
 bool overlap_is_possible(const struct subject *subject, int mode)
 {
-	const struct tenants *tenants = subject->tenants;
-	const struct attribution_tenant *items = tenants->listed.items;
-	const uint32_t n = tenants->slots_kept > 0 ? tenants->listed.count : 0;
+	const struct array tenants = subject->status->tenants;
+	const struct attribution_tenant *items = tenants.items;
+	const uint32_t n = subject->tenants->slots_kept > 0 ? tenants.count : 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		size_t n_facts;

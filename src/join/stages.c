@@ -152,6 +152,7 @@ int stages_run(const struct stages_node *node, size_t index, bool is_duplicate,
 
 	if (tenants_find(&subject, &status, &tenants, err) < 0)
 		return -1;
+	subject.status = &status;
 	subject.tenants = &tenants;
 	slots_look(&node->slots, &subject);
 	if (!subject.is_awaited &&

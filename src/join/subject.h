@@ -25,6 +25,7 @@ struct subject {
 			 /* report can tell is as published */
 	struct debounce *debounce;
 	struct arena *arena; /* results lie in it */
+	const struct attribution_status *status; /* as far as it is found */
 	const struct tenants *tenants; /* what tenants_find() said; slots_look() sets what follows */
 	const struct slot *slots;      /* of the device, by ID */
 	size_t n_slots;

@@ -302,7 +302,7 @@ static void count_tenant(struct walk *walk, const struct attribution_tenant *ten
 		result->slots_placeholder += tenant->slots;
 	if (!attribution_is_counted(tenant))
 		return;
-	result->count++;
+	walk->status.tenant_count++;
 	walk->n_pods += !walk->last || !view_equal(walk->last->pod_uid, tenant->pod_uid);
 	walk->last = tenant;
 	if (!walk->first)
@@ -369,14 +369,14 @@ static void set_recent(struct walk *walk)
 	assert(!walk->subject->device->is_taken || !walk->subject->device->published);
 	for (uint32_t i = 0; walk->subject->device->is_taken && i < previous->n_tenants; i++)
 		remember(walk, &previous->tenants[i], walk->input->now_wall_ms);
-	walk->result.recent = before;
+	walk->status.recent_tenants = before;
 	if (walk->n_recent == 0)
 		return;
 	for (uint32_t i = 0; i < before.count && walk->n_recent < LIMIT_RECENT_TENANTS; i++)
 		walk->recent[walk->n_recent++] = *ARRAY_AT(before, struct attribution_past_tenant, i);
 	if (walk->n_recent > LIMIT_RECENT_TENANTS)
 		walk->n_recent = LIMIT_RECENT_TENANTS;
-	walk->result.recent = (struct array){walk->recent, (uint32_t)walk->n_recent, true};
+	walk->status.recent_tenants = (struct array){walk->recent, (uint32_t)walk->n_recent, true};
 }
 
 /* Counting and summing up */
@@ -421,17 +421,15 @@ static void sum_up(struct walk *walk)
 	size_t n = walk->n_tenants;
 
 	result->slots_unresolved += result->slots_nameless + result->slots_placeholder;
-	result->count = is_count_known(walk) ? result->count + status->tenants_left_out : -1;
+	status->tenant_count = is_count_known(walk) ? status->tenant_count + status->tenants_left_out
+						    : -1;
 	if (n > LIMIT_TENANTS) {
 		status->tenants_left_out += (int64_t)(n - LIMIT_TENANTS);
 		n = LIMIT_TENANTS;
 	}
-	result->listed = (struct array){n > 0 ? walk->tenants : NULL, (uint32_t)n, true};
+	status->tenants = (struct array){n > 0 ? walk->tenants : NULL, (uint32_t)n, true};
 	if (status->source_disagreements.count == 0)
 		status->source_disagreements.items = NULL;
-	status->tenants = result->listed;
-	status->tenant_count = result->count;
-	status->recent_tenants = result->recent;
 }
 
 /* The device */
@@ -467,6 +465,7 @@ int tenants_find(const struct subject *subject, struct attribution_status *statu
 	};
 
 	walk.status.tenants_left_out = walk.status.source_disagreements_left_out = 0;
+	walk.status.tenant_count = 0;
 	walk.status.tenant_summary = (struct view){0};
 	walk.status.source_disagreements = (struct array){.present = true};
 	if (make_room(&walk, err) < 0)

@@ -15,11 +15,8 @@
 
 #include "join/subject.h"
 
+/* What is known of them beside what the status has. */
 struct tenants {
-	struct array listed; /* struct attribution_tenant, by pod UID, container; with room for */
-			     /* N_WITNESSES witnesses each */
-	struct array recent; /* struct attribution_past_tenant, newest first */
-	int64_t count;       /* without system pods; -1: neither book has ever been read */
 	int64_t slots_unresolved; /* held by those that are unresolved, of which: */
 	int64_t slots_pending;    /* not for long yet */
 	int64_t slots_nameless;   /* by nobody with a UID */
@@ -31,8 +28,9 @@ struct tenants {
 };
 
 /*
- * Finds them, and sets what the status has of tenants. The result lies in the arena or is borrowed
- * from what is given. Fails with ERROR_NO_MEMORY.
+ * Finds them, and sets what the status has of tenants, by pod UID and container, with room for
+ * N_WITNESSES witnesses each. tenant_count: -1: neither book has ever been read. The result lies in the
+ * arena or is borrowed from what is given. Fails with ERROR_NO_MEMORY.
  */
 MUST_USE int tenants_find(const struct subject *subject, struct attribution_status *status,
 			  struct tenants *ret_tenants, struct error *err);

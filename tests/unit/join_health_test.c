@@ -917,7 +917,7 @@ TEST(without_memory_there_is_no_verdict)
 	assert_int_equal(slots_collect(&facts, &world.arena, &slots, &err), 0);
 	arena_init(&small, 1);
 	/* What has nothing to list needs none but for its reasons. */
-	const struct tenants nobody = {.count = 0};
+	static const struct tenants nobody;
 	struct subject device = {.facts = &facts, .device = devices.devices, .arena = &small,
 				 .published = devices.devices->published->status, .tenants = &nobody};
 	slots_look(&slots, &device);

@@ -83,8 +83,8 @@ static void a_single_failed_allocation_fails_and_gives_nothing(void **state)
 		CLEANUP(arena_deinit) struct arena arena;
 		struct subject subject = {.facts = &facts, .debounce = debounce, .arena = &arena,
 					  .device = devices.devices};
-		struct attribution_status status = {0};
-		struct tenants tenants = {.count = 4711};
+		struct attribution_status status = {.tenant_count = 4711};
+		struct tenants tenants;
 		struct error err = {0};
 		subject.items = facts_of(&facts, 0, &subject.n_items);
 		leave_room(&arena, room);
@@ -93,7 +93,7 @@ static void a_single_failed_allocation_fails_and_gives_nothing(void **state)
 		failed = failing_malloc_off();
 		assert_int_equal(result, failed ? -1 : 0);
 		assert_int_equal(err.kind, failed ? ERROR_NO_MEMORY : 0);
-		assert_int_equal(tenants.count, failed ? 4711 : 2);
+		assert_int_equal(status.tenant_count, failed ? 4711 : 2);
 		assert_int_equal(status.source_disagreements.count, failed ? 0 : 1);
 	}
 }
