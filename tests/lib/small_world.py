@@ -90,8 +90,13 @@ def agent_token(plane, node, name):
 
 
 def wait_for(what, look, timeout=60):
+    """Looks until it is so. The last look begins after the time is over: what one finds that began before
+    may be older."""
     end = time.monotonic() + timeout
-    while not look():
-        if time.monotonic() > end:
+    while True:
+        is_last = time.monotonic() > end
+        if look():
+            return
+        if is_last:
             raise AssertionError(f"not within {timeout} s: {what}")
         time.sleep(0.02)
