@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A controller that is killed at a chosen write to a real API server, and the next one that goes on.
+"""A controller that is killed at a chosen write to a real API server, and another one that goes on.
 
 usage: crashes.py [CONTROLLER] [--points N | --all]
 
 CONTROLLER is the program (default: that of .build/release, which hack/up builds). A scenario is run once
 without a crash. What is there at the end of each of its steps is what must be there in all further runs.
 In each of those the controller is killed at one write: right before the API server gets it, or right
-after it has answered, and that answer is lost. It is started again, as the kubelet does, and the scenario
-goes on. Each step must be as without a crash within SECONDS. Prints TAP and fails if that is broken.
+after it has answered, and that answer is lost. First there is one controller, which is started again, as
+the kubelet does. Then there are two: the one that is killed stays away, but for the last step, and the
+other one, which followed, goes on. Each step must be as without a crash within SECONDS. Prints TAP and
+fails if that is broken.
 
 A write is any request but GET (tests/lib/crashing_proxy.py). `--all` tries each of them, on both sides.
-The default is 12 points spread over the kinds of writes, `--points N` other many.
+The default is 12 points spread over the kinds of writes, and 8 with two controllers; `--points N` other
+many of both.
 
 Of Events each occurrence may be told once. One may be lost where the status that shows it was written by
 the controller that was killed, or its answer was lost: what is told later is kept in memory only.
@@ -28,7 +31,6 @@ import os
 import random
 import re
 import signal
-import ssl
 import subprocess
 import sys
 import tempfile
@@ -38,23 +40,21 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..
 from control_plane import TOKEN, TOP, ControlPlane
 from crashing_proxy import BEFORE, BEHIND, CrashingProxy, Point, Script
 from ports import free_port
-from small_world import (ATTRIBUTIONS, LEASE, LEASES, NAMESPACE, NODE, agent_token, fill, post, report,
-                         uuid_of, wait_for)
+from small_world import (ATTRIBUTIONS, CONFIG_MAP, NODE, PODS, SECRET, agent_token, fill, make_anew, post, report,
+                         run_pod, trusted_by_agents, uuid_of, wait_for)
 
 SECONDS = 20
 # The series is due after --event-repeat-after, 2 s. An Event has 5 s. Two that fail are tried again after 2
 # and 4 s at most, and one that finds the API server away after 5 s more (controller/event_sender.c).
 EVENTS_S = 2 + 3 * 5 + 2 + 4 + 5
 QUIET_S = 0.5  # without a crash a step ends when nothing was written for so long
-POINTS = 12
+POINTS, POINTS_OF_TWO = 12, 8
 LINES = 40  # of the log, where a promise is broken: those of two starts
 TRIES = 3  # where a busy machine costs somebody the lead
 MET = 0.7  # of the points that are tried, at least
 PROGRAM = os.path.join(TOP, ".build", "release", "gpu-attribution-controller")
 OTHER = "gpu-b"  # the node that goes
-PODS = "/api/v1/namespaces/default/pods"
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
-SECRET, CONFIG_MAP = f"{NAMESPACE}/secrets/gpu-attribution-tls", f"{NAMESPACE}/configmaps/gpu-attribution-ca"
 OPTIONS = ("--namespace=gpu-attribution", "--metrics-address=", "--reports-per-second=1000000",
            "--leader-elect-lease-duration=2500ms", "--leader-elect-renew-deadline=2s",
            "--leader-elect-retry-period=400ms", "--node-gone-after=1s", "--event-repeat-after=2s",
@@ -80,45 +80,77 @@ def errors_told(world):
     return [count for (reason, _, _), count in told.items() if reason == "XIDError"]
 
 
-class World:
-    """An API server with two nodes, the proxy, a controller behind it, and the agents of both nodes."""
+class Controller:
+    """One of them, behind a proxy of its own."""
 
-    def __init__(self, folder, program):
-        self.plane, self.process = ControlPlane(folder), None
-        self.script = Script()
-        self.proxy = CrashingProxy(self.plane, self.script, self.kill)
-        try:
-            self.tokens = {NODE: fill(self.plane)}
-            self.plane.do("POST", "/api/v1/nodes", {"metadata": {"name": OTHER}})
-            self.tokens[OTHER] = agent_token(self.plane, OTHER, "agent-b")
-            self.port, self.instance = free_port(), int(time.monotonic() * 1000)
-            kubeconfig = self.plane.kubeconfig("kubeconfig", f"https://127.0.0.1:{self.proxy.port}")
-            self.log = self.plane.path("controller.log")
-            self.command = [program, f"--kubeconfig={kubeconfig}", *OPTIONS,
-                            f"--report-address=127.0.0.1:{self.port}",
-                            f"--probe-address=127.0.0.1:{free_port()}"]
-            self.sequence = 0
-        except BaseException:
-            self.stop()
-            raise
-
-    def stop(self):
-        self.kill()
-        self.proxy.close()
-        self.plane.stop()
-
-    # The controller
+    def __init__(self, world, program, number):
+        self.world, self.process = world, None
+        self.proxy = CrashingProxy(world.plane, world.script, self.kill)
+        kubeconfig = world.plane.kubeconfig(f"kubeconfig-{number}", f"https://127.0.0.1:{self.proxy.port}")
+        self.port = free_port()
+        self.command = [program, f"--kubeconfig={kubeconfig}", *OPTIONS,
+                        f"--report-address=127.0.0.1:{self.port}", f"--probe-address=127.0.0.1:{free_port()}"]
+        self.told = None  # what was reported to it last
 
     def start(self):
         self.proxy.begin_life()
-        with open(self.log, "ab") as log:
+        with open(self.world.log, "ab") as log:
             self.process = subprocess.Popen(self.command, stdout=log, stderr=log)
-        self.starts += 1
+        self.told = None
 
     def kill(self):
         if self.process:
             self.process.kill()
             self.process.wait()
+
+    def runs(self):
+        return self.process is not None and self.process.poll() is None
+
+    def was_killed(self):
+        """At the point; whoever ended by itself has not kept the promise."""
+        if self.runs():
+            return False
+        assert self.world.script.met and self.process.returncode == -signal.SIGKILL, (
+            f"the controller ended: {self.process.returncode}")
+        return True
+
+
+class World:
+    """An API server with two nodes, one or two controllers behind proxies, and the agents of both nodes."""
+
+    def __init__(self, folder, program):
+        self.plane, self.script = ControlPlane(folder), Script()
+        self.all, self.controllers = [], []  # the second are those that are tried
+        self.log = self.plane.path("controller.log")
+        try:
+            self.tokens = {NODE: fill(self.plane)}
+            self.plane.do("POST", "/api/v1/nodes", {"metadata": {"name": OTHER}})
+            self.tokens[OTHER] = agent_token(self.plane, OTHER, "agent-b")
+            self.all = [Controller(self, program, number) for number in range(2)]
+            self.instance, self.sequence = int(time.monotonic() * 1000), 0
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self):
+        for controller in self.all:
+            controller.kill()
+            controller.proxy.close()
+        self.plane.stop()
+
+    # The controllers
+
+    def have(self, number):
+        """There are so many from the next run on."""
+        for controller in self.controllers:
+            controller.kill()
+        self.controllers = self.all[:number]
+
+    def start(self):
+        """All, of which one is to lead."""
+        for controller in self.controllers:
+            controller.start()
+        self.n_leads += 1
 
     def said(self):
         """The log of this run."""
@@ -133,41 +165,35 @@ class World:
         """A busy machine has cost somebody the lead, and with it the answers to what was under way; or
         the answer to a single write."""
         said = self.said()
-        return said.count("This replica leads and writes") > self.starts or "GPUAttribution write failed" in said
+        return (said.count("This replica leads and writes") > self.n_leads or
+                "GPUAttribution write failed" in said)
 
     def keep_up(self):
-        """Starts it again where it was killed."""
-        if self.process.poll() is None:
-            return
-        assert self.script.met and self.process.returncode == -signal.SIGKILL, (
-            f"the controller ended: {self.process.returncode}")
-        self.start()
+        """One alone is started again where it was killed. Somebody has to lead anew."""
+        for controller in [one for one in self.controllers if one not in self.away]:
+            if not controller.was_killed():
+                continue
+            self.n_leads += 1
+            if len(self.controllers) == 1:
+                controller.start()
+            else:
+                self.away.append(controller)
 
     # The beginning
 
     def clear(self):
         """As when the manifests were applied, and before the pods."""
-        self.kill()
-        plane = self.plane
-        for path in (ATTRIBUTIONS, EVENTS):
-            plane.do("DELETE", path)
-        for pod in plane.do("GET", PODS)["items"]:
-            plane.do("DELETE", f"{PODS}/{pod['metadata']['name']}", {"gracePeriodSeconds": 0})
-        for path, item in ((SECRET, {"type": "Opaque"}), (CONFIG_MAP, {}),
-                           # given up, so that nobody waits for it at first
-                           (f"{LEASES}/{LEASE}", {"spec": {"holderIdentity": "", "leaseDurationSeconds": 1,
-                                                           "renewTime": "2026-01-01T00:00:00.000000Z"}}),
-                           (f"/api/v1/nodes/{OTHER}", {})):
-            collection, _, name = path.rpartition("/")
-            plane.request("DELETE", path)
-            plane.do("POST", collection, {"metadata": {"name": name}, **item})
-        self.version = plane.do("GET", ATTRIBUTIONS)["metadata"]["resourceVersion"]
+        for controller in self.controllers:
+            controller.kill()
+        self.plane.do("DELETE", EVENTS)
+        make_anew(self.plane, (f"/api/v1/nodes/{OTHER}", {}))
+        self.version = self.plane.do("GET", ATTRIBUTIONS)["metadata"]["resourceVersion"]
 
     def begin(self, point):
         self.clear()
         self.script.begin(point)
         self.trusted, self.holder, self.errors, self.uids = None, None, [], {}
-        self.tell_other, self.starts, self.told = True, 0, {}
+        self.tell_other, self.n_leads, self.away = True, 0, []
         self.logged = os.path.getsize(self.log) if os.path.exists(self.log) else 0
         self.start()
 
@@ -175,12 +201,7 @@ class World:
 
     def trust(self):
         """What agents verify the controller with: what they were told at first."""
-        if not self.trusted:
-            found = self.plane.do("GET", CONFIG_MAP).get("data", {}).get("ca.crt")
-            if not found:
-                return None
-            self.trusted = ssl.create_default_context(cadata=found)
-            self.trusted.check_hostname = False  # it is for the name of the Service
+        self.trusted = self.trusted or trusted_by_agents(self.plane)
         return self.trusted
 
     def reports(self):
@@ -191,23 +212,24 @@ class World:
             yield report(self.instance, self.sequence, [3], node=OTHER, first=2)
 
     def report(self):
-        """Once for each change and to each controller; again where it was not taken."""
+        """The same to each controller, once for each change; again where one of them did not take it."""
         if not self.trust():
             return
-        state = [self.starts, self.holder and self.holder["metadata"]["name"], len(self.errors)]
-        for body in self.reports():
-            node = body["node"]
-            if self.told.get(node) != state and post(self.port, self.trusted, self.tokens[node], body):
-                self.told[node] = state
+        state = [self.holder and self.holder["metadata"]["name"], len(self.errors), self.tell_other]
+        there = [one for one in self.controllers if one not in self.away]
+        if all(controller.told == state for controller in there):
+            return
+        bodies = list(self.reports())
+        for controller in there:
+            taken = [post(controller.port, self.trusted, self.tokens[body["node"]], body) for body in bodies]
+            if all(taken):
+                controller.told = state
 
     # What happens
 
     def pod_comes(self, name):
-        self.holder = self.plane.do("POST", PODS, {"metadata": {"name": name}, "spec": {
-            "nodeName": NODE, "containers": [{"name": "main", "image": "none"}]}})
+        self.holder = run_pod(self.plane, name)
         self.uids[self.holder["metadata"]["uid"]] = name
-        self.plane.do("PATCH", f"{PODS}/{name}/status", {"status": {"phase": "Running"}},
-                      "application/merge-patch+json")
 
     def pod_goes(self):
         name, self.holder = self.holder["metadata"]["name"], None
@@ -223,10 +245,12 @@ class World:
                                       "type": "XID", "code": 79}]
 
     def node_goes(self):
-        """While the controller is started again, or else the last report had to be old first."""
-        self.process.terminate()
-        self.process.wait(30)
-        self.tell_other = False
+        """While all are started again, or else the last report had to be old first."""
+        for controller in self.controllers:
+            controller.process.terminate()
+        for controller in self.controllers:
+            controller.process.wait(30)
+        self.tell_other, self.away = False, []
         self.plane.do("DELETE", f"/api/v1/nodes/{OTHER}")
         self.start()
 
@@ -479,32 +503,48 @@ def try_points(world, points, story, wanted):
     return f"{sum(met.values())} of {tried} points were met, a run took up to {longest:.1f} s: {kinds}"
 
 
+# (how many controllers there are, what must be so, how many points are tried by default)
+PROMISES = (
+    (1, "who is killed at any write is made good by the next and nothing is doubled", POINTS),
+    (2, "a leader that is killed at any write is made good by its follower and nothing is doubled",
+     POINTS_OF_TWO),
+)
+
+
+def try_promise(world, number, options):
+    controllers, sentence, points = PROMISES[number - 1]
+    wanted = None if options.all else options.points or points
+    world.have(controllers)
+    try:
+        story = tell_story(world)
+        note = try_points(world, chosen(story, options.all), story, wanted)
+        print(f"ok {number} - {sentence}\n# {note}", flush=True)
+        return True
+    except Exception as error:  # whatever it was: the promise is broken
+        print(f"not ok {number} - {sentence}")
+        with open(world.log, encoding="utf-8") as file:
+            said = f"{type(error).__name__}: {error}\n{''.join(file.readlines()[-LINES:])}"
+        print("\n".join(f"# {line}" for line in said.splitlines()), flush=True)
+        return False
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("controller", nargs="?", default=PROGRAM)
-    parser.add_argument("--points", type=int, default=POINTS)
+    parser.add_argument("--points", type=int)
     parser.add_argument("--all", action="store_true")
     options = parser.parse_args()
     if not os.access(options.controller, os.X_OK):
         parser.error(f"{options.controller} is not there: ninja -C .build/release gpu-attribution-controller")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    sentence = "who is killed at any write is made good by the next and nothing is doubled"
-    print("1..1", flush=True)
     with tempfile.TemporaryDirectory(prefix="crashes-") as folder:
         world = World(folder, os.path.realpath(options.controller))
+        print(f"1..{len(PROMISES)}", flush=True)
         try:
-            story = tell_story(world)
-            note = try_points(world, chosen(story, options.all), story, None if options.all else options.points)
-            print(f"ok 1 - {sentence}\n# {note}")
-            return 0
-        except Exception as error:  # whatever it was: the promise is broken
-            print(f"not ok 1 - {sentence}")
-            with open(world.log, encoding="utf-8") as file:
-                said = f"{type(error).__name__}: {error}\n{''.join(file.readlines()[-LINES:])}"
-            print("\n".join(f"# {line}" for line in said.splitlines()))
-            return 1
+            kept = [try_promise(world, number, options) for number in range(1, len(PROMISES) + 1)]
         finally:
             world.stop()
+    return 0 if all(kept) else 1
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 import http.client
 import json
 import os
+import ssl
 import time
 
 import yaml
@@ -15,6 +16,8 @@ NAMESPACE = "/api/v1/namespaces/gpu-attribution"
 ATTRIBUTIONS = "/apis/gpuattribution.dev/v1alpha1/gpuattributions"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/gpu-attribution/leases"
 LEASE = "gpu-attribution-controller"
+SECRET, CONFIG_MAP = f"{NAMESPACE}/secrets/gpu-attribution-tls", f"{NAMESPACE}/configmaps/gpu-attribution-ca"
+PODS = "/api/v1/namespaces/default/pods"
 AGENT = "gpu-attribution-agent"
 
 
@@ -75,6 +78,40 @@ def fill(plane):
     token = agent_token(plane, NODE, "agent")
     wait_for("the kind is served", lambda: plane.request("GET", ATTRIBUTIONS)[0] == 200)
     return token
+
+
+def make_anew(plane, *more):
+    """As when the manifests were applied, and before the pods. more: (path, object) to make anew, too."""
+    plane.do("DELETE", ATTRIBUTIONS)
+    for pod in plane.do("GET", PODS)["items"]:
+        plane.do("DELETE", f"{PODS}/{pod['metadata']['name']}", {"gracePeriodSeconds": 0})
+    for path, item in ((SECRET, {"type": "Opaque"}), (CONFIG_MAP, {}),
+                       # given up, so that nobody waits for it at first
+                       (f"{LEASES}/{LEASE}", {"spec": {"holderIdentity": "", "leaseDurationSeconds": 1,
+                                                       "renewTime": "2026-01-01T00:00:00.000000Z"}}),
+                       *more):
+        collection, _, name = path.rpartition("/")
+        plane.request("DELETE", path)
+        plane.do("POST", collection, {"metadata": {"name": name}, **item})
+
+
+def trusted_by_agents(plane):
+    """What agents verify a controller with, by what is published; None: nothing is."""
+    found = plane.do("GET", CONFIG_MAP).get("data", {}).get("ca.crt")
+    if not found:
+        return None
+    context = ssl.create_default_context(cadata=found)
+    context.check_hostname = False  # it is for the name of the Service
+    return context
+
+
+def run_pod(plane, name):
+    """A pod that runs on the node."""
+    pod = plane.do("POST", PODS, {"metadata": {"name": name}, "spec": {
+        "nodeName": NODE, "containers": [{"name": "main", "image": "none"}]}})
+    plane.do("PATCH", f"{PODS}/{name}/status", {"status": {"phase": "Running"}},
+             "application/merge-patch+json")
+    return pod
 
 
 def agent_token(plane, node, name):
