@@ -9,8 +9,12 @@ started, and its lists, or its watches, are cut once, all at the next place. A p
 or after them, the agent reports that it has the device, and the pod before goes. The status must say so
 within SECONDS. Prints TAP and fails if that is broken.
 
-Places go up to the end of the longest answer that was seen. With `--every N` they are N bytes apart, with
-`--rounds N` (15) there are so many of lists and as many of watches.
+A list comes in each form that --initial-state has: at once, as a watch that begins with all objects, and
+in pages. The proxy asks for pages of one object, so there are several of them: the first one is cut, or
+the one behind it.
+
+Places go up to the end of the longest answer of that form. With `--every N` they are N bytes apart, with
+`--rounds N` (10) there are so many of each form.
 """
 
 import argparse
@@ -25,20 +29,26 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "lib"))
 from control_plane import TOP, ControlPlane
-from cutting_proxy import CuttingProxy
+from cutting_proxy import FIRST_PAGE, LIST, NEXT_PAGE, STREAM, WATCH, CuttingProxy
 from ports import free_port
-from small_world import ATTRIBUTIONS, LEASES, NODE, fill, post, report, wait_for
+from small_world import ATTRIBUTIONS, LEASES, NODE, PODS, fill, post, report, run_pod, wait_for
 
 SECONDS = 10
-PROMISES = ((False, "a list that is cut short delays a status by at most 10 s"),
-            (True, "a watch that is cut short delays a status by at most 10 s"))
+ROUNDS = 10
+# What is cut, --initial-state, and what must be so.
+PROMISES = ((LIST, "list", "a list that is cut short delays a status by at most 10 s"),
+            (WATCH, "list", "a watch that is cut short delays a status by at most 10 s"),
+            (STREAM, "stream", "a streamed list that is cut short delays a status by at most 10 s"),
+            (FIRST_PAGE, "pages", "a first page that is cut short delays a status by at most 10 s"),
+            (NEXT_PAGE, "pages", "a further page that is cut short delays a status by at most 10 s"))
 PROGRAM = os.path.join(TOP, ".build", "release", "gpu-attribution-controller")
-PODS = "/api/v1/pods"
-OWN_PODS = "/api/v1/namespaces/default/pods"
+ALL_PODS = "/api/v1/pods"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-# What the controller reads; each has an object.
-PATHS = (PODS, "/api/v1/nodes", ATTRIBUTIONS, LEASES, CRDS, "/apis/nvidia.com/v1/clusterpolicies",
-         "/apis/resource.k8s.io/v1/resourceclaims", "/apis/resource.k8s.io/v1/resourceslices")
+CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
+SLICES = "/apis/resource.k8s.io/v1/resourceslices"
+# What the controller reads; each has an object, and two where there may be several.
+PATHS = (ALL_PODS, "/api/v1/nodes", ATTRIBUTIONS, LEASES, CRDS, "/apis/nvidia.com/v1/clusterpolicies",
+         "/apis/resource.k8s.io/v1/resourceclaims", SLICES)
 
 
 def made(*arguments):
@@ -53,7 +63,7 @@ class World:
 
     def __init__(self, folder, program):
         self.plane, self.process = ControlPlane(folder), None
-        self.proxy = CuttingProxy(self.plane)
+        self.proxy = CuttingProxy(self.plane, page=1)
         try:
             self.token = fill(self.plane)
             self.fill_more()
@@ -74,16 +84,14 @@ class World:
             f"--report-address=127.0.0.1:{self.port}", f"--probe-address=127.0.0.1:{free_port()}",
             f"--tls-cert={self.plane.certificate}", f"--tls-key={self.plane.key}",
             "--reports-per-second=1000000"]
-        self.start()
 
-    def start(self):
+    def start(self, initial):
+        if self.process:
+            self.process.terminate()
+            self.process.wait(30)
         with open(self.log, "ab") as log:
-            self.process = subprocess.Popen(self.command, stdout=log, stderr=log)
-
-    def restart(self):
-        self.process.terminate()
-        self.process.wait(30)
-        self.start()
+            self.process = subprocess.Popen([*self.command, f"--initial-state={initial}"],
+                                            stdout=log, stderr=log)
 
     def fill_more(self):
         plane = self.plane
@@ -91,13 +99,15 @@ class World:
         policies = "/apis/nvidia.com/v1/clusterpolicies"
         wait_for("ClusterPolicies are served", lambda: plane.request("GET", policies)[0] == 200)
         plane.do("POST", policies, made("cluster-policy"))
-        plane.do("POST", "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims", {
-            "metadata": {"name": "claim"}, "spec": {"devices": {"requests": [
-                {"name": "gpu", "exactly": {"deviceClassName": "gpu.nvidia.com"}}]}}})
-        plane.do("POST", "/apis/resource.k8s.io/v1/resourceslices", {
-            "metadata": {"name": "slice"}, "spec": {
-                "driver": "other.example.com", "nodeName": NODE, "devices": [{"name": "d0"}],
-                "pool": {"name": "pool", "generation": 1, "resourceSliceCount": 1}}})
+        plane.do("POST", "/api/v1/nodes", {"metadata": {"name": "other"}})
+        for name in ("a", "b"):
+            plane.do("POST", CLAIMS, {
+                "metadata": {"name": name}, "spec": {"devices": {"requests": [
+                    {"name": "gpu", "exactly": {"deviceClassName": "gpu.nvidia.com"}}]}}})
+            plane.do("POST", SLICES, {
+                "metadata": {"name": name}, "spec": {
+                    "driver": "other.example.com", "nodeName": NODE, "devices": [{"name": "d0"}],
+                    "pool": {"name": name, "generation": 1, "resourceSliceCount": 1}}})
 
     def stop(self):
         if self.process:
@@ -109,37 +119,44 @@ class World:
     def post(self):
         self.count += 1
         return post(self.port, self.client, self.token,
-                    report(self.instance, self.count, [1], self.holder))
+                    report(self.instance, self.count, [1, 2], self.holder))
 
     def next_pod(self):
         """A pod comes that has the device from now on; returns the one that had it."""
         before, name = self.holder, f"train-{self.count}"
-        self.holder = self.plane.do("POST", OWN_PODS, {"metadata": {"name": name}, "spec": {
-            "nodeName": NODE, "containers": [{"name": "main", "image": "none"}]}})
-        self.plane.do("PATCH", f"{OWN_PODS}/{name}/status", {"status": {"phase": "Running"}},
-                      "application/merge-patch+json")
+        self.holder = run_pod(self.plane, name)
         return before
 
     def tell(self, before):
         """The agent reports who has the device, and the pod before goes."""
         wait_for("the report is taken", self.post, SECONDS)
         if before:
-            self.plane.do("DELETE", f"{OWN_PODS}/{before['metadata']['name']}",
+            self.plane.do("DELETE", f"{PODS}/{before['metadata']['name']}",
                           {"gracePeriodSeconds": 0})
 
     def is_right(self):
         items = self.plane.do("GET", ATTRIBUTIONS)["items"]
-        said = [[(t["podUID"], t["confidence"]) for t in item.get("status", {}).get("tenants", [])]
-                for item in items]
-        return said == [[(self.holder["metadata"]["uid"], "Confirmed")]]
+        said = [(t["podUID"], t["confidence"]) for item in items
+                for t in item.get("status", {}).get("tenants", [])]
+        return said == [(self.holder["metadata"]["uid"], "Confirmed")]
 
-    def round(self, is_watch, after):
+    def measure(self, form, initial):
+        """How long an answer of that form is at most, where there are objects of all kinds; a watch has a
+        few events."""
+        for _ in range(2):
+            self.start(initial)
+            for _ in range(2):
+                self.tell(self.next_pod())
+                wait_for("the status is right", self.is_right, 30)
+        return max(self.proxy.lengths.get((path, form), 0) for path in PATHS)
+
+    def round(self, form, initial, after):
         """Starts the controller and cuts all at that byte; returns how many were."""
         for path in PATHS:
-            self.proxy.cut(path, is_watch, after)
-        before = self.next_pod() if not is_watch else None  # only the list tells of it
-        self.restart()
-        if is_watch:
+            self.proxy.cut(path, form, after)
+        before = self.next_pod() if form != WATCH else None  # only the list tells of it
+        self.start(initial)
+        if form == WATCH:
             before = self.next_pod()
         self.tell(before)
         try:
@@ -148,30 +165,32 @@ class World:
             with open(self.log, encoding="utf-8") as file:
                 raise AssertionError(f"{error}\n{''.join(file.readlines()[-10:])}") from error
         assert self.process.poll() is None, f"the controller ended: {self.process.returncode}"
-        return sum(self.proxy.was_cut(p, is_watch) for p in PATHS)
+        return sum(self.proxy.was_cut(p, form) for p in PATHS)
 
 
 def places(longest, options):
     if options.rounds or not options.every:
-        rounds = options.rounds or 15
+        rounds = options.rounds or ROUNDS
         return sorted({1 + i * longest // rounds for i in range(rounds)})
     return range(1, longest + 1, options.every)
 
 
-def try_all(world, is_watch, options):
+def try_all(world, form, initial, options):
     """Notes for the reader."""
-    longest = max(world.proxy.lengths[path, is_watch] for path in PATHS)
+    longest = world.measure(form, initial)
+    assert longest, f"no {form} was asked for"
     met = rounds = 0
     for after in places(longest, options):
         try:
-            met += world.round(is_watch, after)
+            met += world.round(form, initial, after)
         except AssertionError as error:
             raise AssertionError(f"cut at byte {after}: {error}") from error
         rounds += 1
         if rounds % 200 == 0:
             print(f"# {rounds} rounds", flush=True)
     assert met >= rounds, f"{met} cuts in {rounds} rounds"
-    return f"{met} cuts of {len(PATHS)} kinds at {rounds} places, up to byte {longest}"
+    kinds = sum((path, form) in world.proxy.lengths for path in PATHS)
+    return f"{met} cuts of {kinds} kinds at {rounds} places, up to byte {longest}"
 
 
 def main():
@@ -184,17 +203,13 @@ def main():
         parser.error(f"{options.controller} is not there: ninja -C .build/release gpu-attribution-controller")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     failed = 0
-    print("1..2", flush=True)
+    print(f"1..{len(PROMISES)}", flush=True)
     with tempfile.TemporaryDirectory(prefix="cuts-") as folder:
         world = World(folder, os.path.realpath(options.controller))
         try:
-            world.tell(world.next_pod())
-            wait_for("the first status", world.is_right, 30)
-            world.tell(world.next_pod())  # how long answers are, watches too
-            wait_for("the next status", world.is_right, 30)
-            for number, (is_watch, sentence) in enumerate(PROMISES, 1):
+            for number, (form, initial, sentence) in enumerate(PROMISES, 1):
                 try:
-                    note = try_all(world, is_watch, options)
+                    note = try_all(world, form, initial, options)
                     print(f"ok {number} - {sentence}\n# {note}", flush=True)
                 except Exception as error:  # whatever it was: the promise is broken
                     failed += 1

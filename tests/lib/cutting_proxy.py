@@ -5,6 +5,7 @@ It speaks HTTP/1.1 in clear inside of its own TLS, so a cut is at a byte of the 
 included.
 """
 
+import re
 import socket
 import ssl
 import threading
@@ -13,35 +14,45 @@ import urllib.parse
 from ports import Listener, end
 
 HEAD_END = b"\r\n\r\n"
+# How objects are asked for: all at once, in pages, or by a watch that begins with all of them; a watch.
+LIST, FIRST_PAGE, NEXT_PAGE, STREAM, WATCH = "list", "first page", "next page", "streamed list", "watch"
 
 
 def what(request_line):
-    """(path, is it a watch) of a GET; None of others."""
+    """(path, form) of a GET; None of others."""
     method, target, _ = request_line.split(" ", 2)
     url = urllib.parse.urlsplit(target)
-    return (url.path, "watch" in urllib.parse.parse_qs(url.query)) if method == "GET" else None
+    query = urllib.parse.parse_qs(url.query)
+    if method != "GET":
+        return None
+    if "watch" in query:
+        return url.path, STREAM if "sendInitialEvents" in query else WATCH
+    if "limit" in query:
+        return url.path, NEXT_PAGE if "continue" in query else FIRST_PAGE
+    return url.path, LIST
 
 
 class CuttingProxy(Listener):
-    """Serves on a free port of 127.0.0.1, with the plane's certificate."""
+    """Serves on a free port of 127.0.0.1, with the plane's certificate or another one (certificate and
+    key). A page has `page` objects at most."""
 
-    def __init__(self, plane):
-        self.plane = plane
+    def __init__(self, plane, pair=None, page=None):
+        self.plane, self.page = plane, page
         self.lock = threading.Lock()
         self.cuts, self.done, self.lengths = {}, {}, {}
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.context.load_cert_chain(plane.certificate, plane.key)
+        self.context.load_cert_chain(*(pair or (plane.certificate, plane.key)))
         self.listen()
 
-    def cut(self, path, is_watch, after):
+    def cut(self, path, form, after):
         """The next such answer ends after that many bytes."""
         with self.lock:
-            self.done.pop((path, is_watch), None)
-            self.cuts[path, is_watch] = after
+            self.done.pop((path, form), None)
+            self.cuts[path, form] = after
 
-    def was_cut(self, path, is_watch):
+    def was_cut(self, path, form):
         """Whether it was, at the byte that was asked for; an answer may be shorter."""
-        return self.done.get((path, is_watch), False)
+        return self.done.get((path, form), False)
 
     def carry(self, raw):
         server = None
@@ -66,6 +77,8 @@ class CuttingProxy(Listener):
         if not head:
             return False
         request_line = head.split(b"\r\n", 1)[0].decode()
+        if self.page:
+            head = re.sub(rb"([?&]limit=)\d+", rb"\g<1>%d" % self.page, head, count=1)
         server.sendall(head + read_body(client, head, body))
         asked = what(request_line)
         after = None
