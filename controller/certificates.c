@@ -29,6 +29,10 @@
  * Whenever the Secret has been found good, its ca.crt is published as it is. So the ConfigMap has both
  * authorities as long as the Secret has both. The timer rests when both objects are as they shall be.
  *
+ * A replica whose clock is ahead makes certificates that agents refuse until they begin. They are made
+ * anew when two clocks agree that they are from the future: ours, and that of the API server, which
+ * tells when the Secret was written. One clock that is wrong calls nothing so.
+ *
  * A Secret is also not good when its keys do not fit its certificates. A pair that can be served is
  * served until something better is there. If a Secret does not keep what is written to it, that is
  * tried again after a back-off, not at once.
@@ -168,23 +172,40 @@ static bool lasts(struct view cert, int64_t least_s)
 	       end > now_s() + least_s;
 }
 
+static bool is_of_future(const struct secret_doc *secret, struct view cert)
+{
+	struct error ignored = {0};
+	int64_t begin;
+
+	return secret->written_at > 0 && tls_certificate_begin(cert, &begin, &ignored) == 0 &&
+	       begin > now_s() + SPREAD_S && begin > secret->written_at / 1000 + SPREAD_S;
+}
+
+/* One of the Secret's. */
+static bool holds(const struct secret_doc *secret, struct view cert, int64_t least_s)
+{
+	return lasts(cert, least_s) && !is_of_future(secret, cert);
+}
+
 static bool is_good(const struct secret_doc *secret)
 {
-	return lasts(secret->cert, SERVING_LIFETIME_S / 3) && fits(secret->cert, secret->key) &&
-	       lasts(secret->ca_cert, SERVING_LIFETIME_S) &&
+	return holds(secret, secret->cert, SERVING_LIFETIME_S / 3) &&
+	       fits(secret->cert, secret->key) &&
+	       holds(secret, secret->ca_cert, SERVING_LIFETIME_S) &&
 	       fits(secret->ca_cert, secret->ca_key);
 }
 
 static bool may_sign(const struct secret_doc *secret)
 {
-	return lasts(secret->ca_cert, AUTHORITY_LEAST_S) && fits(secret->ca_cert, secret->ca_key);
+	return holds(secret, secret->ca_cert, AUTHORITY_LEAST_S) &&
+	       fits(secret->ca_cert, secret->ca_key);
 }
 
 /* A pair that may be served for so long, and that agents can trust when the old ca.crt stays. */
 static bool can_serve(const struct secret_doc *secret, int64_t least_s)
 {
-	return lasts(secret->cert, least_s) && fits(secret->cert, secret->key) &&
-	       lasts(secret->ca_cert, least_s);
+	return holds(secret, secret->cert, least_s) && fits(secret->cert, secret->key) &&
+	       holds(secret, secret->ca_cert, least_s);
 }
 
 /* An authority that was made here is not yet known to all agents. One hour of slack for clocks. */
@@ -206,7 +227,7 @@ static int make_authority(const struct secret_doc *old, struct sbuf *cert, struc
 
 	if (tls_make_certificate(&request, cert, key, err) < 0)
 		return -1;
-	if (lasts(old->ca_cert, 0))
+	if (holds(old, old->ca_cert, 0))
 		sbuf_append(cert, old->ca_cert);
 	return sbuf_check(cert, "authority", err);
 }

@@ -6,8 +6,9 @@
  *
  * - from files that somebody else keeps (cert-manager, say), looked at again every minute;
  * - made here, by an authority of its own, kept in a Secret and renewed when a third of its life is
- *   left. What agents must trust is published in a ConfigMap, which is looked at whenever the Secret
- *   is found good (controller/ca_config_map.h).
+ *   left. So is one that was made by a clock that was ahead, once ours and the API server's tell so.
+ *   What agents must trust is published in a ConfigMap, which is looked at whenever the Secret is found
+ *   good (controller/ca_config_map.h).
  *
  * Agents learn of a new authority only when their volumes are brought up to date. So as long as
  * there is another pair, nothing of a new authority is served for an hour.

@@ -187,7 +187,9 @@ struct ssl_ctx_st *tls_identity_context(const struct tls_identity *identity)
 	return identity->context;
 }
 
-int tls_certificate_end(struct view cert_pem, int64_t *ret_end, struct error *err)
+typedef const ASN1_TIME *(*time_of_fn)(const X509 *certificate);
+
+static int read_time(struct view cert_pem, time_of_fn time_of, int64_t *ret, struct error *err)
 {
 	ERR_clear_error();
 	CLEANUP(bio_freep) BIO *bio = open_pem(cert_pem);
@@ -196,12 +198,22 @@ int tls_certificate_end(struct view cert_pem, int64_t *ret_end, struct error *er
 	int days, seconds;
 	if (!epoch)
 		return fail(err, "certificate");
-	int known = ASN1_TIME_diff(&days, &seconds, epoch, X509_get0_notAfter(certificate));
+	int known = ASN1_TIME_diff(&days, &seconds, epoch, time_of(certificate));
 	ASN1_TIME_free(epoch);
 	if (known != 1)
-		return fail(err, "end of the certificate");
-	*ret_end = (int64_t)days * 86400 + seconds;
+		return fail(err, "time of the certificate");
+	*ret = (int64_t)days * 86400 + seconds;
 	return 0;
+}
+
+int tls_certificate_begin(struct view cert_pem, int64_t *ret_begin, struct error *err)
+{
+	return read_time(cert_pem, X509_get0_notBefore, ret_begin, err);
+}
+
+int tls_certificate_end(struct view cert_pem, int64_t *ret_end, struct error *err)
+{
+	return read_time(cert_pem, X509_get0_notAfter, ret_end, err);
 }
 
 /* What signs: an authority's certificate and key, or the new certificate itself. */

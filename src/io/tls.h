@@ -50,7 +50,9 @@ struct tls_certificate_request {
 MUST_USE int tls_make_certificate(const struct tls_certificate_request *request,
 				  struct sbuf *ret_cert_pem, struct sbuf *ret_key_pem,
 				  struct error *err);
-/* Seconds since 1970 at which the first certificate of the PEM ends. Fails with ERROR_REJECTED. */
+/* Seconds since 1970 at which the first certificate of the PEM begins. Fails with ERROR_REJECTED. */
+MUST_USE int tls_certificate_begin(struct view cert_pem, int64_t *ret_begin, struct error *err);
+/* The same of its end. */
 MUST_USE int tls_certificate_end(struct view cert_pem, int64_t *ret_end, struct error *err);
 
 #define TLS_DIGEST_SIZE 32

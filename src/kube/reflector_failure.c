@@ -27,7 +27,7 @@ void reflector_failure_set(struct reflector_failure *failure, const struct resou
 		error_set(
 			trouble, why->kind, 0,
 			"%s %s: the server's certificate cannot be verified, check its name and "
-			"our CA (%s)",
+			"dates, our CA and clock (%s)",
 			verb, resource->plural, why->text);
 	else
 		error_set(trouble, why->kind, 0, "%s %s: %s", verb, resource->plural, why->text);

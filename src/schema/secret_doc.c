@@ -9,11 +9,18 @@
 #include "wire/jmap_decode.h"
 #include "wire/jout.h"
 
+struct metadata {
+	struct view resource_version;
+	struct array managers; /* of int64_t: when each wrote */
+};
+
 /* The document: values are base64. */
 struct document {
-	struct view resource_version;
+	struct metadata metadata;
 	struct view values[4];
 };
+
+#define MAX_MANAGERS 1024u /* the API server keeps fewer */
 
 static const struct {
 	const char *key;
@@ -37,14 +44,22 @@ static const struct jmap_row data_rows[] = {
 	{0},
 };
 
+static const struct jmap_row manager_rows[] = {
+	{.key = "time", .type = JMAP_TIME},
+	{0},
+};
+
 static const struct jmap_row metadata_rows[] = {
 	{.key = "resourceVersion", .type = JMAP_TEXT, .flags = JMAP_REQUIRED, .limit = 64},
+	{.key = "managedFields", .type = JMAP_ARRAY, .flags = JMAP_LENIENT,
+	 JMAP_AT(metadata, managers), .limit = MAX_MANAGERS, .rows = manager_rows,
+	 .element_size = sizeof(int64_t)},
 	{0},
 };
 
 static const struct jmap_row rows[] = {
 	{.key = "metadata", .type = JMAP_OBJECT, .flags = JMAP_REQUIRED,
-	 .offset = offsetof(struct document, resource_version), .rows = metadata_rows},
+	 .offset = offsetof(struct document, metadata), .rows = metadata_rows},
 	{.key = "data", .type = JMAP_OBJECT, .offset = offsetof(struct document, values),
 	 .rows = data_rows},
 	{0},
@@ -70,6 +85,16 @@ static int decode_value(struct view text, const char *key, struct arena *arena,
 	return 0;
 }
 
+static int64_t latest(struct array times)
+{
+	int64_t latest = 0;
+
+	for (uint32_t i = 0; i < times.count; i++)
+		if (*ARRAY_AT(times, int64_t, i) > latest)
+			latest = *ARRAY_AT(times, int64_t, i);
+	return latest;
+}
+
 int secret_doc_decode(struct view json, struct arena *arena, struct secret_doc *ret_secret,
 		      struct error *err)
 {
@@ -78,7 +103,8 @@ int secret_doc_decode(struct view json, struct arena *arena, struct secret_doc *
 
 	if (jmap_decode(json, 32, rows, arena, &document, sizeof(document), err) < 0)
 		return -1;
-	secret.resource_version = document.resource_version;
+	secret.resource_version = document.metadata.resource_version;
+	secret.written_at = latest(document.metadata.managers);
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
 		if (decode_value(document.values[i], values[i].key, arena, value_at(&secret, i),
 				 err) < 0)

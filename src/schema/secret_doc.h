@@ -14,6 +14,7 @@
 /* PEM, decoded; empty where the Secret has none. */
 struct secret_doc {
 	struct view resource_version;
+	int64_t written_at; /* ms since 1970 by the API server's clock, the last time; 0: not told. Not written */
 	struct view ca_cert;
 	struct view ca_key;
 	struct view cert;

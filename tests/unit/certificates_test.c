@@ -11,6 +11,7 @@
 #include "io/tls.h"
 #include "schema/ca_config_map_doc.h"
 #include "schema/secret_doc.h"
+#include "wire/rfc3339.h"
 
 #include "lib/fake_apiclient.inc"
 #include "lib/fake_loop.inc"
@@ -33,6 +34,7 @@ struct world {
 	unsigned n_changed;
 	bool cannot_take; /* it is not taken, and not counted */
 	struct sbuf secret; /* the server's, as JSON */
+	int64_t written_at; /* ms since 1970: when, as it tells; 0: it does not */
 	unsigned version;
 	struct sbuf ca_map; /* ca.crt of the server's ConfigMap */
 	struct pair ca, serving;
@@ -69,12 +71,12 @@ static void pair_deinit(struct pair *pair)
 	sbuf_deinit(&pair->key);
 }
 
-/* A pair that ends `days` from now; of the issuer, or of its own. */
-static void make_pair(struct pair *pair, int64_t days, const struct pair *issuer)
+/* A pair that was made so many s from now, and lasts for `days`; of the issuer, or of its own. */
+static void make_pair_at(struct pair *pair, int64_t in_s, int64_t days, const struct pair *issuer)
 {
 	struct tls_certificate_request request = {
-		.common_name = "test", .now = fake_wall_ms / 1000 - 400 * DAY_S,
-		.lifetime_s = (days + 400) * DAY_S,
+		.common_name = "test", .now = fake_wall_ms / 1000 + in_s,
+		.lifetime_s = days * DAY_S,
 	};
 	struct error err = {0};
 
@@ -86,6 +88,12 @@ static void make_pair(struct pair *pair, int64_t days, const struct pair *issuer
 	}
 	if (tls_make_certificate(&request, &pair->cert, &pair->key, &err) < 0)
 		fail_msg("%s", err.text);
+}
+
+/* A pair that ends `days` from now. */
+static void make_pair(struct pair *pair, int64_t days, const struct pair *issuer)
+{
+	make_pair_at(pair, -400 * DAY_S, 400 + days, issuer);
 }
 
 static int set_up(void **state)
@@ -150,6 +158,22 @@ static void start_secret(struct world *world)
 	start(world, &config);
 }
 
+/* As the API server does in metadata. */
+static void tell_when_it_was_written(struct world *world)
+{
+	const struct view begin = VIEW("{\"metadata\":{");
+	CLEANUP(sbuf_deinit) struct sbuf rest = {0};
+	char time[RFC3339_SIZE];
+
+	sbuf_init(&rest, LIMIT_FILE_BYTES);
+	assert_true(view_starts_with(sbuf_view(&world->secret), begin));
+	sbuf_append(&rest, view_from_offset(sbuf_view(&world->secret), begin.len));
+	rfc3339_seconds(world->written_at, time);
+	sbuf_clear(&world->secret);
+	sbuf_printf(&world->secret, "{\"metadata\":{\"managedFields\":[{\"time\":\"%s\"}],", time);
+	sbuf_append(&world->secret, sbuf_view(&rest));
+}
+
 /* The server's Secret, with the version it has next. */
 static void set_secret(struct world *world, const struct secret_doc *secret)
 {
@@ -160,6 +184,8 @@ static void set_secret(struct world *world, const struct secret_doc *secret)
 	copy.resource_version = view_from(version);
 	sbuf_clear(&world->secret);
 	secret_doc_encode_patch(&copy, &world->secret);
+	if (world->written_at != 0)
+		tell_when_it_was_written(world);
 }
 
 static void set_secret_of_pairs(struct world *world)
@@ -499,6 +525,89 @@ static void a_secret_that_cannot_be_served_with_is_made_anew(void **state)
 		world->certificates = NULL;
 	}
 	pair_deinit(&other);
+}
+
+static void start_over(struct world *world)
+{
+	certificates_free(world->certificates);
+	world->certificates = NULL;
+	fake_apiclient_reset();
+	world->n_changed = 0;
+}
+
+static void a_pair_of_the_future_is_made_anew_where_two_clocks_say_that_it_is(void **state)
+{
+	struct world *world = *state;
+	const int64_t hour_s = 3600, no_time = INT64_MIN;
+	const struct {
+		int64_t made_in_s, written_in_s;
+		bool is_renewed;
+	} rows[] = {
+		{60 * DAY_S, 0, true},
+		{60 * DAY_S, -9 * DAY_S, true},
+		{60 * DAY_S, 9 * DAY_S, true}, /* our clock is behind, and that of its maker was ahead */
+		{4381 * DAY_S, 0, true},       /* the year 2037 */
+		{5478 * DAY_S, 0, true},       /* 2040 */
+		{60 * DAY_S, 60 * DAY_S, false}, /* our clock is behind */
+		{60 * DAY_S, no_time, false},
+		{hour_s, 0, false}, /* clocks differ a little */
+		{2 * hour_s, 0, true},
+		{0, 60 * DAY_S, false},
+		{0, -9 * DAY_S, false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		make_pair_at(&world->ca, rows[i].made_in_s, 3650, NULL);
+		make_pair_at(&world->serving, rows[i].made_in_s, 90, &world->ca);
+		world->written_at = rows[i].written_in_s == no_time
+					    ? 0
+					    : fake_wall_ms + rows[i].written_in_s * 1000;
+		set_secret_of_pairs(world);
+		start_secret(world);
+		answer_get(world);
+		world->written_at = fake_wall_ms;
+		if (rows[i].is_renewed) {
+			take_patch(world);
+			answer_get(world);
+		}
+		assert_int_equal(n_fake_requests, rows[i].is_renewed ? 3 : 1);
+		assert_true(rows[i].is_renewed !=
+			    view_equal(held(world).ca_cert, sbuf_view(&world->ca.cert)));
+		assert_false(rows[i].is_renewed &&
+			     view_ends_with(held(world).ca_cert, sbuf_view(&world->ca.cert)));
+		assert_serves_what_is_held(world);
+		start_over(world);
+	}
+}
+
+static void a_certificate_of_the_future_is_made_anew_at_once_by_an_authority_that_is_not(void **state)
+{
+	struct world *world = *state;
+	static const struct {
+		int64_t authority_days;
+		bool keeps_authority; /* else the new one is not made known first: nothing can be served */
+	} rows[] = {
+		{1000, true},
+		{100, false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		make_pair(&world->ca, rows[i].authority_days, NULL);
+		make_pair_at(&world->serving, 60 * DAY_S, 90, &world->ca);
+		world->written_at = fake_wall_ms;
+		set_secret_of_pairs(world);
+		start_secret(world);
+		answer_get(world);
+		take_patch(world);
+		answer_get(world);
+		assert_true(view_ends_with(held(world).ca_cert, sbuf_view(&world->ca.cert)));
+		assert_int_equal(view_equal(held(world).ca_key, sbuf_view(&world->ca.key)),
+				 rows[i].keeps_authority);
+		assert_false(view_equal(held(world).cert, sbuf_view(&world->serving.cert)));
+		assert_in_range(days_left(held(world).cert), 89, 90);
+		assert_serves_what_is_held(world);
+		start_over(world);
+	}
 }
 
 static void a_secret_that_does_not_keep_what_is_written_is_not_written_in_a_circle(void **state)
@@ -1108,6 +1217,10 @@ static const struct CMUnitTest tests[] = {
 		an_authority_that_has_ended_is_dropped, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_secret_that_cannot_be_served_with_is_made_anew, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_pair_of_the_future_is_made_anew_where_two_clocks_say_that_it_is, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_certificate_of_the_future_is_made_anew_at_once_by_an_authority_that_is_not, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_secret_that_does_not_keep_what_is_written_is_not_written_in_a_circle, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

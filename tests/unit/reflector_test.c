@@ -867,7 +867,7 @@ static void a_certificate_that_is_not_believed_is_trouble_with_advice(void **sta
 	begin_watching(&world);
 	error_set(&error, ERROR_DENIED, 0, "self-signed certificate");
 	reflector_ended(world.reflector, &error, world.now);
-	assert_non_null(strstr(reflector_trouble(world.reflector), "our CA (self-signed"));
+	assert_non_null(strstr(reflector_trouble(world.reflector), "our CA and clock (self-signed"));
 	expect_wait(&world, 800, 1600);
 	expect_request(&world, WATCH_FROM("20"));
 	end_world(&world);

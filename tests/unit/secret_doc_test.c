@@ -65,6 +65,33 @@ static void what_the_secret_lacks_is_empty(void **state)
 	}
 }
 
+static void it_was_written_when_the_last_of_its_managers_wrote(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *managers;
+		int64_t written_at;
+	} rows[] = {
+		{"", 0},
+		{",\"managedFields\":null", 0},
+		{",\"managedFields\":[{\"manager\":\"a\"}]", 0},
+		{",\"managedFields\":[{\"time\":\"2026-01-02T03:04:05Z\"},"
+		 "{\"manager\":\"b\",\"time\":\"2026-01-02T03:04:06Z\"},"
+		 "{\"time\":\"2025-01-02T03:04:07Z\"}]", INT64_C(1767323046000)},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct secret_doc secret;
+		struct error err;
+		char json[512];
+
+		snprintf(json, sizeof(json), "{\"metadata\":{\"resourceVersion\":\"41\"%s}}",
+			 rows[i].managers);
+		assert_int_equal(secret_doc_decode(view_from(json), &arena, &secret, &err), 0);
+		assert_int_equal(secret.written_at, rows[i].written_at);
+	}
+}
+
 static void a_document_that_is_no_secret_of_ours_is_refused_and_says_where(void **state)
 {
 	(void)state;
@@ -214,6 +241,8 @@ static void a_patch_that_lacks_a_part_for_want_of_memory_is_a_failed_buffer(void
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(the_values_are_what_their_base64_says, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(what_the_secret_lacks_is_empty, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		it_was_written_when_the_last_of_its_managers_wrote, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_document_that_is_no_secret_of_ours_is_refused_and_says_where, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_value_beyond_the_limit_is_refused, set_up, tear_down),

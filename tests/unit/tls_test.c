@@ -170,6 +170,20 @@ static void a_certificate_ends_with_its_authority_at_the_latest(void **state)
 	pair_deinit(&authority);
 }
 
+static void a_certificate_begins_five_minutes_before_it_was_made(void **state)
+{
+	(void)state;
+	struct pair authority, serving;
+	make_authority(&authority);
+	make_serving(&authority, 30, &serving);
+	struct error err;
+	int64_t begin = 0;
+	assert_int_equal(tls_certificate_begin(sbuf_view(&serving.cert), &begin, &err), 0);
+	assert_int_equal(begin, NOW - 300);
+	pair_deinit(&serving);
+	pair_deinit(&authority);
+}
+
 static void a_certificate_is_not_made_of_bad_requests(void **state)
 {
 	(void)state;
@@ -298,7 +312,7 @@ static void an_identity_may_wait_for_its_first_pair(void **state)
 	pair_deinit(&authority);
 }
 
-static void what_is_no_certificate_has_no_end(void **state)
+static void what_is_no_certificate_has_no_times(void **state)
 {
 	(void)state;
 	static const char *const texts[] = {
@@ -307,6 +321,7 @@ static void what_is_no_certificate_has_no_end(void **state)
 		struct error err = {0};
 		int64_t end = 42;
 		assert_int_equal(tls_certificate_end(view_from(texts[i]), &end, &err), -1);
+		assert_int_equal(tls_certificate_begin(view_from(texts[i]), &end, &err), -1);
 		assert_int_equal(err.kind, ERROR_REJECTED);
 		assert_int_equal(end, 42);
 	}
@@ -346,12 +361,13 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(other_names_times_and_authorities_are_not_accepted),
 	cmocka_unit_test(the_authority_cannot_serve_and_the_certificate_cannot_sign),
 	cmocka_unit_test(a_certificate_ends_with_its_authority_at_the_latest),
+	cmocka_unit_test(a_certificate_begins_five_minutes_before_it_was_made),
 	cmocka_unit_test(a_certificate_is_not_made_of_bad_requests),
 	cmocka_unit_test(a_pair_that_does_not_fit_changes_nothing),
 	cmocka_unit_test(a_key_of_another_kind_does_not_fit),
 	cmocka_unit_test(a_chain_is_served_behind_its_certificate),
 	cmocka_unit_test(an_identity_may_wait_for_its_first_pair),
-	cmocka_unit_test(what_is_no_certificate_has_no_end),
+	cmocka_unit_test(what_is_no_certificate_has_no_times),
 	cmocka_unit_test(a_digest_is_sha_256_however_the_bytes_are_cut),
 };
 TEST_MAIN_WITH(tests, failing_openssl_install_prepared, NULL)
