@@ -39,8 +39,9 @@ def part(name):
     return done.stdout.strip()
 
 
-def openssl(folder, *arguments):
-    subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True, timeout=60)
+def openssl(folder, *arguments, **environment):
+    subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True, timeout=60,
+                   env={**os.environ, **environment})
 
 
 class ControlPlane:
@@ -53,10 +54,7 @@ class ControlPlane:
         self.processes = []
         self.parts = {name: part(name) for name in ("etcd", "kubernetes")}
         openssl(folder, "genrsa", "-out", "sa.key", "2048")
-        openssl(folder, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-                "-days", "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1",
-                "-keyout", "api.key", "-out", "api.crt")
-        self.certificate, self.key = self.path("api.crt"), self.path("api.key")
+        self.certificate, self.key = self.make_serving("api")
         self.write("tokens.csv", f'{TOKEN},admin,1,"system:masters"\n')
         self.write("audit.yaml", AUDIT)
         self.client = ssl.create_default_context(cafile=self.certificate)
@@ -66,6 +64,13 @@ class ControlPlane:
         except BaseException:
             self.stop()
             raise
+
+    def make_serving(self, name, days=2, **environment):
+        """Makes a certificate of 127.0.0.1, valid from now on, and its key; returns their paths."""
+        openssl(self.folder, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                "-days", str(days), "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1",
+                "-keyout", f"{name}.key", "-out", f"{name}.crt", **environment)
+        return self.path(f"{name}.crt"), self.path(f"{name}.key")
 
     def path(self, name):
         return os.path.join(self.folder, name)
