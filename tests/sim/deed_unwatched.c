@@ -113,13 +113,22 @@ static void leave(void *owner, uint64_t packed)
 	clockwork_in(is_watched ? 0 : (uint64_t)t.down_ms / 2, happen, NULL, packed);
 }
 
-/* It has errors, and soon its driver asks for a reset. Then its agent goes. */
+/* What two of them change in turn looks as if nothing had changed. */
+static bool is_any_ill(int node)
+{
+	for (int i = 0; i < world.n_gpus; i++)
+		if (world.gpus[i].node == node && illness_has(i, ILLNESS_ECC))
+			return true;
+	return false;
+}
+
+/* It has errors, and soon its driver asks for a reset. Then its agent goes. One at a time of a node. */
 void deed_fail_unwatched(const int *args)
 {
 	struct world_gpu *gpu = deed_gpu(args[0]);
 	uint64_t packed;
 
-	if (!gpu || !is_well(gpu) || world.nodes[gpu->node].agentless)
+	if (!gpu || !is_well(gpu) || world.nodes[gpu->node].agentless || is_any_ill(gpu->node))
 		return;
 	packed = pack((struct to_come){(int)(gpu - world.gpus), args[1], args[3]});
 	illness_begin((int)(gpu - world.gpus), ILLNESS_ECC, WORLD_NEVER);

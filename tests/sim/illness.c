@@ -8,6 +8,7 @@
 #include "agent/nvml_abi.h"
 #include "base/compiler.h"
 #include "model/attribution.h"
+#include "sim/cause.h"
 #include "sim/clockwork.h"
 
 #define STREAM UINT64_C(0xd1b54a32d192ed03)
@@ -39,7 +40,7 @@ struct look {
 struct watch {
 	unsigned n_reads; /* one after another that told of some */
 	unsigned n_lows;  /* and then of none */
-	uint64_t last_at; /* of those that told of some */
+	uint64_t first_at, last_at; /* of those that told of some */
 	uint64_t reset_since; /* then there were none any more; 0: not seen */
 };
 
@@ -314,20 +315,26 @@ static bool answers(int gpu)
 	return !is_away(illness_told(gpu));
 }
 
-/* Two readings or more with errors and then two without any show a reset to an agent. */
+/*
+ * Two readings or more with errors and then two without any show a reset to an agent, if one process read
+ * all of them.
+ */
 static void watch(int gpu, const struct look *now)
 {
 	struct watch *w = &watches[gpu];
 
 	if (now->told & BIT(ECC)) {
 		w->n_reads = w->n_lows > 0 ? 1 : w->n_reads + 1;
+		if (w->n_reads == 1)
+			w->first_at = now->at;
 		w->n_lows = 0;
 		w->last_at = now->at;
 		return;
 	}
 	if (w->n_reads >= 2 && !is_away(now->told) && !(now->unread & BIT(ECC)) && ++w->n_lows < 2)
 		return;
-	if (w->n_lows == 2 && cured_at[gpu] >= w->last_at)
+	if (w->n_lows == 2 && cured_at[gpu] >= w->last_at &&
+	    !cause_since(CAUSE_DRIVER_HANGS, now->node, -1, w->first_at))
 		w->reset_since = w->last_at;
 	w->n_reads = w->n_lows = 0;
 }
