@@ -29,6 +29,7 @@
 #define CAP (4u << 20)
 #define API_RETRY_MS 1000u
 #define PREPARE_RETRY_MS 20000u
+#define SAMPLE_MS 10000u /* an agent's, and its report; a List is waited for half as long */
 
 struct kubelet {
 	bool runs;
@@ -42,6 +43,7 @@ struct kubelet {
 	uint64_t seen_at; /* the last event of its watch */
 	uint64_t hangs_until, throttles_until, damaged_until;
 	bool is_list_told, is_file_told; /* to the agent that runs, the last time that it asked */
+	uint64_t list_untold_at, file_untold_at; /* when it asked in vain, the last time */
 };
 
 static struct kubelet kubelets[WORLD_MAX_NODES];
@@ -652,7 +654,11 @@ void kubelet_met_agent(int node)
 
 bool kubelet_withholds_books(int node)
 {
-	return !kubelets[node].is_list_told && !kubelets[node].is_file_told;
+	const struct kubelet *kubelet = &kubelets[node];
+	const uint64_t from = clockwork_now() > SAMPLE_MS ? clockwork_now() - SAMPLE_MS : 0;
+
+	return (!kubelet->is_list_told || kubelet->list_untold_at > from) &&
+	       (!kubelet->is_file_told || kubelet->file_untold_at > from);
 }
 
 enum kubelet_file kubelet_checkpoint(int node, struct view *ret)
@@ -661,6 +667,8 @@ enum kubelet_file kubelet_checkpoint(int node, struct view *ret)
 	const bool is_there = books_file(node, ret);
 
 	kubelets[node].is_file_told = is_there && !is_damaged;
+	if (!kubelets[node].is_file_told)
+		kubelets[node].file_untold_at = clockwork_now();
 	if (is_damaged)
 		return KUBELET_FILE_UNREADABLE;
 	return is_there ? KUBELET_FILE_THERE : KUBELET_FILE_ABSENT;
@@ -678,6 +686,12 @@ static bool is_list(const struct fetch *fetch)
 	return strstr(fetch->url, "/List") != NULL;
 }
 
+static void note_silence(const struct fetch *fetch)
+{
+	if (is_list(fetch))
+		kubelets[fetch->actor].list_untold_at = clockwork_now();
+}
+
 static void answer(void *owner, uint64_t number)
 {
 	struct fetch *fetch = owner;
@@ -688,6 +702,7 @@ static void answer(void *owner, uint64_t number)
 	if (!fetch->open)
 		return;
 	if (!kubelets[node].runs) {
+		note_silence(fetch);
 		net_fail(fetch, "Failed to connect");
 		return;
 	}
@@ -712,6 +727,7 @@ static void refuse(void *owner, uint64_t number)
 	struct fetch *fetch = owner;
 
 	(void)number;
+	note_silence(fetch);
 	fetch->grpc_status = 8; /* RESOURCE_EXHAUSTED */
 	net_head(fetch, 200, "application/grpc", 0);
 	net_end(fetch);
@@ -722,8 +738,10 @@ void kubelet_serve(struct fetch *fetch)
 	struct kubelet *kubelet = &kubelets[fetch->actor];
 
 	kubelet->is_list_told &= !is_list(fetch);
-	if (clockwork_now() < kubelet->hangs_until)
+	if (clockwork_now() < kubelet->hangs_until) {
+		note_silence(fetch);
 		return;
+	}
 	if (clockwork_now() < kubelet->throttles_until)
 		clockwork_in(1, refuse, fetch, 0);
 	else

@@ -41,7 +41,10 @@ void kubelet_return_plugin(int node);
 void kubelet_update_plugin(int node);
 /* The node's agent starts: it has been told of nothing yet. */
 void kubelet_met_agent(int node);
-/* Neither its last List nor its last look at the checkpoint told that agent anything. */
+/*
+ * Neither its last List nor its last look at the checkpoint told that agent anything, or neither did when
+ * it took the sample that it has reported last.
+ */
 bool kubelet_withholds_books(int node);
 /* What the node's agent finds. */
 enum kubelet_file kubelet_checkpoint(int node, struct view *ret);
