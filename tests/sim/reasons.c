@@ -32,8 +32,9 @@
 struct posted {
 	int boot;
 	int64_t instance, sequence;
-	bool says_unread; /* neither can be read */
+	bool says_unread;  /* neither can be read */
 	bool are_withheld; /* and that is so */
+	bool is_forged;
 };
 
 struct judge {
@@ -42,6 +43,7 @@ struct judge {
 	int gpu, node;
 	uint64_t sent_at;
 	const struct posted *report; /* that it is made of; NULL: not known */
+	bool is_forged;              /* or may be */
 	bool is_heard;               /* the controller has had a report of the node since it started */
 	/* Slots of tenants that are Pending, or Unresolved; and of other placeholders. */
 	int64_t pending, unresolved, placeholder;
@@ -76,7 +78,7 @@ static bool is_ok(struct view text, struct view source)
 	return view_starts_with(state, VIEW("{\"state\":\"ok\""));
 }
 
-void reasons_posted(int node, struct view body)
+void reasons_posted(int node, struct view body, bool is_forged)
 {
 	const struct view head = {body.ptr, body.len < HEAD_BYTES ? body.len : HEAD_BYTES};
 	const struct attribution_report report = illness_report_of(node, body);
@@ -88,28 +90,26 @@ void reasons_posted(int node, struct view body)
 		.says_unread = !is_ok(head, VIEW("\"podResources\":")) &&
 			       !is_ok(head, VIEW("\"checkpoint\":")),
 		.are_withheld = kubelet_withholds_books(node),
+		.is_forged = is_forged,
 	};
 }
 
-/* NULL: it is not known, or there are two of one number, and not which of them was taken. */
-static const struct posted *find_posted(int node, const struct attribution_report *report)
+/* There may be two of one number, and it is not known which of them was taken. */
+static void find_report(struct judge *judge)
 {
-	const unsigned n = n_posted[node] < MAX_POSTED ? n_posted[node] : MAX_POSTED;
-	const struct posted *found = NULL;
+	const struct attribution_report *report = &judge->status->report;
+	const struct world_node *node = &world.nodes[judge->node];
+	const struct posted *all = posted[judge->node];
+	unsigned n = n_posted[judge->node], n_found = 0;
 
-	if (!view_equal(report->boot_id, view_from(world.nodes[node].boot_id)))
-		return NULL;
-	for (unsigned i = 0; i < n; i++) {
-		const struct posted *p = &posted[node][i];
-
-		if (p->boot != world.nodes[node].boot || p->instance != report->instance ||
-		    p->sequence != report->sequence)
+	for (unsigned i = 0; i < n && i < MAX_POSTED; i++) {
+		if (all[i].boot != node->boot || all[i].instance != report->instance ||
+		    all[i].sequence != report->sequence ||
+		    !view_equal(report->boot_id, view_from(node->boot_id)))
 			continue;
-		if (found)
-			return NULL;
-		found = p;
+		judge->report = ++n_found == 1 ? &all[i] : NULL;
+		judge->is_forged |= all[i].is_forged;
 	}
-	return found;
 }
 
 /* What is so */
@@ -254,7 +254,8 @@ static bool may_be_nameless(const struct judge *judge)
 	const uint64_t from = clockwork_now() - CAUSE_SETTLING_WEARS_OFF_MS;
 	const unsigned unbooked = BIT(CAUSE_BOOKS_FAILED) | BIT(CAUSE_BOOKS_STALE);
 
-	if (cause_since(CAUSE_FORGED, judge->node, judge->gpu, clockwork_now() - CAUSE_WEARS_OFF_MS))
+	if (judge->is_forged ||
+	    cause_since(CAUSE_FORGED, judge->node, judge->gpu, clockwork_now() - CAUSE_WEARS_OFF_MS))
 		return true;
 	for (int i = 0; i < world.n_pods; i++)
 		if (may_be_listed(judge, &world.pods[i]) && !is_waited_for(judge, &world.pods[i]) &&
@@ -545,7 +546,7 @@ void reasons_judge(const struct attribution_status *status, const struct attribu
 
 	if (node < 0 || !attributed || !ready)
 		return;
-	judge.report = find_posted(node, &status->report);
+	find_report(&judge);
 	judge.is_heard = prompt_has_heard(node, clockwork_now() - sent_at, UINT64_MAX);
 	count_slots(&judge);
 	judge_attributed(&judge, attributed);

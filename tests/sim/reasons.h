@@ -8,12 +8,14 @@
  * Threads: the program's only one.
  */
 
+#include <stdbool.h>
+
 #include "model/attribution.h"
 
 /* No report has been posted yet. */
 void reasons_reset(void);
-/* The node's agent, or somebody in its name, has posted that report. */
-void reasons_posted(int node, struct view body);
+/* The node's agent has posted that report, or somebody in its name. */
+void reasons_posted(int node, struct view body, bool is_forged);
 /* The controller has accepted a report of the node. */
 void reasons_heard(int node);
 /* before: the status that the object had; NULL: none. node: -1, the status names none that is. */

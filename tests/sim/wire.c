@@ -205,7 +205,7 @@ void wire_carry(struct fetch *fetch)
 
 	keep(node, body);
 	illness_posted(node, body);
-	reasons_posted(node, body);
+	reasons_posted(node, body, false);
 	letter->fetch = fetch;
 	letter->answer_lost = is_spoilt(node, WIRE_ANSWERS_LOST);
 	if (is_spoilt(node, WIRE_DOUBLED))
@@ -417,7 +417,7 @@ static bool post_changed(int node, enum wire_forgery forgery)
 	if (done) {
 		report_doc_encode(&forger.report, &forger.text);
 		illness_forged(node, sbuf_view(&forger.text));
-		reasons_posted(node, sbuf_view(&forger.text));
+		reasons_posted(node, sbuf_view(&forger.text), true);
 		post(node, forgery, sbuf_view(&forger.text));
 	}
 	sbuf_deinit(&forger.text);
