@@ -179,9 +179,8 @@ static bool is_decided(const struct judge *judge, int verdict, enum finding find
 static bool is_unread(const struct judge *judge)
 {
 	const struct report_condition *c = &judge->condition;
-	const struct report *report = judge->input->report;
-	return report && judge->is_listed && c->present && !c->lost && !c->reset_required &&
-	       condition_parts_find(c) == 0 && report->events_since == 0;
+	return judge->is_listed && c->present && !c->lost && !c->reset_required &&
+	       condition_parts_find(c) == 0 && judge->input->report->events_since == 0;
 }
 
 /*
@@ -352,12 +351,11 @@ static bool is_mended(const struct judge *judge, const struct attribution_health
 {
 	const enum xid_class class = xid_look_up(event->xid).class;
 
-	return was_booted_since(judge, event->event_time) ||
+	/* No reset settles what needs a reboot: the device is not content until then. */
+	return was_booted_since(judge, event->event_time) || was_reset_since(judge, event) ||
 	       (class == XID_NEEDS_REBOOT && judge->is_listed && !judge->found[GPU_LOST] &&
 		judge->was_away) ||
-	       (class == XID_NEEDS_RESET && was_reset_since(judge, event)) ||
-	       (class == XID_LOOK_CLOSER &&
-		(was_reset_since(judge, event) || is_quiet_since(judge, event)));
+	       (class == XID_LOOK_CLOSER && is_quiet_since(judge, event));
 }
 
 /* True when the event was published, and was settled then, or has been since. */
@@ -460,8 +458,7 @@ static void heed_driver(struct judge *judge)
 	struct attribution_health_state *state = &judge->health.state;
 	const int told = judge->condition.recovery;
 
-	if (judge->n_reasons > 0 && told > REPORT_RECOVERY_UNREAD &&
-	    told < REPORT_RECOVERY_OTHER && !judge->condition.lost &&
+	if (told > REPORT_RECOVERY_UNREAD && told < REPORT_RECOVERY_OTHER && !judge->condition.lost &&
 	    state->recovery_action != ATTRIBUTION_RECOVERY_REPLACE &&
 	    (told != REPORT_RECOVERY_NONE || state->state == ATTRIBUTION_HEALTH_DEGRADED))
 		state->recovery_action = (int)actions[told];
@@ -477,7 +474,7 @@ static int find_reasons(struct judge *judge, struct error *err)
 	look_at_recovery(judge);
 	look_at_condition(judge);
 	look_at_sources(judge);
-	judge->is_content = judge->is_listed && judge->condition.present && !has_own_error(judge);
+	judge->is_content = judge->is_listed && !has_own_error(judge);
 	if (add_rows(judge, err) < 0)
 		return -1;
 	look_again(judge);
@@ -509,7 +506,7 @@ int health_judge(const struct health_input *input, struct health *ret_health, st
 			},
 		.is_listed = input->reported && input->list == HEALTH_LIST_GOOD,
 		.last = input->published ? input->published : input->former,
-		.condition = {.ecc_volatile = {-1, -1}},
+		.condition.ecc_volatile.uncorrected = -1,
 		.health = {
 			.state = {.state = ATTRIBUTION_HEALTH_HEALTHY,
 				  .recovery_action = ATTRIBUTION_RECOVERY_NONE},
