@@ -3,6 +3,7 @@
 /* The health of one device by plain values. What the join makes of it is in join_health_test. */
 
 #include "lib/expect_status.h"
+#include "lib/failing_malloc.h"
 #include "lib/test_main.h"
 
 #include "assess/health.h"
@@ -154,6 +155,36 @@ TEST(each_thing_that_is_told_of_slowness_and_links_is_a_reason_with_its_remedy)
 		condition->nvlinks_down = condition->pcie_degraded = REPORT_NO;
 		condition->fabric = REPORT_FABRIC_COMPLETED;
 		expect(HEALTHY, "");
+	}
+}
+
+TEST(what_the_driver_recommends_is_the_action_unless_nothing_but_another_helps)
+{
+	static const struct {
+		struct report_condition c;
+		int action;
+	} rows[] = {
+		{{.ecc_volatile.uncorrected = 1, .recovery = REPORT_RECOVERY_NONE},
+		 ATTRIBUTION_RECOVERY_NONE},
+		{{.ecc_volatile.uncorrected = 1, .recovery = REPORT_RECOVERY_DRAIN_P2P},
+		 ATTRIBUTION_RECOVERY_DRAIN_P2P},
+		{{.ecc_volatile.uncorrected = 1, .recovery = REPORT_RECOVERY_UNREAD},
+		 ATTRIBUTION_RECOVERY_RESET},
+		{{.ecc_volatile.uncorrected = 1, .recovery = REPORT_RECOVERY_OTHER},
+		 ATTRIBUTION_RECOVERY_RESET},
+		{{.remapped_rows = {.present = true, .failed = true}, .recovery = REPORT_RECOVERY_NONE},
+		 ATTRIBUTION_RECOVERY_REPLACE},
+		{{.remapped_rows = {.present = true, .failed = true}, .recovery = REPORT_RECOVERY_RESET},
+		 ATTRIBUTION_RECOVERY_REPLACE},
+		{{.remapped_rows = {.present = true, .failed = true}, .recovery = REPORT_RECOVERY_REBOOT},
+		 ATTRIBUTION_RECOVERY_REPLACE},
+		{{.lost = true, .recovery = REPORT_RECOVERY_RESET}, ATTRIBUTION_RECOVERY_REBOOT},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		*condition = rows[i].c;
+		condition->present = true;
+		judge();
+		assert_int_equal(now.health.state.recovery_action, rows[i].action);
 	}
 }
 
@@ -325,6 +356,9 @@ static const struct {
 	 .reason = "DrainRequired"},
 	{.ill.recovery = REPORT_RECOVERY_OTHER, .well.recovery = REPORT_RECOVERY_NONE,
 	 .reason = "RecoveryRequired"},
+	{.ill = {.recovery = REPORT_RECOVERY_RESET, .ecc_volatile = {-1, -1}},
+	 .well = {.recovery = REPORT_RECOVERY_NONE, .ecc_volatile = {-1, -1}},
+	 .unread.ecc_volatile = {-1, -1}, .reason = "ResetRequired"},
 	{.ill = {.reset_required = true, .ecc_volatile = {-1, -1}},
 	 .unread.ecc_volatile = {-1, -1}, .reason = "ResetRequired"},
 };
@@ -374,6 +408,32 @@ TEST(what_was_wrong_stays_so_while_nvml_does_not_list_the_device)
 		now.input.reported = NULL;
 		now.input.list = rows[row].list;
 		expect(found, both);
+	}
+}
+
+TEST(without_an_agent_no_device_is_called_missing)
+{
+	now.input.reported = NULL;
+	expect(UNKNOWN, "DeviceMissing");
+	now.input.report = NULL;
+	now.input.list = HEALTH_LIST_NONE;
+	now.input.is_same_boot = false;
+	expect(UNKNOWN, "NoAgent");
+}
+
+TEST(a_device_that_is_off_the_bus_is_not_called_withdrawn_too)
+{
+	static const struct {
+		struct report_condition c;
+		const char *reasons;
+	} rows[] = {
+		{{.lost = true}, "GPULost"},
+		{{.remapped_rows = {.present = true, .failed = true}}, "RowRemapFailed,NotAdvertised"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		be(rows[i].c);
+		now.input.is_off_offer = now.input.is_withdrawn = true;
+		expect(UNHEALTHY, rows[i].reasons);
 	}
 }
 
@@ -526,19 +586,30 @@ TEST(a_reset_settles_nothing_while_an_error_asks_for_a_reboot)
 
 TEST(what_a_reset_settled_stays_settled_after_the_agent_and_the_controller_start_anew)
 {
-	raise_xid(95, NOW);
-	expect(UNHEALTHY, "XID95");
-	condition->reset_time = NOW + 1;
-	expect(HEALTHY, "");
-	condition->reset_time = 0;
-	now.report.events.count = 0;
-	expect(HEALTHY, "");
-	/* It is told again; and happens again. */
-	raise_xid(95, NOW);
-	expect(HEALTHY, "");
-	raise_xid(95, NOW + MINUTE);
-	expect(UNHEALTHY, "XID95");
-	assert_int_equal(now.published.events.count, 2);
+	static const struct {
+		int64_t code;
+		int state;
+		const char *reason;
+	} rows[] = {
+		{95, UNHEALTHY, "XID95"},
+		{48, DEGRADED, "XID48"},
+		{0, DEGRADED, "XID0"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		raise_xid(rows[i].code, NOW);
+		expect(rows[i].state, rows[i].reason);
+		condition->reset_time = NOW + 1;
+		expect(HEALTHY, "");
+		condition->reset_time = 0;
+		now.report.events.count = 0;
+		expect(HEALTHY, "");
+		/* It is told again; and happens again. */
+		raise_xid(rows[i].code, NOW);
+		expect(HEALTHY, "");
+		raise_xid(rows[i].code, NOW + MINUTE);
+		expect(rows[i].state, rows[i].reason);
+		assert_int_equal(now.published.events.count, 2);
+	}
 }
 
 TEST(an_error_to_look_at_closer_is_settled_when_the_driver_asks_for_nothing_long_after)
@@ -662,8 +733,41 @@ TEST(without_the_time_since_boot_no_reset_counts_but_the_agents)
 	raise_xid(95, NOW);
 	now.input.reset_uptime_ms = 6 * MINUTE;
 	expect(UNHEALTHY, "XID95");
+	expect(UNHEALTHY, "XID95");
 	condition->reset_time = NOW + 1;
 	expect(HEALTHY, "");
+}
+
+/* Also where the clock was never set. */
+TEST(the_time_since_boot_counts_from_its_first_millisecond)
+{
+	static const struct {
+		int64_t code, reset_time, reset_uptime; /* watched by the agent */
+		int64_t unwatched;                      /* else */
+		const char *reasons;
+	} rows[] = {
+		{95, 0, 0, 0, "XID95"}, {95, 1, 1, 0, ""},      {95, 0, 0, 1, ""},
+		{48, 0, 0, 0, "XID48"}, {48, 1, 1, 0, ""},      {48, 0, 0, 1, ""},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		raise_xid_at(rows[i].code, NOW, 1);
+		now.input.heard_at = NOW + QUIET_MS;
+		now.input.heard_uptime_ms = 1;
+		judge();
+		condition->reset_time = rows[i].reset_time;
+		condition->reset_uptime_ms = rows[i].reset_uptime;
+		now.input.reset_uptime_ms = rows[i].unwatched;
+		judge();
+		expect_texts(now.health.state.reasons, rows[i].reasons);
+	}
+}
+
+TEST(an_error_with_an_impossible_time_since_boot_is_not_settled_by_no_reset)
+{
+	raise_xid_at(95, NOW, -1);
+	now.input.heard_uptime_ms = 7 * MINUTE;
+	expect(UNHEALTHY, "XID95");
+	expect(UNHEALTHY, "XID95");
 }
 
 TEST(the_driver_asks_for_nothing_long_after_an_error_by_the_time_since_boot)
@@ -753,6 +857,8 @@ TEST(the_verdict_says_when_time_alone_may_change_it)
 		{48, 0, REPORT_RECOVERY_NONE, QUIET_MS},
 		{48, 60000, REPORT_RECOVERY_NONE, QUIET_MS - 60000},
 		{48, QUIET_MS - 1, REPORT_RECOVERY_NONE, 10000}, /* not at once */
+		{48, QUIET_MS - 9999, REPORT_RECOVERY_NONE, 10000},
+		{48, QUIET_MS - 10001, REPORT_RECOVERY_NONE, 10001},
 		{48, QUIET_MS, REPORT_RECOVERY_NONE, -1},
 		{48, 0, REPORT_RECOVERY_UNREAD, -1},
 		{48, 0, REPORT_RECOVERY_RESET, -1},
@@ -772,6 +878,44 @@ TEST(the_verdict_says_when_time_alone_may_change_it)
 	raise_xid(74, NOW - 5 * MINUTE);
 	judge();
 	assert_int_equal(now.health.again_in_ms, 5 * MINUTE);
+	/* The clock was set back between them: the first by the clock is the second since boot. */
+	start_anew();
+	raise_xid_at(48, NOW, MINUTE);
+	raise_xid_at(74, NOW - MINUTE, 5 * MINUTE);
+	now.input.heard_uptime_ms = 6 * MINUTE;
+	judge();
+	assert_int_equal(now.health.again_in_ms, 5 * MINUTE);
+}
+
+TEST(errors_of_one_kind_are_reasons_in_the_order_of_their_numbers)
+{
+	static const struct {
+		int64_t codes[3]; /* oldest first */
+		const char *reasons;
+	} rows[] = {
+		{{48, 74, 119}, "XID119,XID48,XID74"},
+		{{74, 48, 119}, "XID119,XID48,XID74"},
+		{{119, 48, 74}, "XID119,XID48,XID74"},
+		{{48, 74, 48}, "XID48,XID74"},
+		{{74, 48, 74}, "XID48,XID74"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		for (size_t k = 0; k < ARRAY_SIZE(rows[i].codes); k++)
+			raise_xid(rows[i].codes[k], NOW + (int64_t)k);
+		judge();
+		expect_texts(now.health.state.reasons, rows[i].reasons);
+	}
+}
+
+/* Its status names no node. */
+TEST(an_error_that_came_with_no_verdict_speaks_against_nothing)
+{
+	raise_xid(95, NOW);
+	judge();
+	now.input.published = NULL;
+	now.input.is_same_boot = false;
+	expect(HEALTHY, "");
+	assert_int_equal(now.health.state.events.count, 1);
 }
 
 TEST(errors_of_applications_accuse_nobody_and_are_listed)
@@ -857,6 +1001,71 @@ TEST(regress_16_a_device_that_asks_for_a_reset_first_is_not_unread)
 	expect(UNHEALTHY, "ResetRequired");
 }
 
+TEST(a_device_of_which_it_is_known_why_it_is_not_read_is_not_unread)
+{
+	static const struct {
+		bool lost, hangs;
+		enum health_list list;
+		int state;
+		const char *reason;
+	} rows[] = {
+		{true, false, HEALTH_LIST_GOOD, UNHEALTHY, "GPULost"},
+		{false, false, HEALTH_LIST_DATED, UNKNOWN, "NVMLUnavailable"},
+		{false, true, HEALTH_LIST_DATED, UNKNOWN, "NVMLHangs"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		*condition = (struct report_condition){.present = true,
+						       .lost = rows[i].lost,
+						       .ecc_volatile = {-1, -1},
+						       .clocks_event_reasons = -1};
+		now.report.events_since = 0;
+		now.report.sources.nvml.hangs = rows[i].hangs;
+		now.input.list = rows[i].list;
+		expect(rows[i].state, rows[i].reason);
+	}
+}
+
+TEST(published_reasons_that_are_none_of_ours_are_left_out)
+{
+	static const struct {
+		const char *reason;
+		uint32_t n_xids;
+		int64_t xid;
+	} rows[] = {
+		{"XID95", 1, 95}, {"XID0", 1, 0},  {"XID", 0, 0},   {"XIDs", 0, 0}, {"XID9x", 0, 0},
+		{"xid95", 0, 0},  {"ECC95", 0, 0}, {"Ill", 0, 0}, {"", 0, 0},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct view reason = view_from(rows[i].reason);
+		const struct attribution_health_state published = {
+			.reasons = array_of(&reason, 1)};
+		const struct health_previous previous = health_read_previous(&published);
+
+		assert_int_equal(previous.found, 0);
+		assert_int_equal(previous.n_xids, rows[i].n_xids);
+		assert_int_equal(previous.xids[0], rows[i].xid);
+	}
+}
+
+TEST(of_more_published_reasons_than_there_can_be_the_first_are_read)
+{
+	char texts[LIMIT_HEALTH_REASONS + 2][16];
+	struct view reasons[LIMIT_HEALTH_REASONS + 2];
+
+	for (int i = 0; i < (int)ARRAY_SIZE(reasons); i++) {
+		snprintf(texts[i], sizeof(texts[i]), "XID%d", i + 1);
+		reasons[i] = view_from(texts[i]);
+	}
+	const struct attribution_health_state published = {
+		.reasons = array_of(reasons, ARRAY_SIZE(reasons))};
+	const struct health_previous previous = health_read_previous(&published);
+
+	assert_int_equal(previous.n_xids, LIMIT_HEALTH_REASONS);
+	for (uint32_t i = 0; i < LIMIT_HEALTH_REASONS; i++)
+		assert_int_equal(previous.xids[i], i + 1);
+}
+
 TEST(a_device_was_listed_unless_a_published_reason_tells_otherwise)
 {
 	static const struct {
@@ -899,6 +1108,10 @@ TEST(the_message_of_a_healthy_device_says_what_was_looked_at)
 		  .fabric = REPORT_FABRIC_COMPLETED},
 		 "; read: XID errors, ECC, row remapping, slowdown, links; cannot be read here: "
 		 "recovery action", 1},
+		{{.recovery = REPORT_RECOVERY_NONE, .remapped_rows.present = true,
+		  .slowdown.present = true},
+		 "; read: XID errors, ECC, row remapping, recovery action, slowdown; "
+		 "cannot be read here: links", 1},
 		/* Read lately, though not this time. */
 		{{.ecc_volatile = {-1, -1}, .slowdown.present = true,
 		  .parts_read = REPORT_PART_ECC | REPORT_PART_LINKS},
@@ -919,9 +1132,44 @@ TEST(the_message_of_a_healthy_device_says_what_was_looked_at)
 	}
 }
 
+TEST(of_a_healthy_device_whose_condition_no_agent_reads_the_message_does_not_say_what_was_read)
+{
+	*condition = (struct report_condition){.present = false};
+	expect(HEALTHY, "");
+	expect_text(now.health.message, "nothing speaks against the device");
+}
+
+/* Each allocation fails once, wherever in a chunk of the arena it lies. */
+static void expect_no_verdict_without_memory(bool is_ill, size_t n_used)
+{
+	bool failed = true;
+
+	for (unsigned k = 1; failed && start_anew(); k++) {
+		struct error err = {0};
+
+		if (is_ill)
+			raise_xid(95, NOW);
+		assert_non_null(arena_alloc(&now.arena, 1, n_used));
+		failing_malloc_at(k);
+		const int result = health_judge(&now.input, &now.health, &err);
+		failed = failing_malloc_off();
+		assert_int_equal(result, failed ? -1 : 0);
+		assert_true(!failed || err.kind == ERROR_NO_MEMORY);
+	}
+}
+
+TEST(without_memory_there_is_no_verdict)
+{
+	for (size_t n_used = 16; n_used <= 1024; n_used += 16) {
+		expect_no_verdict_without_memory(false, n_used);
+		expect_no_verdict_without_memory(true, n_used);
+	}
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(
 		each_thing_that_is_told_of_slowness_and_links_is_a_reason_with_its_remedy),
+	cmocka_unit_test_set_up(what_the_driver_recommends_is_the_action_unless_nothing_but_another_helps),
 	cmocka_unit_test_set_up(links_that_were_more_before_the_agent_began_are_down),
 	cmocka_unit_test_set_up(a_device_that_the_plugin_calls_unhealthy_is_degraded_until_it_does_not),
 	cmocka_unit_test_set_up(what_an_agent_has_not_decided_stays_as_it_was_published),
@@ -934,6 +1182,8 @@ static const struct CMUnitTest tests[] = {
 		an_error_of_the_present_boot_speaks_against_a_device_as_did_one_of_the_boot_before),
 	cmocka_unit_test_set_up(what_was_wrong_stays_so_until_it_is_read_to_be_well),
 	cmocka_unit_test_set_up(what_was_wrong_stays_so_while_nvml_does_not_list_the_device),
+	cmocka_unit_test_set_up(without_an_agent_no_device_is_called_missing),
+	cmocka_unit_test_set_up(a_device_that_is_off_the_bus_is_not_called_withdrawn_too),
 	cmocka_unit_test_set_up(what_was_wrong_and_cannot_be_read_is_not_so_after_a_boot),
 	cmocka_unit_test_set_up(a_reset_settles_nothing_while_what_was_wrong_cannot_be_read),
 	cmocka_unit_test_set_up(a_reset_settles_what_asked_for_no_more),
@@ -954,6 +1204,8 @@ static const struct CMUnitTest tests[] = {
 		a_reset_that_no_agent_watched_settles_an_error_if_the_driver_asks_for_nothing),
 	cmocka_unit_test_set_up(what_a_reset_has_settled_stays_settled_and_nothing_else_is),
 	cmocka_unit_test_set_up(without_the_time_since_boot_no_reset_counts_but_the_agents),
+	cmocka_unit_test_set_up(the_time_since_boot_counts_from_its_first_millisecond),
+	cmocka_unit_test_set_up(an_error_with_an_impossible_time_since_boot_is_not_settled_by_no_reset),
 	cmocka_unit_test_set_up(
 		the_driver_asks_for_nothing_long_after_an_error_by_the_time_since_boot),
 	cmocka_unit_test_set_up(
@@ -961,13 +1213,21 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(a_time_since_boot_outlives_an_agent_that_tells_none),
 	cmocka_unit_test_set_up(a_list_of_before_nvml_failed_settles_nothing),
 	cmocka_unit_test_set_up(the_verdict_says_when_time_alone_may_change_it),
+	cmocka_unit_test_set_up(errors_of_one_kind_are_reasons_in_the_order_of_their_numbers),
+	cmocka_unit_test_set_up(an_error_that_came_with_no_verdict_speaks_against_nothing),
 	cmocka_unit_test_set_up(errors_of_applications_accuse_nobody_and_are_listed),
 	cmocka_unit_test_set_up(each_event_says_its_class_and_what_to_do),
 	cmocka_unit_test_set_up(since_when_no_event_was_missed_is_as_the_report_says),
 	cmocka_unit_test_set_up(a_device_of_which_one_thing_is_read_is_not_unread),
 	cmocka_unit_test_set_up(regress_16_a_device_that_asks_for_a_reset_first_is_not_unread),
+	cmocka_unit_test_set_up(a_device_of_which_it_is_known_why_it_is_not_read_is_not_unread),
+	cmocka_unit_test_set_up(published_reasons_that_are_none_of_ours_are_left_out),
+	cmocka_unit_test_set_up(of_more_published_reasons_than_there_can_be_the_first_are_read),
 	cmocka_unit_test_set_up(a_device_was_listed_unless_a_published_reason_tells_otherwise),
 	cmocka_unit_test_set_up(the_message_of_a_healthy_device_says_what_was_looked_at),
+	cmocka_unit_test_set_up(
+		of_a_healthy_device_whose_condition_no_agent_reads_the_message_does_not_say_what_was_read),
+	cmocka_unit_test_set_up(without_memory_there_is_no_verdict),
 };
 
 TEST_MAIN(tests)
