@@ -69,9 +69,10 @@ static int tear_down(void **state)
 static const struct attribution_activity_state *judge(uint32_t n_partitions)
 {
 	struct error err;
+	const struct array partitions = {n_partitions > 0 ? f.partitions : NULL, n_partitions, true};
+
 	f.device.partitions = (struct array){f.reported, n_partitions, true};
-	if (activity_judge(&f.input, (struct array){f.partitions, n_partitions, true},
-			   &f.ret_partitions, &f.is, &err) < 0)
+	if (activity_judge(&f.input, partitions, &f.ret_partitions, &f.is, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(f.ret_partitions.count, n_partitions);
 	return &f.is;
@@ -94,8 +95,11 @@ static void assert_state(int state, const char *reason, int64_t idle_since, cons
 	if (!view_equal(f.is.reason, view_from(reason)))
 		fail_msg("reason %.*s, not %s", VIEW_ARG(f.is.reason), reason);
 	assert_int_equal(f.is.idle_since, idle_since);
+	assert_true(f.is.evidence.present);
 	assert_int_equal(f.is.evidence.count, evidence[0] != '\0');
-	if (evidence[0])
+	if (!evidence[0])
+		assert_null(f.is.evidence.items);
+	else
 		assert_true(view_equal(*ARRAY_AT(f.is.evidence, struct view, 0),
 				       view_from(evidence)));
 }
@@ -145,6 +149,14 @@ TEST(each_state_and_reason_has_its_evidence)
 								    : ATTRIBUTION_SCOPE_DEVICE);
 		assert_int_equal(f.is.last_transition_time, WALL);
 	}
+}
+
+TEST(a_source_has_the_word_by_which_it_is_evidence)
+{
+	static const char *const words[] = {"", "NVMLUtilization", "GPM", "DCGM", "NoProcess"};
+
+	for (int source = 0; source <= REPORT_ACTIVITY_NO_PROCESS; source++)
+		assert_true(view_equal(activity_source(source), view_from(words[source])));
 }
 
 TEST(what_cannot_be_true_is_not_measured)
@@ -248,6 +260,8 @@ TEST(idle_since_stays_as_published_unless_work_was_seen_or_may_have_been_missed)
 		{30, 0, 60, 2, false, 60}, /* a time that the clock was set from */
 		{-30, 0, 60, 2, false, 60},
 	};
+	/* Of another state no such time is published; one that is there all the same is none. */
+	static const int others[] = {ACTIVE, UNKNOWN, ATTRIBUTION_ACTIVITY_UNSET};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const int64_t measured_since = NOW - rows[i].measured_ms * MINUTE;
@@ -263,6 +277,70 @@ TEST(idle_since_stays_as_published_unless_work_was_seen_or_may_have_been_missed)
 		judge(0);
 		assert_state(IDLE, "", NOW - rows[i].then_ms * MINUTE, "NVMLUtilization");
 	}
+	tear_down(state);
+	set_up(state);
+	f.device.activity = idle;
+	f.device.activity.last_busy_at = 0;
+	f.input.published.idle_since = SINCE - MINUTE;
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		f.input.published.state = others[i];
+		judge(0);
+		assert_state(IDLE, "", SINCE, "NVMLUtilization");
+	}
+}
+
+/* Nodes without a battery boot so. Only time 0 says that there is none. */
+TEST(a_clock_that_stands_in_1970_is_a_clock)
+{
+	static const struct {
+		int said; /* enum report_activity_state */
+		int64_t busy_at, measured_since;
+		int published;
+		int64_t published_since, published_at, former_heard_at;
+		int state;
+		int64_t idle_since;
+	} rows[] = {
+		{REPORT_ACTIVITY_IDLE, 0, 1, .state = IDLE, .idle_since = 1},
+		{REPORT_ACTIVITY_BUSY, 1, 1, .state = ACTIVE},
+		/* It was idle, it is not told since when. */
+		{REPORT_ACTIVITY_IDLE, 0, MINUTE, IDLE, 0, .state = IDLE, .idle_since = MINUTE},
+		{REPORT_ACTIVITY_IDLE, 0, MINUTE, IDLE, 1, .state = IDLE, .idle_since = 1},
+		/* It was measured anew since that was published. */
+		{REPORT_ACTIVITY_IDLE, 0, MINUTE, IDLE, 1, .published_at = 1, .state = IDLE,
+		 .idle_since = MINUTE},
+		/* The agent was away for too long. */
+		{REPORT_ACTIVITY_IDLE, 0, 3 * MINUTE, IDLE, 1, .former_heard_at = 1, .state = IDLE,
+		 .idle_since = 3 * MINUTE},
+		/* It was not. */
+		{REPORT_ACTIVITY_MEASURING, 0, MINUTE, ACTIVE, .former_heard_at = 1,
+		 .state = ACTIVE},
+		/* That is not known. */
+		{REPORT_ACTIVITY_MEASURING, 0, MINUTE, ACTIVE, .state = UNKNOWN},
+	};
+
+	f.input.observed_at = 4 * MINUTE;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		f.device.activity = (struct report_activity){
+			true, rows[i].said, REPORT_ACTIVITY_NVML, 0, rows[i].busy_at,
+			rows[i].measured_since};
+		publish(rows[i].published, rows[i].published_since, "");
+		f.input.published.last_transition_time = 1;
+		f.input.published_at = rows[i].published_at;
+		f.input.former_heard_at = rows[i].former_heard_at;
+		judge(0);
+		assert_state(rows[i].state, rows[i].state == UNKNOWN ? "SamplesMissing" : "",
+			     rows[i].idle_since,
+			     rows[i].state == UNKNOWN ? "" : "NVMLUtilization");
+		assert_int_equal(f.is.last_transition_time,
+				 rows[i].state == rows[i].published ? 1 : WALL);
+	}
+	/* NVML answered last then. */
+	f.device.activity.state = REPORT_ACTIVITY_BUSY;
+	f.device.activity.last_busy_at = 1;
+	f.input.is_dated = true;
+	f.input.sampled_at = 1;
+	f.input.heard_at = 1 + MINUTE;
+	assert_int_equal(judge(0)->state, ACTIVE);
 }
 
 /* The report has the list that NVML gave last. */
@@ -275,6 +353,7 @@ TEST(while_nvml_fails_its_last_list_counts_until_too_many_samples_are_missing)
 		const char *reason;
 		int64_t again_in_ms;
 	} rows[] = {
+		{idle, 0, IDLE, "", 120001},
 		{idle, 15000, IDLE, "", 105001},
 		{idle, 2 * MINUTE - 5000, IDLE, "", 10000}, /* not before the next heartbeat */
 		{idle, 2 * MINUTE, IDLE, "", 10000},
@@ -403,12 +482,14 @@ TEST(without_memory_nothing_is_changed)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(each_state_and_reason_has_its_evidence),
+	cmocka_unit_test(a_source_has_the_word_by_which_it_is_evidence),
 	cmocka_unit_test_set_up(what_cannot_be_true_is_not_measured),
 	cmocka_unit_test_set_up(a_state_that_stays_keeps_the_time_of_its_transition),
 	cmocka_unit_test_set_up(
 		what_was_published_outlives_the_agents_restart_if_no_sample_is_missing),
 	cmocka_unit_test_set_up(
 		idle_since_stays_as_published_unless_work_was_seen_or_may_have_been_missed),
+	cmocka_unit_test_set_up(a_clock_that_stands_in_1970_is_a_clock),
 	cmocka_unit_test_set_up(
 		while_nvml_fails_its_last_list_counts_until_too_many_samples_are_missing),
 	cmocka_unit_test_set_up(a_device_is_what_its_partitions_amount_to),
