@@ -173,6 +173,12 @@ static void offer_mixed_beside_variable(struct drift_case *c)
 	set_variable(c, VIEW("PASS_DEVICE_SPECS"), VIEW("mixed"));
 }
 
+static void offer_mixed_under_empty_variable(struct drift_case *c)
+{
+	offer_mixed_against_policy(c);
+	set_variable(c, VIEW("MIG_STRATEGY"), VIEW(""));
+}
+
 static void offer_single_against_policy(struct drift_case *c)
 {
 	offer_single(c);
@@ -295,6 +301,8 @@ TEST(mig_devices_are_on_offer_by_the_strategy_that_is_written)
 		{drift_mig_strategy_differs, offer_under_letter_of_policy, DRIFT_NO},
 		{drift_mig_strategy_differs, offer_under_letter_of_config, DRIFT_NO},
 		{drift_mig_strategy_differs, offer_mixed_beside_variable, DRIFT_FOUND},
+		{drift_mig_strategy_differs, offer_mixed_under_empty_variable, DRIFT_FOUND,
+		 .intended = "single (mig.strategy, ClusterPolicy"},
 		{drift_mig_strategy_differs, offer_single_against_policy, DRIFT_FOUND,
 		 .intended = "mixed", .observed = "as with single"},
 		{drift_mig_strategy_differs, offer_whole_against_policy, DRIFT_FOUND,
@@ -362,10 +370,14 @@ TEST(what_was_on_offer_before_is_forgotten)
 	offer_mixed(&c);
 	drift_prepare(&c.node);
 	assert_int_equal(c.node.offered, DRIFT_OFFERED_MIXED);
+	assert_true(c.node.has_plugins_ids);
 	drift_case_offer(&c, "nvidia.com/gpu", 4, true, false);
 	c.devices[0].mig.current = false;
 	drift_prepare(&c.node);
 	assert_int_equal(c.node.offered, 0);
+	c.ids[0] = VIEW(DRIFT_CASE_GPU "-0"); /* HAMi's */
+	drift_prepare(&c.node);
+	assert_false(c.node.has_plugins_ids);
 	drift_case_deinit(&c);
 }
 

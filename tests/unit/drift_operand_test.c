@@ -544,6 +544,11 @@ static void offer_by_gke(struct drift_case *c)
 	offer_by(c, VIEW("nvidia0/vgpu1"));
 }
 
+static void offer_by_unknown_plugin(struct drift_case *c)
+{
+	offer_by(c, VIEW(DRIFT_CASE_GPU "/0"));
+}
+
 static void offer_mig_by_plugin(struct drift_case *c)
 {
 	offer_by(c, VIEW("MIG-00000000-0000-0000-0000-00000000000c"));
@@ -595,6 +600,7 @@ TEST(another_plugin_may_run_where_nvidias_is_off)
 	const struct drift_case_row rows[] = {
 		{drift_operand_plugin_unexpected, offer_by_hami, DRIFT_NO},
 		{drift_operand_plugin_unexpected, offer_by_gke, DRIFT_NO},
+		{drift_operand_plugin_unexpected, offer_by_unknown_plugin, DRIFT_NO},
 		{drift_operand_plugin_unexpected, offer_mig_by_plugin, DRIFT_FOUND},
 		{drift_operand_plugin_unexpected, offer_old_mig_by_plugin, DRIFT_FOUND},
 	};

@@ -5,6 +5,7 @@
 #include "lib/test_main.h"
 
 #include "assess/drift.h"
+#include "assess/drift_hash.h"
 #include "base/limits.h"
 #include "lib/drift_case.h"
 #include "lib/expect_status.h"
@@ -618,6 +619,76 @@ TEST(a_difference_is_a_drift_after_the_hold_off_of_its_type)
 	}
 }
 
+/* Ways to edit what is intended while the difference stays */
+
+static void name_other_key(struct drift_case *this)
+{
+	this->configs[1] = this->configs[0];
+	this->configs[1].name = this->labels.plugin_config = VIEW("other");
+}
+
+static void misname_key_otherwise(struct drift_case *this)
+{
+	this->labels.plugin_config = VIEW("sharde");
+}
+
+static void mean_3(struct drift_case *this)
+{
+	this->shared[0].replicas = 3;
+}
+
+static void mean_single(struct drift_case *this)
+{
+	this->policy.mig_strategy = VIEW("single");
+}
+
+static void mean_no_mig(struct drift_case *this)
+{
+	this->labels.mig_config = VIEW("all-disabled");
+}
+
+static void mean_7_parts(struct drift_case *this)
+{
+	this->counts[0].count = 7;
+}
+
+static void mean_newer_driver(struct drift_case *this)
+{
+	this->policy.driver_version = VIEW("580.65.06-ubuntu22.04");
+}
+
+TEST(each_type_publishes_what_its_intent_hashes_to_and_holds_off_anew_with_another)
+{
+	/* The hashes are published: another version of the controller finds the same. */
+	static const struct {
+		const char *word;
+		void (*spoil)(struct drift_case *);
+		void (*edit)(struct drift_case *);
+		int64_t hash; /* before it is edited */
+	} rows[] = {
+		{"ConfigMissing", delete_key, misname_key_otherwise, 0x20440324},
+		{"ConfigInvalid", break_text, name_other_key, 0x2f8bff2c},
+		{"MPSNotRunning", intend_mps, name_other_key, 0x2f8bff2c},
+		{"SharingMode", offer_whole, name_other_key, 0xc06938ac},
+		{"ReplicaCount", offer_8, mean_3, 0x4ae3bc28},
+		{"ResourceName", rename_resource, name_other_key, 0xc06938ac},
+		{"MIGStrategy", write_strategy, mean_single, 0x96782347},
+		{"MIGConfigFailed", fail_layout, mean_no_mig, 0x73b8ca10},
+		{"MIGLayout", want_layout, mean_7_parts, 0x10e2ef70},
+		{"DriverVersion", load_other_driver, mean_newer_driver, 0x1db586fa},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		start_over(rows[i].spoil);
+		drift_case_judge(&c);
+		assert_int_equal(drift_case_pending(&c, rows[i].word)->intent_hash, rows[i].hash);
+		rows[i].edit(&c);
+		wait_for(2 * SECOND);
+		if (drift_case_pending(&c, rows[i].word)->start_time != DRIFT_CASE_NOW + 2 * SECOND)
+			fail_msg("%s is held off since before", rows[i].word);
+	}
+}
+
 /* Eight replicas are on offer, and another number than before is meant. */
 static void mean_replicas(int64_t n)
 {
@@ -967,7 +1038,8 @@ TEST(an_upgrade_of_which_no_step_was_published_keeps_its_time)
 	c.node.now_wall_ms += 60 * SECOND;
 	drift_case_judge(&c);
 	assert_int_equal(drift_case_pending(&c, "DriverUpgrade")->start_time, DRIFT_CASE_NOW);
-	assert_int_not_equal(drift_case_pending(&c, "DriverUpgrade")->intent_hash, 0);
+	assert_int_equal(drift_case_pending(&c, "DriverUpgrade")->intent_hash,
+			 drift_hash(0, VIEW("drain-required")));
 	/* Other work has no steps. */
 	change_mig(&c);
 	drift_case_judge(&c);
@@ -1025,6 +1097,22 @@ TEST(a_device_that_went_missing_during_work_is_a_drift_after_it)
 		wait_for(60 * SECOND);
 		expect_drifted("DeviceMissing");
 	}
+}
+
+TEST(only_the_nodes_labels_tell_that_work_is_over)
+{
+	change_mig(&c);
+	drift_case_judge(&c);
+	drift_case_remove_device(&c);
+	wait_for(1 * SECOND);
+	/* Without them the device is missing since it went. */
+	c.node.node = NULL;
+	wait_for(20 * SECOND);
+	expect_settling("HoldOff");
+	assert_int_equal(drift_case_pending(&c, "DeviceMissing")->start_time,
+			 DRIFT_CASE_NOW + 1 * SECOND);
+	wait_for(40 * SECOND);
+	expect_drifted("DeviceMissing");
 }
 
 TEST(without_a_policy_only_a_difference_is_settling)
@@ -1568,6 +1656,8 @@ static const struct CMUnitTest tests[] = {
 		where_the_mig_manager_may_have_made_the_layout_the_state_is_unknown),
 	cmocka_unit_test_set_up(a_difference_is_a_drift_after_the_hold_off_of_its_type),
 	cmocka_unit_test_set_up(the_hold_off_begins_anew_when_what_is_intended_is_edited),
+	cmocka_unit_test_set_up(
+		each_type_publishes_what_its_intent_hashes_to_and_holds_off_anew_with_another),
 	cmocka_unit_test_set_up(that_the_layout_before_failed_is_not_told_of_the_next_one),
 	cmocka_unit_test_set_up(a_drift_of_which_no_hash_was_published_keeps_its_time),
 	cmocka_unit_test_set_up(a_type_has_a_word_and_is_of_the_node_or_the_device),
@@ -1588,6 +1678,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(the_limit_of_work_is_stretched_as_hold_offs_are),
 	cmocka_unit_test_set_up(without_a_policy_a_label_that_was_left_behind_stops_no_drift),
 	cmocka_unit_test_set_up(a_device_that_went_missing_during_work_is_a_drift_after_it),
+	cmocka_unit_test_set_up(only_the_nodes_labels_tell_that_work_is_over),
 	cmocka_unit_test_set_up(without_a_policy_only_a_difference_is_settling),
 	cmocka_unit_test_set_up(of_differences_that_may_pass_the_first_is_named),
 	cmocka_unit_test_set_up(a_difference_that_passes_leaves_nothing),
