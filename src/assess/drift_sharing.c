@@ -212,7 +212,7 @@ struct drift_finding drift_sharing_mode(const struct drift_node *node,
 	struct comparison c;
 	struct drift_finding finding = look(node, device, differs_in_mode, &c, text);
 
-	if (finding.answer == DRIFT_NO && is_shared_by_other_means(node, device))
+	if (is_shared_by_other_means(node, device))
 		return DRIFT_ANSWER(DRIFT_NOT_COMPARED);
 	if (finding.answer != DRIFT_FOUND)
 		return finding;
