@@ -143,12 +143,17 @@ static void make_device(struct drift_case *c)
 /* Behind the end of each array stands what a rule must not see. */
 static void set_traps(struct drift_case *c)
 {
+	static const struct report_partition trap_partitions[] = {
+		{.profile = VIEW_INIT("1g.10gb")}, {.profile = VIEW_INIT("")}};
+
 	c->deploys[c->labels.deploys.count] = (struct node_deploy){VIEW("trap"), VIEW("paused-")};
 	c->resources[1] = (struct node_resource){VIEW("nvidia.com/gpu"), -100};
 	c->shared[1] = (struct plugin_config_shared){VIEW("nvidia.com/trap"), 1000};
 	c->past[0].end_time = c->tenants[1].start_time = DRIFT_CASE_NOW;
 	c->devices[2].uuid = VIEW(DRIFT_CASE_OTHER_GPU);
+	c->devices[2].model = VIEW("Trap");
 	c->devices[2].mig.current = true;
+	c->devices[2].partitions = array_of(trap_partitions, ARRAY_SIZE(trap_partitions));
 	c->ids[2] = VIEW("MIG-00000000-0000-0000-0000-00000000000e");
 	c->offers[1] = (struct drift_offer){
 		VIEW("nvidia.com/mig-1g.10gb"), 4, 4, 4, true, true};

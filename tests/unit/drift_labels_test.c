@@ -107,6 +107,12 @@ static void miscount_other_models(struct drift_case *c)
 	c->devices[1].model = VIEW("Tesla T4");
 }
 
+static void miscount_model_of_one_letter(struct drift_case *c)
+{
+	miscount(c);
+	c->devices[1].model = VIEW("T");
+}
+
 static void miscount_unknown_model(struct drift_case *c)
 {
 	miscount(c);
@@ -418,6 +424,19 @@ static void count_letter(struct drift_case *c)
 	c->labels.mig_counts = array_of(counts, 1);
 }
 
+static void count_first_letter(struct drift_case *c)
+{
+	have_counts(c, VIEW("2"), VIEW("1"));
+	c->partitions[0].profile = VIEW("2g.10gb");
+}
+
+/* Nothing is read behind the end of either. */
+static void count_profile_bytewise(struct drift_case *c)
+{
+	cut_for_mixed(c);
+	c->partitions[0].profile = (struct view){"1g.10gb+me", 7};
+}
+
 static void have_no_parts(struct drift_case *c)
 {
 	cut_for_mixed(c);
@@ -434,6 +453,19 @@ static void miscount_and_hide_profile(struct drift_case *c)
 {
 	miscount_profile(c);
 	c->partitions[1].profile = (struct view){0};
+}
+
+static void miscount_and_hide_first_profile(struct drift_case *c)
+{
+	miscount_profile(c);
+	c->partitions[0].profile = (struct view){0};
+}
+
+static void miscount_only_profile_and_hide_parts(struct drift_case *c)
+{
+	miscount_first_profile(c);
+	c->labels.mig_counts.count = 1;
+	c->devices[0].partitions = (struct array){0};
 }
 
 static void miscount_and_hide_parts_of_second(struct drift_case *c)
@@ -502,6 +534,12 @@ static void have_other_strategy_and_hide_parts(struct drift_case *c)
 	have_strategy_of_nobody(c);
 }
 
+static void have_other_strategy_and_hide_parts_of_single(struct drift_case *c)
+{
+	hide_parts(c);
+	have_strategy_of_nobody(c);
+}
+
 TEST(mig_devices_that_nvml_cannot_list_are_not_counted_as_none)
 {
 	const struct drift_case_row rows[] = {
@@ -512,8 +550,12 @@ TEST(mig_devices_that_nvml_cannot_list_are_not_counted_as_none)
 		{drift_labels_stale, hide_parts_of_whole, DRIFT_NO},
 		{drift_labels_stale, miscount_and_hide_parts, DRIFT_CANNOT_TELL},
 		{drift_labels_stale, miscount_and_hide_profile, DRIFT_CANNOT_TELL},
+		{drift_labels_stale, miscount_and_hide_first_profile, DRIFT_CANNOT_TELL},
+		{drift_labels_stale, miscount_only_profile_and_hide_parts, DRIFT_CANNOT_TELL},
 		{drift_labels_stale, miscount_and_hide_parts_of_second, DRIFT_CANNOT_TELL},
 		{drift_labels_stale, have_other_strategy_and_hide_parts, DRIFT_FOUND,
+		 .observed = "nvidia.com/mig.strategy"},
+		{drift_labels_stale, have_other_strategy_and_hide_parts_of_single, DRIFT_FOUND,
 		 .observed = "nvidia.com/mig.strategy"},
 	};
 	drift_case_expect(rows, ARRAY_SIZE(rows));
@@ -533,6 +575,9 @@ TEST(each_profile_has_as_many_mig_devices_as_its_label_says)
 		 .intended = "nvidia.com/mig-1g.10gb.count=0 (NVML)"},
 		{drift_labels_stale, count_letter, DRIFT_FOUND,
 		 .intended = "nvidia.com/mig-1g.20gb.count=0 (NVML)"},
+		{drift_labels_stale, count_first_letter, DRIFT_FOUND,
+		 .intended = "nvidia.com/mig-1g.10gb.count=1 (NVML)"},
+		{drift_labels_stale, count_profile_bytewise, DRIFT_NO},
 		{drift_labels_stale, have_no_parts, DRIFT_FOUND,
 		 .intended = "nvidia.com/mig-1g.10gb.count=0 (NVML)"},
 	};
@@ -573,6 +618,7 @@ TEST(labels_are_as_the_devices_are)
 		 .observed = "nvidia.com/gpu.count=two"},
 		{drift_labels_stale, lack_count, DRIFT_NO},
 		{drift_labels_stale, miscount_other_models, DRIFT_NO},
+		{drift_labels_stale, miscount_model_of_one_letter, DRIFT_NO},
 		{drift_labels_stale, miscount_unknown_model, DRIFT_FOUND,
 		 .observed = "nvidia.com/gpu.count"},
 		{drift_labels_stale, miscount_unknown_first_model, DRIFT_FOUND,
