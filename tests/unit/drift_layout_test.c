@@ -159,6 +159,13 @@ static void forget_partitions(struct drift_case *c)
 	c->devices[0].partitions.present = false;
 }
 
+/* Without MIG mode there are none. */
+static void forget_partitions_and_lack_mode(struct drift_case *c)
+{
+	want_half(c);
+	c->devices[0].partitions.present = false;
+}
+
 static void forget_profile(struct drift_case *c)
 {
 	cut_more(c);
@@ -236,7 +243,7 @@ static void lack_layout_in_own_map(struct drift_case *c)
 static void let_it_make_what_is_named(struct drift_case *c)
 {
 	let_it_make_half(c);
-	c->policy.mig_config = VIEW("mig-config");
+	c->policy.mig_config = VIEW("m");
 }
 
 static void name_none_and_cut(struct drift_case *c)
@@ -361,11 +368,12 @@ TEST(where_the_mig_manager_makes_layouts_a_device_without_one_of_the_map_is_no_d
 		{drift_mig_layout, let_it_make_another, DRIFT_UNREADABLE},
 		{drift_mig_layout, let_it_make_half_and_cut, DRIFT_NO},
 		{drift_mig_layout, let_it_disable_and_cut, DRIFT_FOUND,
-		 .intended = "MIG mode off (layout all-disabled"},
+		 .intended = "MIG mode off (layout all-disabled of ConfigMap "
+			     "gpu-operator/default-mig-parted-config"},
 		{drift_mig_layout, lack_layout_in_own_map, DRIFT_FOUND,
 		 .observed = "the ConfigMap has no such layout"},
 		{drift_mig_layout, let_it_make_what_is_named, DRIFT_FOUND,
-		 .intended = "2 of 1g.10gb (layout half of ConfigMap gpu-operator/mig-config"},
+		 .intended = "2 of 1g.10gb (layout half of ConfigMap gpu-operator/m,"},
 	};
 	drift_case_expect(rows, ARRAY_SIZE(rows));
 }
@@ -381,12 +389,109 @@ TEST(nothing_is_said_of_a_device_that_the_layout_may_not_mean)
 		{drift_mig_layout, be_unable, DRIFT_CANNOT_TELL},
 		{drift_mig_layout, be_unable_and_disabled, DRIFT_NO},
 		{drift_mig_layout, forget_partitions, DRIFT_CANNOT_TELL},
+		{drift_mig_layout, forget_partitions_and_lack_mode, DRIFT_FOUND,
+		 .observed = "MIG mode off (NVML)"},
 		{drift_mig_layout, forget_profile, DRIFT_CANNOT_TELL},
 	};
 	drift_case_expect(rows, ARRAY_SIZE(rows));
 }
 
+/* Edits */
+
+static void want_two_profiles(struct drift_case *c)
+{
+	want_half(c);
+	c->counts[1] = (struct mig_config_count){VIEW("2g.20gb"), 1};
+	c->parts[1].counts = array_of(c->counts, 2);
+}
+
+static void want_more_of_first(struct drift_case *c)
+{
+	want_two_profiles(c);
+	c->counts[0].count = 3;
+}
+
+static void want_more_of_second(struct drift_case *c)
+{
+	want_two_profiles(c);
+	c->counts[1].count = 2;
+}
+
+static void want_other_second(struct drift_case *c)
+{
+	want_two_profiles(c);
+	c->counts[1].profile = VIEW("3g.20gb");
+}
+
+static void want_whole(struct drift_case *c)
+{
+	cut(c);
+	c->parts[1].is_enabled = false;
+	c->parts[1].counts.count = 0;
+}
+
+static void want_other_unknown_layout(struct drift_case *c)
+{
+	want(c, "hall");
+}
+
+static void want_unknown_layout_of_other_map(struct drift_case *c)
+{
+	want_unknown_layout(c);
+	c->policy.mig_config = VIEW("layouts");
+}
+
+static uint32_t hash_of(void (*spoil)(struct drift_case *))
+{
+	struct drift_case c;
+	struct drift_finding finding;
+
+	drift_case_init(&c);
+	spoil(&c);
+	finding = drift_case_ask(&c, drift_mig_layout);
+	drift_case_deinit(&c);
+	assert_int_equal(finding.answer, DRIFT_FOUND);
+	return finding.intent_hash;
+}
+
+/* So its hold-off begins anew. */
+TEST(an_edited_layout_is_another_intent)
+{
+	static const struct {
+		void (*before)(struct drift_case *);
+		void (*after)(struct drift_case *);
+	} rows[] = {
+		{want_half, want_two_profiles},
+		{want_two_profiles, want_more_of_first},
+		{want_two_profiles, want_more_of_second},
+		{want_two_profiles, want_other_second},
+		{want_no_instances, want_whole},
+		{want_half, want_unknown_layout},
+		{want_unknown_layout, want_other_unknown_layout},
+		{want_unknown_layout, want_unknown_layout_of_other_map},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (hash_of(rows[i].before) == hash_of(rows[i].after))
+			fail_msg("row %zu", i);
+}
+
+TEST(other_mig_devices_are_no_other_intent)
+{
+	assert_int_equal(hash_of(want_half), hash_of(cut_more));
+}
+
+/* It is published: a new version of the controller does not begin hold-offs anew. */
+TEST(a_layout_is_the_same_intent_in_each_version)
+{
+	assert_int_equal(hash_of(want_half), 0x10e2ef70);
+	assert_int_equal(hash_of(want_unknown_layout), 0x48197648);
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(an_edited_layout_is_another_intent),
+	cmocka_unit_test(other_mig_devices_are_no_other_intent),
+	cmocka_unit_test(a_layout_is_the_same_intent_in_each_version),
 	cmocka_unit_test(mig_devices_are_those_of_the_layout),
 	cmocka_unit_test(a_layout_that_is_not_there_is_a_difference),
 	cmocka_unit_test(where_no_map_is_named_the_operators_own_counts),
