@@ -300,10 +300,10 @@ static void judge_type(struct judge *judge, enum drift_type type)
 		return;
 	finding = ask(judge, row);
 	assert(finding.answer <= DRIFT_NOT_COMPARED);
-	if (finding.answer == DRIFT_CANNOT_TELL || finding.answer == DRIFT_UNREADABLE)
+	if (finding.answer == DRIFT_CANNOT_TELL) {
 		judge->untold |= 1u << type;
-	if (finding.answer == DRIFT_CANNOT_TELL)
 		keep(judge, row);
+	}
 	if (finding.answer == DRIFT_UNREADABLE) {
 		judge->unread |= 1u << type;
 		set_aside(judge, row);
@@ -441,7 +441,8 @@ static bool is_looked_at(const struct judge *judge)
 /* Texts of a difference may change from one moment to the next, and each change would be a write. */
 static void say_settling(const struct judge *judge, enum drift_settling kind, struct sbuf *message)
 {
-	if (kind == DRIFT_SETTLING_HOLD_OFF && judge->n_pending > 0) {
+	if (kind == DRIFT_SETTLING_HOLD_OFF) {
+		assert(judge->n_pending > 0);
 		sbuf_append(message, judge->pending[0].type);
 		sbuf_append(message, VIEW(": "));
 	}
@@ -480,14 +481,14 @@ static void tell_good(struct judge *judge, struct drift_verdict *verdict, struct
 					  : ATTRIBUTION_INTENT_UNMANAGED;
 	verdict->status = CONDITION_TRUE;
 	verdict->reason = reasons[is_managed ? REASON_IN_SYNC : REASON_UNMANAGED];
-	if (intent->n_gpu_clusters > 0 && !is_managed && !intent->are_gpu_clusters_unread)
-		sbuf_append(message, VIEW("there is a GPUCluster, which is not compared"));
-	else if (!is_managed)
-		sbuf_append(message, VIEW("there is no ClusterPolicy"));
-	else
+	if (is_managed)
 		sbuf_append(message, drift_text(&judge->text, "as ClusterPolicy % says%",
 						intent->policy->name,
 						drift_plugin_say(judge->node, &judge->text)));
+	else if (intent->n_gpu_clusters > 0 && !intent->are_gpu_clusters_unread)
+		sbuf_append(message, VIEW("there is a GPUCluster, which is not compared"));
+	else
+		sbuf_append(message, VIEW("there is no ClusterPolicy"));
 	if (intent->are_gpu_clusters_unread)
 		sbuf_append(message, VIEW("; the controller cannot read GPUClusters"));
 	say_off(judge, message);
@@ -512,8 +513,7 @@ static void add_work(struct judge *judge, struct sbuf *message)
 	judge->n_pending += n;
 	assert(judge->n_pending <= MAX_PENDING);
 	drift_settling_say_expired(settling, message);
-	if (settling->again_in_ms >= 0)
-		judge->again_in_ms = again_sooner(judge->again_in_ms, settling->again_in_ms);
+	judge->again_in_ms = again_sooner(judge->again_in_ms, settling->again_in_ms);
 }
 
 /* Types of the node that hide nothing. */

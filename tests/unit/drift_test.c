@@ -198,6 +198,7 @@ static const struct type_row {
 	unsigned waits_for; /* settling that explains it */
 	bool is_of_node;
 	bool needs_policy;
+	bool is_consequence; /* of the node, and hides nothing */
 } types[] = {
 	{"DeviceMissing", drift_case_remove_device, CRITICAL, 60, MIG_WORK | DRIVER_WORK},
 	{"DriverMismatch", mismatch_driver, CRITICAL, 60, DRIVER_WORK, true},
@@ -205,14 +206,14 @@ static const struct type_row {
 	{"SlotsLeaked", leak_slots, CRITICAL, 60, ANY},
 	{"MIGModePending", ask_for_mig, WARNING, 300, ANY_WORK},
 	{"MPSLeftBehind", leave_mps_behind, WARNING, 180, ANY},
-	{"PolicyConflict", add_policy, WARNING, 0, 0, true, true},
-	{"PolicyNotReady", not_ready, WARNING, 300, ANY_WORK, true, true},
+	{"PolicyConflict", add_policy, WARNING, 0, 0, true, true, true},
+	{"PolicyNotReady", not_ready, WARNING, 300, ANY_WORK, true, true, true},
 	{"ConfigMissing", delete_key, CRITICAL, 60, 0, true, true},
 	{"ConfigInvalid", break_text, CRITICAL, 60, 0, true, true},
 	{"PluginMissing", stop_plugin, CRITICAL, 120, ANY, true, true},
-	{"PluginUnexpected", switch_plugin_off, WARNING, 120, ANY, true, true},
+	{"PluginUnexpected", switch_plugin_off, WARNING, 120, ANY, true, true, true},
 	{"ConfigNotLoaded", edit_text, WARNING, 120, ANY, true, true},
-	{"ConfigDead", write_dead, INFO, 0, 0, true, true},
+	{"ConfigDead", write_dead, INFO, 0, 0, true, true, true},
 	{"MPSNotRunning", intend_mps, CRITICAL, 180, ANY, false, true},
 	{"SharingMode", offer_whole, WARNING, 120, ANY, false, true},
 	{"ReplicaCount", offer_8, WARNING, 120, ANY, false, true},
@@ -220,12 +221,12 @@ static const struct type_row {
 	{"MIGStrategy", write_strategy, WARNING, 120, ANY, true, true},
 	{"MIGConfigFailed", fail_layout, CRITICAL, 10, 0, true, true},
 	{"MIGLayout", want_layout, WARNING, 120, ANY_WORK, false, true},
-	{"AllocatableShort", lack_allocatable, CRITICAL, 120, ANY, true, true},
-	{"DriverVersion", load_other_driver, WARNING, 300, ANY_WORK, true, true},
-	{"ExporterMissing", stop_exporter, WARNING, 300, ANY_WORK, true, true},
-	{"ExporterUnexpected", switch_exporter_off, INFO, 300, ANY_WORK, true, true},
+	{"AllocatableShort", lack_allocatable, CRITICAL, 120, ANY, true, true, true},
+	{"DriverVersion", load_other_driver, WARNING, 300, ANY_WORK, true, true, true},
+	{"ExporterMissing", stop_exporter, WARNING, 300, ANY_WORK, true, true, true},
+	{"ExporterUnexpected", switch_exporter_off, INFO, 300, ANY_WORK, true, true, true},
 	{"LabelsMissing", unlabel, WARNING, 180, ANY_WORK, true, true},
-	{"LabelsStale", deny_mig, WARNING, 180, ANY, true, true},
+	{"LabelsStale", deny_mig, WARNING, 180, ANY, true, true, true},
 };
 
 static struct drift_case c;
@@ -425,6 +426,11 @@ TEST(that_gpu_clusters_cannot_be_read_is_said)
 	drift_case_judge(&c);
 	expect_text(c.verdict.message,
 		    "there is no ClusterPolicy; the controller cannot read GPUClusters");
+	/* One that was there before may be gone. */
+	c.intent.n_gpu_clusters = 1;
+	drift_case_judge(&c);
+	expect_text(c.verdict.message,
+		    "there is no ClusterPolicy; the controller cannot read GPUClusters");
 }
 
 TEST(a_conflict_stays_while_gpu_clusters_cannot_be_read)
@@ -480,6 +486,26 @@ TEST(a_drift_of_the_node_that_cannot_be_told_now_is_still_told_to_its_other_devi
 	drift_case_judge(&c);
 	expect_drifted("ExporterMissing");
 	assert_int_equal(c.verdict.tells & bit, bit);
+}
+
+TEST(only_what_other_devices_of_the_node_may_explain_is_told_to_them)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+		const unsigned bit = types[i].is_consequence ? 1u << i : 0;
+
+		start_over(types[i].spoil);
+		drift_case_judge(&c);
+		if ((c.verdict.tells & 1u << i) != bit || (c.verdict.hides & 1u << i) != 0)
+			fail_msg("%s", types[i].word);
+	}
+}
+
+TEST(only_consequences_on_the_whole_node_are_hidden_on_its_other_devices)
+{
+	break_text(&c);
+	drift_case_judge(&c);
+	assert_int_equal(c.verdict.hides,
+			 DRIFT_BIT(ALLOCATABLE_SHORT) | DRIFT_BIT(LABELS_STALE));
 }
 
 /* What cannot be read */
@@ -565,14 +591,16 @@ TEST(a_config_map_that_cannot_be_read_makes_the_state_unknown)
 
 TEST(where_the_mig_manager_may_have_made_the_layout_the_state_is_unknown)
 {
+	static const char may_be_its_own[] =
+		"ClusterPolicy cluster-policy names no ConfigMap of MIG layouts: the MIG manager "
+		"may have made layout half itself, and not as "
+		"gpu-operator/default-mig-parted-config has it";
+
 	start_over(want_layout);
 	c.policy.mig_config = (struct view){0};
 	drift_case_judge(&c);
 	expect_state(ATTRIBUTION_INTENT_UNKNOWN, CONDITION_UNKNOWN, "ConfigUnreadable");
-	expect_text(c.verdict.message,
-		    "ClusterPolicy cluster-policy names no ConfigMap of MIG layouts: the MIG manager "
-		    "may have made layout half itself, and not as "
-		    "gpu-operator/default-mig-parted-config has it");
+	expect_text(c.verdict.message, may_be_its_own);
 
 	c.labels.mig_config_state = VIEW("pending");
 	drift_case_judge(&c);
@@ -585,6 +613,7 @@ TEST(where_the_mig_manager_may_have_made_the_layout_the_state_is_unknown)
 	c.policy.mig_config = (struct view){0};
 	wait_for(1 * SECOND);
 	expect_state(ATTRIBUTION_INTENT_UNKNOWN, CONDITION_UNKNOWN, "ConfigUnreadable");
+	expect_text(c.verdict.message, may_be_its_own);
 }
 
 /* Each type */
@@ -743,6 +772,18 @@ TEST(a_drift_of_which_no_hash_was_published_keeps_its_time)
 	assert_int_equal(drift_case_drift(&c, "ReplicaCount")->start_time, DRIFT_CASE_NOW);
 }
 
+/* Another version may have published one. */
+TEST(a_drift_whose_intent_cannot_be_edited_keeps_its_time_whatever_hash_was_published)
+{
+	stop_exporter(&c);
+	drift_case_judge(&c);
+	wait_for(300 * SECOND);
+	drift_case_publish(&c);
+	c.published_drifts[0].intent_hash = 7;
+	drift_case_judge(&c);
+	assert_int_equal(drift_case_drift(&c, "ExporterMissing")->start_time, DRIFT_CASE_NOW);
+}
+
 TEST(a_type_has_a_word_and_is_of_the_node_or_the_device)
 {
 	for (int i = 0; i < N_DRIFT_TYPES; i++) {
@@ -812,6 +853,9 @@ TEST(a_cause_hides_its_consequences)
 		wait_for(300 * SECOND);
 		if (!drift_case_drift(&c, rows[i].cause_word) || is_there(rows[i].word))
 			fail_msg("%s does not hide %s", rows[i].cause_word, rows[i].word);
+		if (!(drift_hides(drift_type_of(view_from(rows[i].cause_word))) &
+		      1u << drift_type_of(view_from(rows[i].word))))
+			fail_msg("%s is not said to hide %s", rows[i].cause_word, rows[i].word);
 	}
 }
 
@@ -1063,6 +1107,7 @@ TEST(without_a_policy_a_label_that_was_left_behind_stops_no_drift)
 	change_mig(&c);
 	drift_case_judge(&c);
 	assert_int_equal(c.verdict.state.pending.count, 0);
+	assert_int_equal(c.verdict.again_in_ms, -1);
 	leave_mps_behind(&c);
 	c.status.sharing.mode = ATTRIBUTION_MODE_EXCLUSIVE;
 	wait_for(1 * SECOND);
@@ -1084,6 +1129,7 @@ TEST(a_device_that_went_missing_during_work_is_a_drift_after_it)
 		drift_case_remove_device(&c);
 		wait_for(1 * SECOND);
 		assert_null(drift_case_drift(&c, "DeviceMissing"));
+		assert_true(view_starts_with(c.verdict.message, VIEW("the "))); /* work is told */
 		assert_int_equal(drift_case_pending(&c, "DeviceMissing")->start_time,
 				 DRIFT_CASE_NOW + 1 * SECOND);
 		wait_for(600 * SECOND);
@@ -1244,6 +1290,12 @@ static void lose_config(void)
 	c.intent.plugin_configs = NULL;
 }
 
+static void find_config(void)
+{
+	c.intent.plugin_configs_state = INTENT_CONFIG_THERE;
+	c.intent.plugin_configs = &c.plugin_configs;
+}
+
 TEST(while_what_is_intended_cannot_be_read_a_drift_is_pending_with_its_time)
 {
 	offer_8(&c);
@@ -1266,12 +1318,26 @@ TEST(while_what_is_intended_cannot_be_read_a_drift_is_pending_with_its_time)
 	wait_for(5000 * SECOND);
 	assert_int_equal(drift_case_pending(&c, "ReplicaCount")->start_time, DRIFT_CASE_NOW);
 
-	c.intent.plugin_configs_state = INTENT_CONFIG_THERE;
-	c.intent.plugin_configs = &c.plugin_configs;
+	find_config();
 	wait_for(1 * SECOND);
 	expect_drifted("ReplicaCount");
 	assert_int_equal(drift_case_drift(&c, "ReplicaCount")->start_time, DRIFT_CASE_NOW);
 	assert_int_equal(c.verdict.state.pending.count, 0);
+}
+
+TEST(a_drift_begins_anew_if_its_intent_was_edited_while_it_could_not_be_read)
+{
+	offer_8(&c);
+	drift_case_judge(&c);
+	wait_for(120 * SECOND);
+	lose_config();
+	wait_for(1 * SECOND);
+	find_config();
+	mean_replicas(3);
+	wait_for(1 * SECOND);
+	assert_null(drift_case_drift(&c, "ReplicaCount"));
+	assert_int_equal(drift_case_pending(&c, "ReplicaCount")->start_time,
+			 DRIFT_CASE_NOW + 122 * SECOND);
 }
 
 TEST(what_rests_on_what_can_be_read_stays_a_drift)
@@ -1408,11 +1474,33 @@ TEST(a_difference_that_its_source_dates_is_published_when_it_counts_and_not_befo
 	assert_int_equal(drift_case_drift(&c, "PolicyNotReady")->start_time, began);
 }
 
-TEST(a_date_that_lies_far_ahead_is_none)
+TEST(a_difference_that_its_source_dates_is_as_old_after_work_as_without_it)
+{
+	struct policy_condition error;
+	const int64_t began = c.node.now_wall_ms - 100 * SECOND;
+
+	not_ready(&c);
+	date_failure(&error, began);
+	upgrade(&c);
+	drift_case_judge(&c);
+	expect_settling("DriverUpgrade");
+	c.labels.driver_upgrade = VIEW("upgrade-done");
+	wait_for(100 * SECOND);
+	assert_null(drift_case_drift(&c, "PolicyNotReady"));
+	assert_int_equal(c.verdict.again_in_ms, 100 * SECOND);
+	wait_for(100 * SECOND);
+	assert_int_equal(drift_case_drift(&c, "PolicyNotReady")->start_time, began);
+}
+
+TEST(a_date_counts_if_it_lies_ahead_by_no_more_than_the_hold_off)
 {
 	struct policy_condition error;
 
 	not_ready(&c);
+	date_failure(&error, c.node.now_wall_ms + 300 * SECOND);
+	drift_case_judge(&c);
+	assert_null(drift_case_pending(&c, "PolicyNotReady"));
+	assert_int_equal(c.verdict.again_in_ms, 600 * SECOND);
 	date_failure(&error, c.node.now_wall_ms + 301 * SECOND);
 	drift_case_judge(&c);
 	assert_non_null(drift_case_pending(&c, "PolicyNotReady"));
@@ -1649,6 +1737,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(a_conflict_stays_while_gpu_clusters_cannot_be_read),
 	cmocka_unit_test_set_up(what_cannot_be_told_is_in_the_order_of_the_table),
 	cmocka_unit_test_set_up(a_node_is_prepared_by_what_is_known_now),
+	cmocka_unit_test_set_up(only_what_other_devices_of_the_node_may_explain_is_told_to_them),
+	cmocka_unit_test_set_up(only_consequences_on_the_whole_node_are_hidden_on_its_other_devices),
 	cmocka_unit_test_set_up(a_policy_that_cannot_be_read_makes_the_state_unknown),
 	cmocka_unit_test_set_up(what_is_wrong_anyway_counts_before_what_cannot_be_read),
 	cmocka_unit_test_set_up(a_config_map_that_cannot_be_read_makes_the_state_unknown),
@@ -1660,6 +1750,8 @@ static const struct CMUnitTest tests[] = {
 		each_type_publishes_what_its_intent_hashes_to_and_holds_off_anew_with_another),
 	cmocka_unit_test_set_up(that_the_layout_before_failed_is_not_told_of_the_next_one),
 	cmocka_unit_test_set_up(a_drift_of_which_no_hash_was_published_keeps_its_time),
+	cmocka_unit_test_set_up(
+		a_drift_whose_intent_cannot_be_edited_keeps_its_time_whatever_hash_was_published),
 	cmocka_unit_test_set_up(a_type_has_a_word_and_is_of_the_node_or_the_device),
 	cmocka_unit_test_set_up(only_what_holds_anyway_is_found_without_a_policy),
 	cmocka_unit_test_set_up(what_is_off_on_purpose_is_said_beside_a_drift_and_while_it_may_pass),
@@ -1690,6 +1782,8 @@ static const struct CMUnitTest tests[] = {
 		a_clock_that_was_set_back_loses_no_drift_and_delays_one_at_most_twice_as_long),
 	cmocka_unit_test_set_up(
 		while_what_is_intended_cannot_be_read_a_drift_is_pending_with_its_time),
+	cmocka_unit_test_set_up(
+		a_drift_begins_anew_if_its_intent_was_edited_while_it_could_not_be_read),
 	cmocka_unit_test_set_up(what_rests_on_what_can_be_read_stays_a_drift),
 	cmocka_unit_test_set_up(a_drift_that_cannot_be_seen_now_stays_and_is_said_to_be_old),
 	cmocka_unit_test_set_up(what_is_set_aside_hides_nothing),
@@ -1697,7 +1791,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(what_stays_hides_what_follows_from_it),
 	cmocka_unit_test_set_up(what_a_policy_asked_for_is_pending_while_that_cannot_be_read),
 	cmocka_unit_test_set_up(a_difference_that_its_source_dates_is_published_when_it_counts_and_not_before),
-	cmocka_unit_test_set_up(a_date_that_lies_far_ahead_is_none),
+	cmocka_unit_test_set_up(
+		a_difference_that_its_source_dates_is_as_old_after_work_as_without_it),
+	cmocka_unit_test_set_up(a_date_counts_if_it_lies_ahead_by_no_more_than_the_hold_off),
 	cmocka_unit_test_set_up(all_that_is_published_keeps_its_times),
 	cmocka_unit_test_set_up(what_a_policy_asked_for_goes_with_it),
 	cmocka_unit_test_set_up(a_published_type_that_is_not_known_goes),
