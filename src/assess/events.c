@@ -51,10 +51,11 @@ static struct view find_partition(const struct report_device *reported,
 			continue;
 		if (partition->compute_instance_id == event->compute_instance_id)
 			return partition->uuid;
-		if (event->compute_instance_id < 0 && found.len > 0)
+		if (event->compute_instance_id >= 0)
+			continue;
+		if (found.len > 0)
 			return (struct view){0};
-		if (event->compute_instance_id < 0)
-			found = partition->uuid;
+		found = partition->uuid;
 	}
 	return found;
 }
@@ -87,7 +88,7 @@ static void date(const struct events *list, struct attribution_health_event *eve
 
 static int add_event(struct events *list, const struct report_event *event, struct error *err)
 {
-	const struct array known = {list->items, list->n_items, true};
+	const struct array known = array_of(list->items, list->n_items);
 	struct attribution_health_event *added = &list->items[list->n_items];
 
 	if (event->type != REPORT_EVENT_XID ||
