@@ -154,6 +154,7 @@ static void set_traps(struct drift_case *c)
 	c->devices[2].model = VIEW("Trap");
 	c->devices[2].mig.current = true;
 	c->devices[2].partitions = array_of(trap_partitions, ARRAY_SIZE(trap_partitions));
+	c->devices[2].compute_capability = VIEW("6.1");
 	c->ids[2] = VIEW("MIG-00000000-0000-0000-0000-00000000000e");
 	c->offers[1] = (struct drift_offer){
 		VIEW("nvidia.com/mig-1g.10gb"), 4, 4, 4, true, true};

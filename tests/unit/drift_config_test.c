@@ -214,6 +214,12 @@ static void write_mps_with_mig_devices(struct drift_case *c)
 	c->labels.mig_config_state = VIEW("success");
 }
 
+static void write_mps_with_mig_devices_of_the_first(struct drift_case *c)
+{
+	write_mps_with_single(c);
+	c->devices[0].mig.current = true;
+}
+
 static void write_mps_with_mig_devices_by_policy(struct drift_case *c)
 {
 	write_mps_with(c, "none");
@@ -347,6 +353,33 @@ static void write_mps_for_many_on_blackwell(struct drift_case *c)
 	write_mps_for_16_of(c, "10.0", 48);
 }
 
+static void write_mps_for_a_former_architecture(struct drift_case *c)
+{
+	write_mps_for_16_of(c, "6.1", 17);
+}
+
+static void write_mps_for_just_too_old_a_one(struct drift_case *c)
+{
+	write_mps_for_16_of(c, "7.4", 17);
+}
+
+static void write_mps_for_an_older_first_one(struct drift_case *c)
+{
+	write_mps_for_16_of(c, "", 17);
+	c->devices[0].compute_capability = VIEW("7.0");
+}
+
+static void write_mps_for_who_knows_which(struct drift_case *c)
+{
+	write_mps_for_16_of(c, "x.1", 48);
+	c->devices[0].compute_capability = VIEW("6.x");
+}
+
+static void write_mps_for_half_a_capability(struct drift_case *c)
+{
+	write_mps_for_16_of(c, "6", 48);
+}
+
 static void write_unsupported(struct drift_case *c)
 {
 	c->configs[0].unsupported = VIEW("?");
@@ -368,6 +401,7 @@ TEST(the_plugin_accepts_the_configuration)
 		{drift_config_invalid, write_mps_with_single, DRIFT_NO},
 		{drift_config_invalid, write_mps_with_mig_devices, DRIFT_FOUND,
 		 .observed = "sharing.mps, which the plugin refuses for MIG devices"},
+		{drift_config_invalid, write_mps_with_mig_devices_of_the_first, DRIFT_FOUND},
 		{drift_config_invalid, write_mps_with_mig_devices_by_policy, DRIFT_FOUND},
 		{drift_config_invalid, write_mps_for_devices_in_mig_mode_as_a_whole, DRIFT_NO},
 		{drift_config_invalid, write_slices_of_mig_devices, DRIFT_NO},
@@ -388,6 +422,11 @@ TEST(the_plugin_accepts_the_configuration)
 		 .observed = "49 replicas of nvidia.com/gpu by MPS, which allows 48"},
 		{drift_config_invalid, write_mps_for_an_older_one, DRIFT_FOUND,
 		 .observed = "17 replicas of nvidia.com/gpu by MPS, which allows 16"},
+		{drift_config_invalid, write_mps_for_a_former_architecture, DRIFT_FOUND},
+		{drift_config_invalid, write_mps_for_just_too_old_a_one, DRIFT_FOUND},
+		{drift_config_invalid, write_mps_for_an_older_first_one, DRIFT_FOUND},
+		{drift_config_invalid, write_mps_for_who_knows_which, DRIFT_NO},
+		{drift_config_invalid, write_mps_for_half_a_capability, DRIFT_NO},
 		{drift_config_invalid, write_mps_for_most_of_an_older_one, DRIFT_NO},
 		{drift_config_invalid, write_mps_for_many_on_turing, DRIFT_NO},
 		{drift_config_invalid, write_mps_for_many_on_blackwell, DRIFT_NO},
@@ -666,6 +705,30 @@ TEST(an_edited_text_has_no_effect_until_the_plugin_reads_it)
 	drift_case_expect(rows, ARRAY_SIZE(rows));
 }
 
+/* With another key the hold-off begins anew. */
+TEST(what_is_found_of_a_configuration_has_the_hash_of_its_key)
+{
+	static const struct {
+		drift_rule_fn *rule;
+		void (*spoil)(struct drift_case *c);
+		const char *key;
+	} rows[] = {
+		{drift_config_missing, name_other_key, "shred"},
+		{drift_config_invalid, break_text, "shared"},
+		{drift_config_not_loaded, offer_8, "shared"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct drift_case c;
+
+		drift_case_init(&c);
+		rows[i].spoil(&c);
+		assert_int_equal(drift_case_ask(&c, rows[i].rule).intent_hash,
+				 hash_of_key(rows[i].key));
+		drift_case_deinit(&c);
+	}
+}
+
 /* ConfigDead */
 
 static void write_dead(struct drift_case *c)
@@ -939,6 +1002,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(the_configuration_is_there),
 	cmocka_unit_test(the_plugin_accepts_the_configuration),
 	cmocka_unit_test(an_edited_text_has_no_effect_until_the_plugin_reads_it),
+	cmocka_unit_test(what_is_found_of_a_configuration_has_the_hash_of_its_key),
 	cmocka_unit_test(device_lists_have_an_effect_where_the_operator_sets_them),
 	cmocka_unit_test(a_flag_whose_variable_the_policy_sets_is_not_dead),
 	cmocka_unit_test(what_is_written_has_an_effect),

@@ -296,6 +296,12 @@ static void refuse_twice(struct drift_case *c)
 	add_gpu_pod(c, "old", refused_state, CREATED_AT - 5000, 0, true);
 }
 
+static void refuse_in_turn(struct drift_case *c)
+{
+	add_gpu_pod(c, "old", refused_state, CREATED_AT - 5000, 0, true);
+	refuse(c);
+}
+
 static void refuse_and_give_between(struct drift_case *c)
 {
 	refuse_twice(c);
@@ -511,11 +517,31 @@ static void let_tenant_in_later(struct drift_case *c)
 	c->tenants[0].start_time = CREATED_AT - 3000;
 }
 
+static void let_tenant_in_just_before(struct drift_case *c)
+{
+	refuse(c);
+	c->tenants[0].start_time = CREATED_AT - 10000;
+}
+
+static void let_tenant_in_long_before(struct drift_case *c)
+{
+	refuse(c);
+	c->tenants[0].start_time = CREATED_AT - 10001;
+}
+
 static void let_pod_in_later(struct drift_case *c)
 {
 	refuse(c);
 	add_gpu_pod(c, "later", (struct pod_state){.wants_gpu = true}, CREATED_AT + 1000,
 		    CREATED_AT + 2000, true);
+}
+
+/* The one that was given last is listed first. */
+static void let_pods_in_later_and_before(struct drift_case *c)
+{
+	let_pod_in_later(c);
+	add_gpu_pod(c, "before", (struct pod_state){.wants_gpu = true}, CREATED_AT - 9000,
+		    CREATED_AT - 8000, true);
 }
 
 static void let_pod_in_before(struct drift_case *c)
@@ -758,6 +784,7 @@ TEST(slots_are_leaked_when_a_pod_is_refused_though_some_are_free)
 		{drift_device_slots_leaked, refuse, DRIFT_FOUND, .intended = "the kubelet's books",
 		 .observed = "pod team/refused was refused nvidia.com/gpu: \"Available: 0\""},
 		{drift_device_slots_leaked, refuse_twice, DRIFT_FOUND, .observed = "team/old "},
+		{drift_device_slots_leaked, refuse_in_turn, DRIFT_FOUND, .observed = "team/old "},
 		{drift_device_slots_leaked, refuse_two_at_once, DRIFT_FOUND,
 		 .observed = "team/another"},
 		{drift_device_slots_leaked, refuse_and_give_between, DRIFT_FOUND,
@@ -775,7 +802,10 @@ TEST(slots_are_leaked_when_a_pod_is_refused_though_some_are_free)
 		{drift_device_slots_leaked, end_long_before, DRIFT_FOUND},
 		{drift_device_slots_leaked, end_just_before, DRIFT_NO},
 		{drift_device_slots_leaked, let_tenant_in_later, DRIFT_NO},
+		{drift_device_slots_leaked, let_tenant_in_just_before, DRIFT_NO},
+		{drift_device_slots_leaked, let_tenant_in_long_before, DRIFT_FOUND},
 		{drift_device_slots_leaked, let_pod_in_later, DRIFT_NO},
+		{drift_device_slots_leaked, let_pods_in_later_and_before, DRIFT_NO},
 		{drift_device_slots_leaked, let_pod_in_before, DRIFT_FOUND},
 		{drift_device_slots_leaked, let_pod_in_by_claim, DRIFT_FOUND},
 		{drift_device_slots_leaked, fill_slots, DRIFT_NO},
