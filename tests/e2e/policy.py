@@ -302,7 +302,8 @@ def wait_offer(cluster, node, **offer):
             raise Failed(f"{node} offers {now}, not {offer}")
         return True
     try:
-        wait_for("the node's GPUs", is_offered, timeout=30, every=0.1)
+        # A pod may take 30 s to end.
+        wait_for("the node's GPUs", is_offered, timeout=30 if offer else 60, every=0.1)
     except Failed:
         if not offer or not pods_of(cluster, node, PLUGIN) or allocatable(cluster, node):
             raise
