@@ -205,6 +205,7 @@ static void merge(struct fact *into, const struct fact *item)
 	into->mps |= item->mps;
 	into->takes_no_slot &= item->takes_no_slot;
 	into->is_monitor &= item->is_monitor;
+	into->is_restated |= item->is_restated;
 }
 
 int facts_close(struct facts_draft *draft, struct error *err)

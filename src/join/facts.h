@@ -51,6 +51,7 @@ struct fact {
 	bool is_monitor;       /* it only watches */
 	bool is_part;          /* by a claim: it is a MIG device, whose UUID need not be known */
 	bool is_share;         /* by a claim: others may have shares of the same */
+	bool is_restated;      /* by a claim that cannot be read: it was published */
 };
 
 struct facts {

@@ -3,7 +3,7 @@
 /*
  * The claims of a pod do not change as long as it lives. So while the witness is silent, what a claim
  * gave is what was published. Slices go while the driver or the kubelet restarts, and the driver
- * withdraws a device that is ill. Of such a tenant there are no facts: it stays as published.
+ * withdraws a device that is ill. Such a tenant's facts are made from its published status.
  */
 
 #include "join/from_resource_claim.h"
@@ -174,9 +174,51 @@ enum resource_claim_word from_resource_claim_hear(const struct facts *facts,
 		return is_claims ? RESOURCE_CLAIM_MOVED : RESOURCE_CLAIM_NO_WORD;
 	if (!places.is_here && !is_silent(facts))
 		return RESOURCE_CLAIM_NO_WORD;
+	if (is_named && places.is_placed && !is_silent(facts))
+		return RESOURCE_CLAIM_GIVES;
 	if (is_named && !(is_silent(facts) && is_renumbered(device)))
 		return RESOURCE_CLAIM_STAYS;
 	return is_claims && is_silent(facts) ? RESOURCE_CLAIM_DOUBTFUL : RESOURCE_CLAIM_NO_WORD;
+}
+
+/* A part whose UUID is not known is the one of its pod where nobody shares parts. */
+static void restate(struct facts_draft *draft, const struct device *device, const struct pod *pod,
+		    const struct attribution_tenant *tenant)
+{
+	struct holder *holder = facts_add_container(draft, pod, tenant->container, RESOURCE);
+	const int mode = device->published->status->sharing.mode;
+	const struct array parts = tenant->partitions;
+	struct fact what = {
+		.witnesses = WITNESS_RESOURCE_CLAIM,
+		.id = mode == ATTRIBUTION_MODE_MIG ? tenant->pod_uid : device->uuid,
+		.takes_no_slot = tenant->slots == 0,
+		.is_monitor = tenant->slots == 0,
+		.is_part = parts.count > 0 || mode == ATTRIBUTION_MODE_MIG ||
+			   mode == ATTRIBUTION_MODE_MIG_TIME_SLICED,
+		.is_share = (device->published->evidence & EVIDENCE_SHARE_BY_CLAIM) != 0,
+		.is_restated = true,
+	};
+
+	for (uint32_t i = 0; i < parts.count; i++) {
+		what.id = what.partition = *ARRAY_AT(parts, struct view, i);
+		facts_add_on(draft, holder, device, what);
+	}
+	if (parts.count == 0)
+		facts_add_on(draft, holder, device, what);
+}
+
+static void restate_all(struct facts_draft *draft, const struct device *device)
+{
+	const struct previous *published = device->published;
+
+	for (uint32_t i = 0; published && i < published->n_tenants; i++) {
+		const struct previous_tenant *tenant = &published->tenants[i];
+		const struct pod *pod = node_pods_find_uid(&draft->facts->node_pods,
+							   tenant->published->pod_uid);
+		if (pod && !pod_is_over(pod) &&
+		    from_resource_claim_hear(draft->facts, device, tenant) == RESOURCE_CLAIM_STAYS)
+			restate(draft, device, pod, tenant->published);
+	}
 }
 
 /* Its container stays on a device, and this one may be that. */
@@ -186,8 +228,7 @@ static bool is_shown(const struct facts *facts, const struct grant *grant)
 		const struct device *device = &facts->devices->devices[i];
 		const struct previous_tenant *tenant = previous_find(
 			device->published, pod_uid(grant->pod), grant->container);
-		if (tenant && from_resource_claim_hear(facts, device, tenant) == RESOURCE_CLAIM_STAYS &&
-		    !find_places(facts, device, tenant->published).is_placed)
+		if (tenant && from_resource_claim_hear(facts, device, tenant) == RESOURCE_CLAIM_STAYS)
 			return true;
 	}
 	return false;
@@ -210,6 +251,8 @@ void from_resource_claim_read(struct facts_draft *draft)
 {
 	const struct facts *facts = draft->facts;
 
+	for (size_t i = 0; i < facts->devices->n_devices; i++)
+		restate_all(draft, &facts->devices->devices[i]);
 	for (size_t i = 0; i < facts->input->n_grants && !is_silent(facts); i++) {
 		const struct grant *grant = &facts->input->grants[i];
 		if (!pod_is_over(grant->pod) && (device_of(facts, grant) || !is_shown(facts, grant)))

@@ -24,15 +24,19 @@
  */
 enum source_state from_resource_claim_judge(const struct join_input *input,
 					    const struct devices *devices);
-/* Adds what claims give. facts->claims is set, and the devices and pods are known. */
+/*
+ * Adds the facts: what claims give, and what was published by a claim of pods about which the witness
+ * is silent. facts->claims is set, and the devices and pods are known.
+ */
 void from_resource_claim_read(struct facts_draft *draft);
-/* What the witness says of a published tenant on its device. */
+/* What the witness says of a published tenant on its device, from "no" to "yes". */
 enum resource_claim_word {
-	RESOURCE_CLAIM_NO_WORD,  /* nothing: no claim gave it the device, or only facts can tell */
-	RESOURCE_CLAIM_STAYS,    /* it is a witness of it still: nothing says that it is no more */
-	RESOURCE_CLAIM_DOUBTFUL, /* it is none, and silent: it may have the device, or not */
 	RESOURCE_CLAIM_MOVED,    /* no claim gives its container the device now: slices place grants */
 				 /* of it elsewhere, or the witness is COMPLETE */
+	RESOURCE_CLAIM_NO_WORD,  /* nothing: no claim gave it the device, or only facts can tell */
+	RESOURCE_CLAIM_DOUBTFUL, /* a claim gave it the device, and may do so still, or not */
+	RESOURCE_CLAIM_STAYS,    /* a claim gave it the device, and nothing says that it does not now */
+	RESOURCE_CLAIM_GIVES,    /* a claim does, as slices tell */
 };
 /*
  * Claims of the pod that are not here are the caller's to ask for. What a device plugin gave does not

@@ -262,16 +262,13 @@ static int summarise(struct attribution_slots *slots, struct arena *arena, struc
 int layout_count(const struct subject *subject, struct attribution_slots *ret_slots,
 		 struct error *err)
 {
-	struct attribution_slots counted = {0};
-	int64_t n_given = count_held(subject) + count_nameless(subject) +
-			  subject->tenants->slots_kept;
+	const int64_t n_given = count_held(subject) + count_nameless(subject) +
+				subject->tenants->slots_kept;
+	struct attribution_slots counted = {
+		.allocated = count_allocated(subject, n_given),
+		.total = count_total(subject, n_given),
+	};
 
-	/* By a claim several pods may have one slot. Those that stay have no more than they had. */
-	if (subject->tenants->is_claimed && subject->n_items == 0 &&
-	    n_given > subject->published->slots.allocated)
-		n_given = subject->published->slots.allocated;
-	counted.allocated = count_allocated(subject, n_given);
-	counted.total = count_total(subject, n_given);
 	if (counted.total >= 0 && counted.allocated > counted.total)
 		counted.allocated = counted.total;
 	if (summarise(&counted, subject->arena, err) < 0)

@@ -154,7 +154,8 @@ static void describe_facts(struct walk *walk, struct votes_holder *holder,
 		serves_others &= item->is_monitor || item->owner->is_resolved;
 		if (view_compare(item->owner->resource, tenant->resource) < 0)
 			tenant->resource = item->owner->resource;
-		is_kept |= is_mirror && item->witnesses == WITNESS_POD_RESOURCES;
+		is_kept |= item->is_restated ||
+			   (is_mirror && item->witnesses == WITNESS_POD_RESOURCES);
 	}
 	tenant->role = is_monitor      ? ATTRIBUTION_ROLE_MONITOR
 		       : serves_others ? ATTRIBUTION_ROLE_RESERVATION
@@ -320,7 +321,7 @@ static int add_tenant(struct walk *walk, const struct votes *votes, unsigned wit
 		describe_pod(walk, holder, tenant);
 	else if (walk->input->report && !walk->subject->facts->is_frozen)
 		wait_for_pod(walk, tenant);
-	walk->result.is_claimed |= (witnesses & WITNESS_RESOURCE_CLAIM) != 0;
+	walk->result.is_claimed |= (votes->yes & WITNESS_RESOURCE_CLAIM) != 0;
 	set_witnesses(walk, witnesses, tenant);
 	count_tenant(walk, tenant);
 	return tenant->confidence == ATTRIBUTION_CONFIDENCE_DISPUTED

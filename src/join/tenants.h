@@ -21,9 +21,9 @@ struct tenants {
 	int64_t slots_pending;    /* not for long yet */
 	int64_t slots_nameless;   /* by nobody with a UID */
 	int64_t slots_placeholder;   /* by a placeholder for others that are not known */
-	int64_t slots_kept;       /* of tenants of whom there are no facts now */
+	int64_t slots_kept;       /* of tenants that no witness names now */
 	int64_t slots_ended;      /* of tenants that ended just now */
-	bool is_claimed;          /* ResourceClaim is a witness of one */
+	bool is_claimed;          /* a claim gives it to one, as a fact says */
 	int64_t again_in_ms;      /* a pending one is unresolved then; -1: none is pending */
 };
 

@@ -42,12 +42,6 @@ static bool was_disputed(const struct previous_tenant *previous)
 	return previous && previous->published->confidence == ATTRIBUTION_CONFIDENCE_DISPUTED;
 }
 
-static enum resource_claim_word hear_claims(const struct votes_holder *of)
-{
-	return from_resource_claim_hear(of->facts, &of->facts->devices->devices[of->device],
-					of->previous);
-}
-
 /* The holder has facts */
 
 /*
@@ -70,8 +64,6 @@ static unsigned find_kept(const struct votes_holder *of, unsigned named)
 		kept |= WITNESS_POD_RESOURCES;
 	if ((named & WITNESS_HAMI) && of->previous->placeholder == PLACEHOLDER_HAMI)
 		kept = WITNESS_PROCESSES;
-	if (hear_claims(of) == RESOURCE_CLAIM_STAYS)
-		kept |= WITNESS_RESOURCE_CLAIM;
 	return of->previous->witnesses & kept;
 }
 
@@ -199,7 +191,7 @@ static bool has_status(const struct votes_holder *of)
 /* Witnesses that can be asked, and do not name it. */
 static unsigned find_lost(const struct votes_holder *of, enum resource_claim_word claims)
 {
-	unsigned lost = claims == RESOURCE_CLAIM_STAYS ? 0 : WITNESS_RESOURCE_CLAIM;
+	unsigned lost = claims >= RESOURCE_CLAIM_STAYS ? 0 : WITNESS_RESOURCE_CLAIM;
 
 	/* No pod is found anew, but claims go on telling what they have given to whom. */
 	if (of->facts->is_frozen)
@@ -237,7 +229,8 @@ static void hear_silence(const struct votes_holder *of, struct votes *votes)
 {
 	const unsigned heard = facts_heard_of(of->facts, of->pod_uid, of->container);
 	const unsigned published = of->previous->witnesses & ~(unsigned)WITNESS_PROCESSES;
-	const enum resource_claim_word claims = hear_claims(of);
+	const enum resource_claim_word claims = from_resource_claim_hear(
+		of->facts, &of->facts->devices->devices[of->device], of->previous);
 	const unsigned lost = find_lost(of, claims);
 	const struct join_input *input = of->facts->input;
 	/* No witness is left, or it was a claim. */
@@ -255,7 +248,7 @@ static void hear_silence(const struct votes_holder *of, struct votes *votes)
 	if (!(published & ~lost) && claims == RESOURCE_CLAIM_MOVED)
 		votes->no |= WITNESS_RESOURCE_CLAIM;
 	/* And the kubelet's sources do not cover claims. */
-	if (lacks_claim || claims == RESOURCE_CLAIM_STAYS || claims == RESOURCE_CLAIM_DOUBTFUL)
+	if (lacks_claim || claims >= RESOURCE_CLAIM_DOUBTFUL)
 		votes->no = 0;
 	if (!(published & WITNESS_RESOURCE_CLAIM))
 		votes->no |= heard & WITNESS_HAMI;
