@@ -1135,6 +1135,7 @@ TEST(the_message_of_a_healthy_device_says_what_was_looked_at)
 TEST(of_a_healthy_device_whose_condition_no_agent_reads_the_message_does_not_say_what_was_read)
 {
 	*condition = (struct report_condition){.present = false};
+	now.report.events_since = 0;
 	expect(HEALTHY, "");
 	expect_text(now.health.message, "nothing speaks against the device");
 }
