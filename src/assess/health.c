@@ -351,11 +351,12 @@ static bool is_mended(const struct judge *judge, const struct attribution_health
 {
 	const enum xid_class class = xid_look_up(event->xid).class;
 
-	/* No reset settles what needs a reboot: the device is not content until then. */
-	return was_booted_since(judge, event->event_time) || was_reset_since(judge, event) ||
+	return was_booted_since(judge, event->event_time) ||
 	       (class == XID_NEEDS_REBOOT && judge->is_listed && !judge->found[GPU_LOST] &&
 		judge->was_away) ||
-	       (class == XID_LOOK_CLOSER && is_quiet_since(judge, event));
+	       (class == XID_NEEDS_RESET && was_reset_since(judge, event)) ||
+	       (class == XID_LOOK_CLOSER &&
+		(was_reset_since(judge, event) || is_quiet_since(judge, event)));
 }
 
 /* True when the event was published, and was settled then, or has been since. */
