@@ -234,7 +234,7 @@ TEST(of_too_many_errors_the_oldest_go_but_not_the_newest_of_a_number_that_asks_f
 		{{{79, 1}, {31, LIMIT - 1}, {79, 1}}, {{79, 1}, {31, LIMIT - 1}}},
 		{{{79, 2}, {31, LIMIT - 1}}, {{79, 2}, {31, LIMIT - 2}}},
 		/* Nothing is to be done about either. */
-		{{{63, 1}, {31, LIMIT}}, {{63, 1}, {31, LIMIT - 1}}},
+		{{{63, LIMIT}, {31, 1}}, {{63, LIMIT}}},
 		{{{31, LIMIT}, {63, 1}}, {{31, LIMIT}}},
 		/* Of what asks for something the graver stays. */
 		{{{79, 1}, {1000, LIMIT, true}}, {{79, 1}, {1000, LIMIT - 1, true}}},
