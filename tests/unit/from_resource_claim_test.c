@@ -223,6 +223,16 @@ static void a_tenant_by_a_claim_stays_in_every_state(void **state)
 	}
 }
 
+static void while_pods_and_claims_are_old_the_claim_stays_a_witness(void **state)
+{
+	(void)state;
+	start();
+	leave_pool_incomplete();
+	world.input.pods_age = INVENTORY_STALE;
+	const struct attribution_tenant *tenant = expect_tenant(settle(0), "uid-a", RUNNING, CONFIRMED);
+	expect_texts(tenant->witnesses, "ResourceClaim");
+}
+
 static void a_tenant_by_a_claim_ends_with_its_pod_in_every_state(void **state)
 {
 	(void)state;
@@ -696,6 +706,8 @@ static void a_claim_for_a_podgroup_hides_who_has_the_device(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_new_tenant_comes_by_a_claim_only_while_nothing_contradicts_slices),
 	cmocka_unit_test(a_tenant_by_a_claim_stays_in_every_state),
+	cmocka_unit_test_setup_teardown(
+		while_pods_and_claims_are_old_the_claim_stays_a_witness, set_up, tear_down),
 	cmocka_unit_test(a_tenant_by_a_claim_ends_with_its_pod_in_every_state),
 	cmocka_unit_test_setup_teardown(
 		while_claims_cannot_be_read_nobody_is_known_for_sure,
