@@ -12,8 +12,7 @@ REPO_DIR=$(cd "$CLUSTER_DIR/../.." && pwd)
 CACHE_DIR=${GPU_ATTRIBUTION_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/gpu-attribution}
 STATE_ROOT=${GPU_ATTRIBUTION_STATE:-/var/lib/gpu-attribution}
 
-# What hack/cluster/build builds. All but images and tools have a folder with go.mod and go.sum beside
-# this file.
+# What hack/cluster/build builds. All but images and tools have a module (see module_of).
 ALL_PARTS=(etcd containerd nvidia kubernetes clusterpolicy images nfd monitoring tools)
 
 # Go 1.26 is what Kubernetes' own go.mod asks for.
@@ -55,10 +54,30 @@ find_go() {
 # Is version $1 at least $2?
 version_at_least() { [[ $(printf '%s\n' "$2" "$1" | sort -V | head -1) == "$2" ]]; }
 
+# Prints the folder, beside this file, with the go.mod and go.sum of part $1.
+module_of() {
+	case $1 in
+	nvidia | nfd) echo kubernetes ;;
+	*) echo "$1" ;;
+	esac
+}
+
+# Prints how the packages of part $1's programs begin, as a pattern of grep.
+packages_of() {
+	case $1 in
+	kubernetes) echo '^k8s\.io/kubernetes/' ;;
+	nvidia) echo '^github\.com/NVIDIA/' ;;
+	nfd) echo '^sigs\.k8s\.io/node-feature-discovery/' ;;
+	*) echo . ;;
+	esac
+}
+
 # Prints the flags of `go build` for part $1, one a line.
 go_flags() {
 	# What debuggers need would take longer to make.
 	printf '%s\n' -trimpath -buildvcs=false -gcflags=all=-dwarf=false
+	# So that packages are the same with and without C, and those of Kubernetes are used again.
+	if [[ $1 == nvidia ]]; then echo -tags=netgo,osusergo; fi
 	if [[ $1 != kubernetes ]]; then
 		printf '%s\n' '-ldflags=-s -w'
 		return
@@ -86,7 +105,8 @@ part_inputs() {
 		;;
 	clusterpolicy | monitoring) cat "$CLUSTER_DIR/$1"/go.{mod,sum} ;;
 	*)
-		cat "$CLUSTER_DIR/$1"/go.{mod,sum}
+		cat "$CLUSTER_DIR/$(module_of "$1")"/go.{mod,sum}
+		packages_of "$1"
 		go_flags "$1"
 		go_cgo "$1"
 		go env GOVERSION GOARCH
