@@ -13,27 +13,20 @@ that are gone, for two minutes, is part of what it may grow by where it runs for
 
 import argparse
 import contextlib
-import http.client
-import json
 import os
 import signal
 import socket
-import ssl
 import statistics
-import subprocess
 import sys
-import tempfile
 import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "lib"))
-from kube_api import ATTRIBUTIONS, LEASES, NODES, PODS, KubeAPI, agent_token
-from ports import free_port
+from both_programs import NAME, world
+from kube_api import ATTRIBUTIONS, LEASES, PODS
 from promises import promise, try_promises
 from small_world import post, report, wait_for
 
-TESTS = os.path.realpath(os.path.join(os.path.dirname(__file__), ".."))
-NAME = "gpu-attribution-controller"
 STILL_S = 0.7     # of each second
 RIGHT_S = 10      # from a change until the status says so
 DEVICES = 4
@@ -42,94 +35,6 @@ WARM_UP = 0.4
 KEPT = 6          # idle connections to the API server, which more descriptors may be for
 A_LONG_TIME_S = 600
 GROWTH, LONG_GROWTH = 1024, 16  # bytes a round
-
-
-class World:
-    """The stand-in of an API server with a node, and a controller that leads."""
-
-    def __init__(self, folder):
-        self.folder, self.api = folder, KubeAPI(folder)
-        self.api.put(NODES, {"metadata": {"name": "gpu-a"}})
-        self.api.put(LEASES, {"metadata": {"name": NAME, "namespace": "gpu-attribution"}, "spec": {
-            "holderIdentity": "", "leaseDurationSeconds": 1}})
-        self.port, self.metrics_port = free_port(), free_port()
-        self.programs, self.token = [], agent_token()
-        self.client = ssl.create_default_context(cafile=self.api.certificate)
-        self.controller = self.start("controller.log", [
-            CONTROLLER, f"--kubeconfig={self.api.kubeconfig(folder)}", "--namespace=gpu-attribution",
-            f"--report-address=127.0.0.1:{self.port}", f"--probe-address=127.0.0.1:{free_port()}",
-            f"--metrics-address=127.0.0.1:{self.metrics_port}", "--metrics-insecure",
-            f"--tls-cert={self.api.certificate}", f"--tls-key={self.api.key}",
-            "--reports-per-second=1000000"])
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def start(self, log, command, **environment):
-        """In a process group of its own."""
-        with open(self.path(log), "ab") as file:
-            program = subprocess.Popen(command, stdout=file, stderr=file, start_new_session=True,
-                                       env={**os.environ, **environment})
-        self.programs.append(program)
-        return program
-
-    def start_agent(self):
-        with open(self.path("token"), "w", encoding="utf-8") as file:
-            file.write(self.token)
-        return self.start("agent.log", [
-            AGENT, "--node-name=gpu-a", f"--controller=https://127.0.0.1:{self.port}",
-            f"--controller-ca-file={self.api.certificate}", f"--token-file={self.path('token')}",
-            f"--pod-resources-socket={self.path('none')}", f"--checkpoint-file={self.path('none')}",
-            "--processes=off", "--sample-interval=200ms"],
-            LD_LIBRARY_PATH=STAND_INS, FAKE_NVML_FILE=self.path("devices.json"))
-
-    def write_devices(self, serial):
-        with open(os.path.join(TESTS, "fake", "devices", "exclusive.json"), encoding="utf-8") as file:
-            said = json.load(file)
-        for device in said["devices"]:
-            device["serial"] = str(serial)
-        with open(self.path("new.json"), "w", encoding="utf-8") as file:
-            json.dump(said, file)
-        os.rename(self.path("new.json"), self.path("devices.json"))
-
-    def metric(self, name):
-        connection = http.client.HTTPConnection("127.0.0.1", self.metrics_port, timeout=20)
-        with contextlib.closing(connection):
-            connection.request("GET", "/metrics")
-            page = connection.getresponse().read().decode()
-        return next(float(line.split()[-1]) for line in page.splitlines() if line.startswith(f"{name} "))
-
-    def send(self, number):
-        """To all that run."""
-        for program in self.programs:
-            if program.poll() is None:
-                os.killpg(program.pid, number)
-
-    def check(self):
-        for program in self.programs:
-            assert program.poll() is None, f"{program.args[0]} ended: {program.returncode}"
-
-    def stop(self):
-        self.send(signal.SIGCONT)
-        for program in self.programs:
-            program.terminate()
-        for program in self.programs:
-            try:
-                program.wait(20)
-            except subprocess.TimeoutExpired:
-                os.killpg(program.pid, signal.SIGKILL)
-                program.wait()
-        self.api.stop()
-
-
-@contextlib.contextmanager
-def world():
-    with tempfile.TemporaryDirectory() as folder:
-        made = World(folder)
-        try:
-            yield made
-        finally:
-            made.stop()
 
 
 @contextlib.contextmanager
@@ -152,24 +57,19 @@ def standing_still(made):
         thread.join()
 
 
-def serials(made):
-    return {item.get("status", {}).get("device", {}).get("serial")
-            for item in made.api.kinds[ATTRIBUTIONS].items.values()}
-
-
 @promise
 def programs_that_stand_still_most_of_each_second_publish_what_is_so_and_none_loses_the_lead():
     took, serial, until = [], 1, time.monotonic() + SECONDS
-    with world() as made:
+    with world(*PROGRAMS) as made:
         made.write_devices(serial)
         with standing_still(made):
             made.start_agent()
-            assert made.api.wait(lambda _: serials(made) == {"1"}, 60), "no status at the start"
+            assert made.api.wait(lambda _: made.serials() == {"1"}, 60), "no status at the start"
             while time.monotonic() < until:
                 serial += 1
                 made.write_devices(serial)
                 since = time.monotonic()
-                assert made.api.wait(lambda _: serials(made) == {str(serial)}, RIGHT_S), serials(made)
+                assert made.api.wait(lambda _: made.serials() == {str(serial)}, RIGHT_S), made.serials()
                 took.append(time.monotonic() - since)
                 made.check()
         judge_statuses(made)
@@ -239,7 +139,7 @@ def descriptors(process):
 @promise
 def a_controller_in_which_much_comes_and_goes_keeps_its_memory_and_its_descriptors_flat():
     samples = []  # (round, bytes, descriptors)
-    with world() as made:
+    with world(*PROGRAMS) as made:
         assert made.api.wait(lambda api: api.kinds[LEASES].items[NAME]["spec"]["holderIdentity"], 60)
         churn = Churn(made)
         wait_for("a report is taken", lambda: post(made.port, made.client, made.token, report(
@@ -276,7 +176,6 @@ if __name__ == "__main__":
     parser.add_argument("--minutes", type=float, default=0.3)
     parser.add_argument("words", nargs="*")
     options = parser.parse_intermixed_args()
-    CONTROLLER, AGENT, STAND_INS = (os.path.realpath(path) for path in (
-        options.controller, options.agent, options.stand_ins))
+    PROGRAMS = [os.path.realpath(path) for path in (options.controller, options.agent, options.stand_ins)]
     SECONDS = 60 * options.minutes
     sys.exit(try_promises(options.words))
