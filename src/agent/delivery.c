@@ -221,7 +221,8 @@ const char *delivery_advice(enum delivery_verdict verdict)
 		return NULL;
 	case DELIVERY_UNREACHABLE:
 		return "check that a controller runs, that --controller names it and its "
-		       "certificate, and that no NetworkPolicy blocks the connection";
+		       "certificate, that this node's clock is right, and that no NetworkPolicy "
+		       "blocks the connection";
 	case DELIVERY_OUTDATED:
 		return "check that no second agent runs on this node";
 	case DELIVERY_NO_IDENTITY:
