@@ -7,8 +7,8 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/stopwatch.h"
+#include "controller/gather.h"
 #include "controller/join_pause.h"
-#include "join/gather.h"
 #include "schema/attribution_doc.h"
 
 /*

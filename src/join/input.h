@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * input - everything that a join may look at: what is known of one node, as values. join/gather.h
- * makes it.
+ * input - everything that a join may look at: what is known of one node, as values, which
+ * controller/gather.h collects.
  *
  * Threads: any; immutable once made.
  */

@@ -14,9 +14,9 @@
 #include <stdlib.h>
 
 #include "base/again.h"
+#include "base/compact.h"
 #include "base/limits.h"
 #include "join/votes.h"
-#include "model/compact.h"
 
 #define UID_SHOWN 8 /* bytes of a UID in a summary */
 

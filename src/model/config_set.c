@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Each ConfigMap is one block (model/compact.h), which is made anew when something changes. */
+/* Each ConfigMap is one block (base/compact.h), which is made anew when something changes. */
 
 #include "model/config_set.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/compact.h"
 #include "base/limits.h"
-#include "model/compact.h"
 
 static const struct compact_row shared_rows[] = {
 	COMPACT_TEXTS_ROW(plugin_config_shared, resource, resource),

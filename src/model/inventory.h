@@ -164,7 +164,7 @@ void inventory_config_unreadable(struct inventory *inventory, enum intent_config
 void inventory_remove(struct inventory *inventory, enum inventory_kind kind, struct view key,
 		      uint64_t version, uint64_t now_ms);
 
-/* What a join is made from (join/gather.h): all borrowed, until the next change or for good. */
+/* What a join is made from (controller/gather.h): all borrowed, until the next change or for good. */
 struct inventory_parts {
 	struct place_book *places; /* notes what was missing */
 	const struct claim_book *claims;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/compact.h"
+#include "base/compact.h"
 
 /*
  * A cluster has a hundred thousand of these. Nearly all only answer whether there is a pod of this

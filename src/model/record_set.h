@@ -15,8 +15,8 @@
  * Threads: the loop thread.
  */
 
+#include "base/compact.h"
 #include "base/store.h"
-#include "model/compact.h"
 #include "model/place.h"
 
 #define RECORD_KEY_SIZE 512u

@@ -10,7 +10,7 @@
  * Threads: the loop thread; immutable once made.
  */
 
-#include "model/compact.h"
+#include "base/compact.h"
 
 /* A device that the claim was given; only those of drivers of GPUs. */
 struct resource_claim_result {

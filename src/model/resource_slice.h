@@ -10,7 +10,7 @@
  * Threads: the loop thread; immutable once made.
  */
 
-#include "model/compact.h"
+#include "base/compact.h"
 
 struct resource_slice_device {
 	struct view name; /* in the pool */

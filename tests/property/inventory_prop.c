@@ -19,7 +19,7 @@
 #include "base/compiler.h"
 #include "base/limits.h"
 #include "base/prng.h"
-#include "join/gather.h"
+#include "controller/gather.h"
 
 #ifndef N_WORLDS /* hack/mutate makes do with fewer */
 #define N_WORLDS 400

@@ -21,7 +21,7 @@
 
 #include "base/limits.h"
 #include "base/prng.h"
-#include "join/gather.h"
+#include "controller/gather.h"
 #include "join/facts.h"
 #include "model/device_id.h"
 #include "schema/attribution_doc.h"

@@ -5,7 +5,7 @@
 #include "lib/failing_malloc.h"
 #include "lib/test_main.h"
 
-#include "model/compact.h"
+#include "base/compact.h"
 
 struct part {
 	struct view name, other, alias;

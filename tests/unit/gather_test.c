@@ -5,7 +5,7 @@
 #include "lib/test_main.h"
 
 #include "base/limits.h"
-#include "join/gather.h"
+#include "controller/gather.h"
 #include "model/attribution_set.h"
 #include "model/claim.h"
 #include "model/pod_scope.h"

@@ -6,7 +6,7 @@
 
 #include <malloc.h>
 
-#include "join/gather.h"
+#include "controller/gather.h"
 
 #define UUID_A "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
 #define NAME_A "gpu-11ba558d-3437-2335-2fd8-a78c8502f87f"

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
+#include "controller/gather.h"
 #include "controller/pod_watches.h"
 #include "controller/watches.h"
-#include "join/gather.h"
 #include "lib/kube_bytes.h"
 #include "model/pod_scope.h"
 

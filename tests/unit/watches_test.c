@@ -10,8 +10,8 @@
 #include "base/limits.h"
 #include "controller/config_watch.h"
 #include "controller/definition_watch.h"
+#include "controller/gather.h"
 #include "controller/watches.h"
-#include "join/gather.h"
 #include "lib/golden.h"
 #include "lib/kube_bytes.h"
 

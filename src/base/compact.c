@@ -2,7 +2,7 @@
 
 /* One block: the struct, then each array (behind it those of its elements), then all texts. */
 
-#include "model/compact.h"
+#include "base/compact.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "join/gather_claims.h"
+#include "controller/gather_claims.h"
 
 #include <assert.h>
 

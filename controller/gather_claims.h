@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * gather_claims - the part of join/gather.h for ResourceClaims and ResourceSlices.
+ * gather_claims - the part of controller/gather.h for ResourceClaims and ResourceSlices.
  *
  * Threads: the loop thread.
  */

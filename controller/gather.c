@@ -5,13 +5,13 @@
  * of the same devices and pods is looked up by name.
  */
 
-#include "join/gather.h"
+#include "controller/gather.h"
 
 #include <assert.h>
 
 #include "base/limits.h"
+#include "controller/gather_claims.h"
 #include "join/devices.h"
-#include "join/gather_claims.h"
 #include "model/attribution_set.h"
 #include "model/claim.h"
 #include "model/pod_scope.h"
