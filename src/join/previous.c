@@ -55,7 +55,7 @@ int previous_read(const struct attribution_status *status, struct arena *arena,
 			read_reason(status, CONDITION_REPORT_FRESH) == REASON_NO_AGENT,
 	};
 	for (uint32_t i = 0; i < evidence.count; i++)
-		previous->evidence |= wording_evidence_of(*ARRAY_AT(evidence, struct view, i));
+		previous->evidence |= sharing_rule_line_of(*ARRAY_AT(evidence, struct view, i));
 	*ret_previous = previous;
 	return 0;
 }

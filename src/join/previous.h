@@ -11,6 +11,7 @@
 #include "assess/activity.h"
 #include "assess/drift.h"
 #include "assess/health.h"
+#include "assess/sharing_rule.h"
 #include "base/arena.h"
 #include "join/wording.h"
 #include "model/attribution.h"

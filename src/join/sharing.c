@@ -5,12 +5,12 @@
  * it corroborates, or a line says that it contradicts.
  *
  * What is so of the device is a set of findings, most of which are lines of evidence. The first row of
- * join/sharing.def of which all findings are there decides the mode, and which of the lines are said. The
+ * assess/sharing.def of which all findings are there decides the mode, and which of the lines are said. The
  * form of the device IDs tells whether they name the device or MIG devices, and whether they are replicas.
  * It does not tell MPS from time-slicing: allocation responses do, then the compute mode.
  */
 
-#include "join/sharing_rule.h"
+#include "assess/sharing_rule.h"
 #include "join/stages.h"
 
 static unsigned form_of(const struct slot *slot)
@@ -151,7 +151,7 @@ static int tell(unsigned lines, struct arena *arena, struct array *ret_texts, st
 		return error_no_memory(err);
 	for (unsigned i = 0; i < N_EVIDENCE; i++) {
 		if (lines & 1u << i)
-			texts[n++] = wording_evidence((enum evidence_index)i);
+			texts[n++] = sharing_rule_text((enum evidence_index)i);
 	}
 	*ret_texts = (struct array){texts, n, true};
 	return 0;

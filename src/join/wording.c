@@ -29,7 +29,6 @@ static const struct view placeholders[] = {
 static const struct view conditions[] = {WORDING_CONDITIONS(TEXT) WORDING_RETIRED_CONDITIONS(TEXT)};
 static const struct view reasons[] = {VIEW_INIT(""), WORDING_REASONS(TEXT)};
 static const struct view messages[] = {WORDING_MESSAGES(TEXT)};
-static const struct view evidence[] = {WORDING_EVIDENCE(TEXT)};
 
 _Static_assert(ARRAY_SIZE(witnesses) == N_WITNESSES, "a text for each witness");
 
@@ -63,12 +62,6 @@ struct view wording_message(enum message message)
 	return messages[message];
 }
 
-struct view wording_evidence(enum evidence_index line)
-{
-	assert(line < ARRAY_SIZE(evidence));
-	return evidence[line];
-}
-
 /* The index of the text in the table, or n. */
 static unsigned find(const struct view *table, unsigned n, struct view text)
 {
@@ -90,11 +83,6 @@ unsigned wording_witnesses_of(struct array texts)
 	for (uint32_t i = 0; i < texts.count; i++)
 		found |= find_bit(witnesses, ARRAY_SIZE(witnesses), *ARRAY_AT(texts, struct view, i));
 	return found;
-}
-
-unsigned wording_evidence_of(struct view text)
-{
-	return find_bit(evidence, ARRAY_SIZE(evidence), text);
 }
 
 bool wording_is_condition(struct view type)

@@ -37,15 +37,10 @@ enum placeholder {
 };
 
 #define WORDING_NAME(name, text) name,
-#define WORDING_INDEX(name, text) name##_INDEX,
-#define WORDING_BIT(name, text) name = 1u << name##_INDEX,
 enum condition_type { WORDING_CONDITIONS(WORDING_NAME) N_CONDITION_TYPES };
 /* REASON_NONE: no condition, or a reason that this version does not know. */
 enum reason { REASON_NONE, WORDING_REASONS(WORDING_NAME) N_REASONS };
 enum message { WORDING_MESSAGES(WORDING_NAME) N_MESSAGES };
-/* As bits. */
-enum evidence_index { WORDING_EVIDENCE(WORDING_INDEX) N_EVIDENCE };
-enum evidence { WORDING_EVIDENCE(WORDING_BIT) };
 
 /* The name of a witness; static, as all texts here. index is that of its bit. */
 struct view wording_witness(unsigned index);
@@ -57,8 +52,6 @@ struct view wording_condition(enum condition_type type);
 struct view wording_reason(enum reason reason);
 /* The message of a condition, or the end of one that wording_slots() completes. */
 struct view wording_message(enum message message);
-/* A line of status.sharing.evidence. */
-struct view wording_evidence(enum evidence_index line);
 
 /* The witnesses that published texts (struct view) name, bits of enum witness; unknown ones add none. */
 unsigned wording_witnesses_of(struct array texts);
@@ -66,8 +59,6 @@ unsigned wording_witnesses_of(struct array texts);
 enum placeholder wording_placeholder_of(struct view text);
 /* The same of a condition's reason; REASON_NONE: it is not known. */
 enum reason wording_reason_of(struct view text);
-/* The same of a line of evidence, a bit of enum evidence; 0: it is not known. */
-unsigned wording_evidence_of(struct view text);
 /* True for a type of condition that is ours, or was in an earlier release. */
 bool wording_is_condition(struct view type);
 

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #include "assess/activity.h"
-#include "join/sharing_rule.h"
+#include "assess/sharing_rule.h"
 #include "join/users.def"
 #include "join/wording.h"
 #include "kubectl/tenancy_row.h"
@@ -13,7 +13,7 @@
 #define TENANCY_TABLE "src/join/arbitrate.def"
 #define ONE_OF_ROWS "one of these rows; the status does not tell which"
 #define ACTIVITY_TABLE "src/assess/activity.def"
-#define MODE_TABLE "src/join/sharing.def"
+#define MODE_TABLE "src/assess/sharing.def"
 #define USERS_TABLE "src/join/users.def"
 #define WORDING_TABLE "src/join/wording.def"
 #define READ_BY_AGENT (WITNESS_CHECKPOINT | WITNESS_POD_RESOURCES | WITNESS_PROCESSES)
@@ -312,7 +312,7 @@ static void add_mode_rows(struct why_list *list, const struct attribution_sharin
 	unsigned lines = 0, rows;
 
 	for (uint32_t i = 0; i < sharing->evidence.count; i++)
-		lines |= wording_evidence_of(*ARRAY_AT(sharing->evidence, struct view, i));
+		lines |= sharing_rule_line_of(*ARRAY_AT(sharing->evidence, struct view, i));
 	rows = sharing_rule_find(sharing->mode, lines);
 	for (size_t i = 0; i < sharing_rule_count(); i++) {
 		if (!(rows & 1u << i))
@@ -338,7 +338,7 @@ void why_mode(struct why_list *list, const struct attribution_status *status)
 		const struct view line = *ARRAY_AT(sharing->evidence, struct view, i);
 		sbuf_append(text, line);
 		why_list_because(list, WHY_EVIDENCE, (struct view){0},
-				 wording_evidence_of(line) & READ_BY_API
+				 sharing_rule_line_of(line) & READ_BY_API
 					 ? 0
 					 : status->report.observation_time);
 	}

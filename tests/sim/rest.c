@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "assess/sharing_rule.h"
 #include "join/wording.h"
 #include "sim/apiserver.h"
 #include "sim/books.h"
@@ -750,7 +751,7 @@ static const struct {
 static bool is_true(const struct judge *judge, const struct forms *forms, struct view line)
 {
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-		if (wording_evidence_of(line) & lines[i].lines)
+		if (sharing_rule_line_of(line) & lines[i].lines)
 			return lines[i].is_so(judge, forms);
 	return false;
 }

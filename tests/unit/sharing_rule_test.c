@@ -2,8 +2,8 @@
 
 #include "lib/test_main.h"
 
+#include "assess/sharing_rule.h"
 #include "base/prng.h"
-#include "join/sharing_rule.h"
 
 #define N_FINDINGS (N_EVIDENCE + 8)
 

@@ -24,7 +24,7 @@ static void expect_lines(int mode, int64_t replicas, const unsigned lines[MAX_LI
 {
 	char evidence[512] = "";
 	for (size_t i = 0, len = 0; lines[i]; i++) {
-		struct view text = wording_evidence((enum evidence_index)__builtin_ctz(lines[i]));
+		struct view text = sharing_rule_text((enum evidence_index)__builtin_ctz(lines[i]));
 		len += (size_t)snprintf(evidence + len, sizeof(evidence) - len, "%s%.*s",
 					i > 0 ? "," : "", VIEW_ARG(text));
 		assert_true(len < sizeof(evidence));

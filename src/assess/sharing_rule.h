@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * sharing_rule - the rows of join/sharing.def, by which the sharing mode of a device is concluded from what
+ * sharing_rule - the rows of assess/sharing.def, by which the sharing mode of a device is concluded from what
  * was found of it. Findings are lines of evidence (enum evidence), and those below, as bits.
  *
  * Threads: any; pure.
@@ -10,8 +10,14 @@
 
 #include <stddef.h>
 
-#include "join/wording.h"
+#include "assess/sharing.def"
 #include "model/attribution.h"
+
+#define SHARING_INDEX(name, text) name##_INDEX,
+#define SHARING_BIT(name, text) name = 1u << name##_INDEX,
+/* Lines of status.sharing.evidence, and as bits. */
+enum evidence_index { SHARING_EVIDENCE(SHARING_INDEX) N_EVIDENCE };
+enum evidence { SHARING_EVIDENCE(SHARING_BIT) };
 
 /* Findings that are no lines. */
 enum sharing_rule_finding {
@@ -33,6 +39,10 @@ struct sharing_rule {
 	struct view text; /* what it says, as a sentence without its full stop */
 };
 
+/* A line as it is published; static. */
+struct view sharing_rule_text(enum evidence_index line);
+/* What a published line means, a bit of enum evidence; 0: it is not known. */
+unsigned sharing_rule_line_of(struct view text);
 /* How many rows there are. */
 size_t sharing_rule_count(void);
 /* The row of that index; static. */

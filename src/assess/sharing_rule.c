@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "join/sharing_rule.h"
+#include "assess/sharing_rule.h"
 
 #include <assert.h>
 
-#include "join/sharing.def"
+static const struct view evidence[] = {
+#define LINE(name, text) VIEW_INIT(text),
+	SHARING_EVIDENCE(LINE)
+};
 
 static const struct sharing_rule rules[] = {
 #define RULE(name, needs, mode, says, text) \
@@ -12,6 +15,20 @@ static const struct sharing_rule rules[] = {
 #undef RULE
 };
 static_assert(ARRAY_SIZE(rules) <= 32, "each row is a bit");
+
+struct view sharing_rule_text(enum evidence_index line)
+{
+	assert(line < N_EVIDENCE);
+	return evidence[line];
+}
+
+unsigned sharing_rule_line_of(struct view text)
+{
+	for (unsigned i = 0; i < N_EVIDENCE; i++)
+		if (view_equal(evidence[i], text))
+			return 1u << i;
+	return 0;
+}
 
 size_t sharing_rule_count(void)
 {
