@@ -79,6 +79,7 @@ struct judge {
 	unsigned untold;   /* or the rule cannot tell now, */
 	unsigned skipped;  /* or not at all; */
 	unsigned kept;     /* what it told last is listed */
+	unsigned found;    /* DRIFT_BIT() of what is listed */
 	bool has_waiting;  /* a new difference waits for the settling to end */
 	struct attribution_drift *drifts;
 	uint32_t n_drifts;
@@ -171,6 +172,7 @@ static void add_drift(struct judge *judge, const struct row *row, struct drift_f
 		      int64_t start_time)
 {
 	assert(judge->n_drifts < N_DRIFT_TYPES);
+	judge->found |= 1u << type_of(row);
 	judge->drifts[judge->n_drifts++] = (struct attribution_drift){
 		.type = row->word,
 		.severity = finding.severity != ATTRIBUTION_SEVERITY_UNSET ? finding.severity
@@ -263,6 +265,7 @@ static void keep(struct judge *judge, const struct row *row)
 	if (drift) {
 		assert(judge->n_drifts < N_DRIFT_TYPES);
 		judge->drifts[judge->n_drifts++] = *drift;
+		judge->found |= 1u << type_of(row);
 		judge->kept |= 1u << type_of(row);
 	} else if (pending_since != 0) {
 		add_pending(judge, row, pending_since, pending_hash);
@@ -546,6 +549,7 @@ static int conclude(struct judge *judge, struct drift_verdict *ret_verdict, stru
 	add_work(judge, &message);
 	assert(verdict.status != CONDITION_UNSET && verdict.reason.len > 0);
 	verdict.state.pending = list_of(judge->pending, judge->n_pending);
+	verdict.found = judge->found;
 	verdict.again_in_ms = judge->again_in_ms;
 	verdict.hides = judge->hidden & consequences();
 	verdict.tells = judge->told & consequences();

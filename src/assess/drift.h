@@ -34,6 +34,7 @@ struct drift_verdict {
 	int status; /* enum condition_status, of the condition InSync */
 	struct view reason;
 	struct view message;
+	unsigned found;      /* types of the drifts, as DRIFT_BIT() */
 	int64_t again_in_ms; /* time alone may change the verdict then; -1: it does not */
 	/* Types of the node that are consequences only, as DRIFT_BIT(): */
 	unsigned hides; /* what was found here explains them, */

@@ -287,8 +287,10 @@ static void add_reason(struct judge *judge, const struct row *row, struct view r
 		return;
 	health->state.state = row->state;
 	health->state.recovery_action = row->action;
+	health->status = row->state == ATTRIBUTION_HEALTH_UNKNOWN ? CONDITION_UNKNOWN : CONDITION_FALSE;
 	health->reason = reason;
 	health->message = message;
+	health->is_withdrawn = row->finding == NOT_ADVERTISED;
 }
 
 /* By the agent, while it ran. */
@@ -511,6 +513,7 @@ int health_judge(const struct health_input *input, struct health *ret_health, st
 		.health = {
 			.state = {.state = ATTRIBUTION_HEALTH_HEALTHY,
 				  .recovery_action = ATTRIBUTION_RECOVERY_NONE},
+			.status = CONDITION_TRUE,
 			.reason = VIEW(HEALTH_NOTHING_FOUND),
 			.message = VIEW(HEALTH_NOTHING_FOUND_MESSAGE),
 			.again_in_ms = -1,

@@ -74,8 +74,10 @@ struct health_input {
 
 struct health {
 	struct attribution_health_state state;
-	struct view reason; /* of the condition */
+	int status; /* enum condition_status, of the condition Healthy */
+	struct view reason;
 	struct view message;
+	bool is_withdrawn; /* what is worst is that it is on offer no more */
 	int64_t again_in_ms; /* time alone may change the verdict then; -1: it does not */
 };
 

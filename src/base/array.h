@@ -9,6 +9,7 @@
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct array {
@@ -25,3 +26,6 @@ static inline struct array array_of(const void *items, uint32_t count)
 
 /* for (uint32_t i = 0; i < a.count; i++) use(ARRAY_AT(a, struct x, i)); */
 #define ARRAY_AT(array, type, index) (&((type *)(array).items)[index])
+/* ARRAY_EACH(const struct x, item, a) use(item); The array is evaluated more than once. */
+#define ARRAY_EACH(type, item, array) \
+	for (type *item = (array).items, *item##_end = item ? item + (array).count : NULL; item != item##_end; item++)

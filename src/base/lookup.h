@@ -5,8 +5,7 @@
  * lookup - finds the elements of an array by the hash of a key, in an arena. Several elements may
  * have one key, and two keys one hash: the caller compares.
  *
- *	for (uint32_t at = lookup_first(&lookup, hash); at != LOOKUP_END;
- *	     at = lookup_next(&lookup, at))
+ *	LOOKUP_EACH(at, &lookup, hash)
  *		if (view_equal(items[at].key, key))
  *			return &items[at];
  *
@@ -17,6 +16,9 @@
 #include "base/arena.h"
 
 #define LOOKUP_END UINT32_MAX
+/* A loop over the elements with that hash, the one added last first. */
+#define LOOKUP_EACH(at, lookup, hash) \
+	for (uint32_t at = lookup_first(lookup, hash); at != LOOKUP_END; at = lookup_next(lookup, at))
 
 struct lookup_link; /* opaque */
 

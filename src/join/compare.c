@@ -6,13 +6,13 @@
  * looked at.
  */
 
-#include "join/stages.h"
+#include "join/subject.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-#include "assess/health.h"
 #include "base/limits.h"
+#include "join/slots.h"
 
 /* What is on offer */
 
@@ -125,15 +125,15 @@ static bool is_seen_since_boot(const struct subject *subject)
 }
 
 /* Since when it has had as many slots as now, as far as is known. */
-static int64_t offered_since(const struct subject *subject, const struct attribution_status *status)
+static int64_t offered_since(const struct subject *subject)
 {
 	const struct join_input *input = subject->facts->input;
 
-	return subject->published->slots.total == status->slots.total ? input->offered_since
-								       : input->now_wall_ms;
+	return subject->published->slots.total == subject->status->slots.total ? input->offered_since
+									       : input->now_wall_ms;
 }
 
-static int64_t here_since(const struct subject *subject, const struct attribution_status *status)
+static int64_t here_since(const struct subject *subject)
 {
 	const struct previous *published = subject->device->published;
 	const struct condition *healthy =
@@ -143,14 +143,12 @@ static int64_t here_since(const struct subject *subject, const struct attributio
 
 	if (!healthy || health_was_missing(&published->health))
 		return 0;
-	since = offered_since(subject, status);
+	since = offered_since(subject);
 	return since > healthy->last_transition_time || since == 0 ? since
 								    : healthy->last_transition_time;
 }
 
-int compare_intent(const struct subject *subject, const struct drift_node *node,
-		   struct attribution_status *status, struct drift_verdict *ret_verdict,
-		   struct error *err)
+int compare_intent(struct subject *subject, const struct drift_node *node, struct error *err)
 {
 	static const struct drift_previous nothing;
 	const struct previous *published = subject->device->published;
@@ -161,16 +159,16 @@ int compare_intent(const struct subject *subject, const struct drift_node *node,
 		.is_listing_good = subject->facts->devices->nvml == DEVICES_NVML_OK,
 		.is_claimed = subject->is_claimed,
 		.is_seen_since_boot = is_seen_since_boot(subject),
-		.here_since = here_since(subject, status),
+		.here_since = here_since(subject),
 		.offers = offers,
 		.n_offers = list_offers(subject, offers),
-		.status = status,
+		.status = subject->status,
 		.previous = published ? &published->intent : &nothing,
 	};
 
 	assert(node->report);
-	if (drift_judge(node, &device, subject->arena, ret_verdict, err) < 0)
+	if (drift_judge(node, &device, subject->arena, &subject->intent, err) < 0)
 		return -1;
-	status->intent = ret_verdict->state;
+	subject->status->intent = subject->intent.state;
 	return 0;
 }

@@ -5,13 +5,11 @@
  * happened. LIMIT_EVENT_TENANTS pods of an event are told, and the rest is counted.
  */
 
-#include "join/stages.h"
+#include "join/subject.h"
 
 #include <assert.h>
 
-#include "assess/health.h"
 #include "base/limits.h"
-#include "join/tenants.h"
 
 /*
  * The node's clock tells when an event happened; the controller's tells when a pod was first and last
@@ -132,7 +130,7 @@ static bool is_withdrawn(const struct subject *subject)
 {
 	const struct source *source = &subject->facts->source;
 	return is_off_offer(subject) && !source->is_settling &&
-	       (source_is_good(source->pod_resources) || source_is_good(source->checkpoint)) &&
+	       source_is_any_good(source) &&
 	       (subject->n_slots > 0 ||
 		(subject->published && subject->published->slots.total > 0));
 }
@@ -170,7 +168,7 @@ static int64_t heard_uptime(const struct join_input *input)
 	return told > 0 && uptime > 0 ? uptime : 0;
 }
 
-int examine_health(const struct subject *subject, struct health *ret_health, struct error *err)
+int examine_health(struct subject *subject, struct error *err)
 {
 	const struct join_input *join = subject->facts->input;
 	const struct previous *previous = subject->device->previous;
@@ -202,5 +200,8 @@ int examine_health(const struct subject *subject, struct health *ret_health, str
 		.holders = {subject, is_of, list_holders},
 		.arena = subject->arena,
 	};
-	return health_judge(&input, ret_health, err);
+	if (health_judge(&input, &subject->health, err) < 0)
+		return -1;
+	subject->status->health = subject->health.state;
+	return 0;
 }

@@ -53,10 +53,9 @@ static bool is_duplicate(const struct joiner *joiner, const struct device *devic
 static bool is_contested(const struct joiner *joiner, const struct device *device)
 {
 	const struct join_input *input = joiner->input;
-	for (size_t i = 0; i < input->n_contested; i++) {
+	for (size_t i = 0; i < input->n_contested; i++)
 		if (view_equal_ignoring_case(input->contested[i], device->uuid))
 			return true;
-	}
 	return false;
 }
 
@@ -113,8 +112,7 @@ static int64_t find_events_until(const struct joiner *joiner)
 	const struct array events = report ? report->events : (struct array){0};
 	int64_t until = 0;
 
-	for (uint32_t i = 0; i < events.count; i++) {
-		const struct report_event *event = ARRAY_AT(events, struct report_event, i);
+	ARRAY_EACH(const struct report_event, event, events) {
 		const struct device *device = devices_find(&joiner->devices, event->uuid).device;
 
 		if (device ? !may_write(joiner, device) : may_be_listed_again(joiner, event))

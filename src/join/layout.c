@@ -12,7 +12,7 @@
  * ID of the device, the held ones are a part of all: the total is then as published, or unknown.
  */
 
-#include "join/stages.h"
+#include "join/subject.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -20,7 +20,7 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
-#include "join/tenants.h"
+#include "join/slots.h"
 
 static int64_t max(int64_t a, int64_t b)
 {
@@ -69,8 +69,7 @@ static void describe_driver(const struct report *report, struct attribution_devi
 		device->cuda_version = report->cuda_version;
 }
 
-int layout_describe(const struct subject *subject, struct attribution_device *ret_device,
-		    struct error *err)
+int layout_describe(const struct subject *subject, struct error *err)
 {
 	const struct join_input *input = subject->facts->input;
 	struct attribution_device described = {.index = -1, .minor = -1};
@@ -86,7 +85,7 @@ int layout_describe(const struct subject *subject, struct attribution_device *re
 	describe_driver(input->report, &described);
 	if (put_dashes(described.model, subject->arena, &described.model, err) < 0)
 		return -1;
-	*ret_device = described;
+	subject->status->device = described;
 	return 0;
 }
 
@@ -131,17 +130,13 @@ static int64_t count_slots(const struct subject *subject, struct view partition)
 
 static int64_t published_slots(const struct subject *subject, struct view partition)
 {
-	for (uint32_t i = 0; i < subject->published->partitions.count; i++) {
-		const struct attribution_partition *p = ARRAY_AT(
-			subject->published->partitions, struct attribution_partition, i);
+	ARRAY_EACH(const struct attribution_partition, p, subject->published->partitions)
 		if (view_equal(p->uuid, partition))
 			return p->slots;
-	}
 	return 0;
 }
 
-int layout_partition(const struct subject *subject, struct array *ret_partitions,
-		     struct error *err)
+int layout_partition(const struct subject *subject, struct error *err)
 {
 	uint32_t n = count_partitions(subject);
 	struct attribution_partition *to = arena_alloc(subject->arena, n, sizeof(*to));
@@ -159,7 +154,7 @@ int layout_partition(const struct subject *subject, struct array *ret_partitions
 		if (subject->is_as_published)
 			to[i].slots = max(to[i].slots, published_slots(subject, to[i].uuid));
 	}
-	*ret_partitions = (struct array){to, n, true};
+	subject->status->partitions = (struct array){to, n, true};
 	return 0;
 }
 
@@ -206,16 +201,12 @@ static int64_t count_nameless(const struct subject *subject)
 /* Without the kubelet: what was given out, less what tenants left, and what new tenants hold. */
 static int64_t carry_allocated(const struct subject *subject, int64_t n_given)
 {
-	const struct array tenants = subject->status->tenants;
-	int64_t n = subject->published->slots.allocated - subject->tenants->slots_ended;
+	int64_t n = subject->published->slots.allocated - subject->tenants.slots_ended;
 
 	/* Two containers of a pod may have one slot in turn: it must not be counted again. */
-	for (uint32_t i = 0; i < tenants.count; i++) {
-		const struct attribution_tenant *t = ARRAY_AT(tenants, struct attribution_tenant,
-							      i);
+	ARRAY_EACH(const struct attribution_tenant, t, subject->status->tenants)
 		if (!previous_find(subject->device->published, t->pod_uid, t->container))
 			n += t->slots;
-	}
 	return max(n, n_given > 0);
 }
 
@@ -229,8 +220,7 @@ static int64_t count_allocated(const struct subject *subject, int64_t n_given)
 	return subject->status->tenant_count >= 0 || (!has_books && n_given > 0) ? n_given : -1;
 }
 
-/* Slots on offer and held, each once; -1: not known. A device given by claims is one slot, or as */
-/* many as it has partitions. */
+/* On offer and held, each once; -1: not known. A device given by claims is one, or as many as its partitions. */
 static int64_t count_total(const struct subject *subject, int64_t n_given)
 {
 	int64_t total = -1;
@@ -259,11 +249,9 @@ static int summarise(struct attribution_slots *slots, struct arena *arena, struc
 		       : error_no_memory(err);
 }
 
-int layout_count(const struct subject *subject, struct attribution_slots *ret_slots,
-		 struct error *err)
+int layout_count(const struct subject *subject, struct error *err)
 {
-	const int64_t n_given = count_held(subject) + count_nameless(subject) +
-				subject->tenants->slots_kept;
+	const int64_t n_given = count_held(subject) + count_nameless(subject) + subject->tenants.slots_kept;
 	struct attribution_slots counted = {
 		.allocated = count_allocated(subject, n_given),
 		.total = count_total(subject, n_given),
@@ -273,6 +261,6 @@ int layout_count(const struct subject *subject, struct attribution_slots *ret_sl
 		counted.allocated = counted.total;
 	if (summarise(&counted, subject->arena, err) < 0)
 		return -1;
-	*ret_slots = counted;
+	subject->status->slots = counted;
 	return 0;
 }

@@ -2,17 +2,17 @@
 
 /* Has the activity of one device assessed: tells assess/activity.h what the join knows of it. */
 
-#include "join/stages.h"
+#include "join/subject.h"
 
 #include <assert.h>
 
 #include "assess/activity.h"
 
-static enum activity_silence silence_of(const struct subject *subject, bool is_fresh)
+static enum activity_silence silence_of(const struct subject *subject)
 {
 	if (!subject->facts->input->report && !subject->is_awaited)
 		return ACTIVITY_NO_AGENT;
-	return is_fresh ? ACTIVITY_HEARD : ACTIVITY_STALE;
+	return subject->is_fresh ? ACTIVITY_HEARD : ACTIVITY_STALE;
 }
 
 static bool is_partitioned(int mode)
@@ -20,18 +20,17 @@ static bool is_partitioned(int mode)
 	return mode == ATTRIBUTION_MODE_MIG || mode == ATTRIBUTION_MODE_MIG_TIME_SLICED;
 }
 
-int measure_activity(const struct subject *subject, bool is_fresh,
-		     struct attribution_status *status, int64_t *ret_again_in_ms,
-		     struct error *err)
+int measure_activity(struct subject *subject, struct error *err)
 {
 	const struct join_input *join = subject->facts->input;
+	struct attribution_status *status = subject->status;
 	const struct previous *previous = subject->device->published;
 	const struct attribution_status *published = subject->published;
 	const bool is_in_boot = previous_boot(previous, join->report) == REPORT_BOOT_SAME;
 	const bool is_by_same_agent = is_in_boot &&
 				      published->report.instance == join->report->instance;
 	const struct activity_input input = {
-		.silence = silence_of(subject, is_fresh),
+		.silence = silence_of(subject),
 		.reported = subject->device->reported,
 		.is_dated = subject->facts->devices->nvml != DEVICES_NVML_OK,
 		.sampled_at = join->report ? join->report->sources.nvml.observed_at : 0,
@@ -47,7 +46,7 @@ int measure_activity(const struct subject *subject, bool is_fresh,
 		.arena = subject->arena,
 	};
 	assert(!previous == !published);
-	*ret_again_in_ms = activity_again_in(&input);
+	subject->activity_again_in_ms = activity_again_in(&input);
 	return activity_judge(&input, status->partitions, &status->partitions, &status->activity,
 			      err);
 }

@@ -17,13 +17,12 @@
  * unit (the device, or a MIG device) has one seat; of what is shared each replica is a unit.
  */
 
-#include "join/stages.h"
+#include "join/subject.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
 #include "base/sbuf.h"
-#include "join/tenants.h"
 
 struct seat {
 	struct view unit;
@@ -195,7 +194,7 @@ static int tell(const struct holding *holding, struct arena *arena, struct view 
 	return arena_copy(arena, sbuf_view(&message), ret_message) ? 0 : error_no_memory(err);
 }
 
-int overlap_find(const struct subject *subject, struct view *ret_message, struct error *err)
+int overlap_find(struct subject *subject, struct error *err)
 {
 	struct finder finder = {.subject = subject};
 	struct holding found;
@@ -206,8 +205,7 @@ int overlap_find(const struct subject *subject, struct view *ret_message, struct
 	read_facts(&finder);
 	if (finder.n_seats > 1)
 		qsort(finder.seats, finder.n_seats, sizeof(*finder.seats), by_unit);
-	*ret_message = (struct view){0};
-	return find(&finder, &found) ? tell(&found, subject->arena, ret_message, err) : 0;
+	return find(&finder, &found) ? tell(&found, subject->arena, &subject->held_twice, err) : 0;
 }
 
 /* What is kept */
@@ -219,27 +217,24 @@ static bool may_hold_the_same(const struct attribution_tenant *a,
 		return false;
 	if (mode == ATTRIBUTION_MODE_EXCLUSIVE)
 		return true;
-	const struct array x = a->partitions, y = b->partitions;
-	for (uint32_t i = 0; mode == ATTRIBUTION_MODE_MIG && i < x.count; i++)
-		if (view_is_among(*ARRAY_AT(x, struct view, i), y.items, y.count))
+	ARRAY_EACH(const struct view, part, a->partitions)
+		if (mode == ATTRIBUTION_MODE_MIG &&
+		    view_is_among(*part, b->partitions.items, b->partitions.count))
 			return true;
 	return false;
 }
 
-bool overlap_is_possible(const struct subject *subject, int mode)
+bool overlap_is_possible(const struct subject *subject)
 {
-	const struct array tenants = subject->status->tenants;
-	const struct attribution_tenant *items = tenants.items;
-	const uint32_t n = subject->tenants->slots_kept > 0 ? tenants.count : 0;
+	const struct array tenants = subject->tenants.slots_kept > 0 ? subject->status->tenants
+								     : (struct array){0};
+	size_t n_facts;
 
-	for (uint32_t i = 0; i < n; i++) {
-		size_t n_facts;
-		(void)facts_of_holder(subject->facts, subject->index, items[i].pod_uid,
-				      items[i].container, &n_facts);
-		for (uint32_t k = 0; k < n && n_facts == 0; k++) {
-			if (may_hold_the_same(&items[i], &items[k], mode))
+	ARRAY_EACH(const struct attribution_tenant, a, tenants) {
+		(void)facts_of_holder(subject->facts, subject->index, a->pod_uid, a->container, &n_facts);
+		ARRAY_EACH(const struct attribution_tenant, b, tenants)
+			if (n_facts == 0 && may_hold_the_same(a, b, subject->status->sharing.mode))
 				return true;
-		}
 	}
 	return false;
 }

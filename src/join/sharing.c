@@ -11,7 +11,8 @@
  */
 
 #include "assess/sharing_rule.h"
-#include "join/stages.h"
+#include "join/slots.h"
+#include "join/subject.h"
 
 static unsigned form_of(const struct slot *slot)
 {
@@ -77,9 +78,7 @@ static unsigned look_at_slots(const struct subject *subject)
 
 bool sharing_has_mps_process(const struct report_device *reported)
 {
-	const struct report_process *process = reported->processes.items;
-
-	for (uint32_t i = 0; i < reported->processes.count; i++, process++)
+	ARRAY_EACH(const struct report_process, process, reported->processes)
 		if (process->kind == REPORT_PROCESS_MPS)
 			return true;
 	return false;
@@ -162,25 +161,25 @@ static bool is_without_ids(unsigned evidence)
 	return (evidence & (EVIDENCE_NO_IDS | EVIDENCE_MIG_IS_ON)) != 0;
 }
 
-int sharing_conclude(const struct subject *subject, struct attribution_sharing *ret_sharing,
-		     bool *ret_is_without_ids, struct error *err)
+int sharing_conclude(struct subject *subject, struct error *err)
 {
 	const struct previous *before = subject->device->published;
+	struct attribution_sharing *sharing = &subject->status->sharing;
 	const struct sharing_rule *rule;
 	unsigned slots, found;
 
-	*ret_is_without_ids = subject->is_as_published && is_without_ids(before->evidence);
+	subject->is_without_ids = subject->is_as_published && is_without_ids(before->evidence);
 	if (subject->is_as_published && before->status->sharing.mode != ATTRIBUTION_MODE_UNSET &&
-	    !(*ret_is_without_ids && subject->n_slots > 0)) {
-		*ret_sharing = before->status->sharing;
+	    !(subject->is_without_ids && subject->n_slots > 0)) {
+		*sharing = before->status->sharing;
 		return 0;
 	}
 	slots = look_at_slots(subject);
 	found = slots | look_at_device(subject->device->reported, slots) |
 		look_at_label(subject->facts->input->node, slots);
 	rule = sharing_rule_decide(found);
-	*ret_is_without_ids = is_without_ids(rule->says);
-	ret_sharing->mode = (int)rule->mode;
-	ret_sharing->replicas = count_replicas(subject);
-	return tell(sharing_rule_lines(rule, found), subject->arena, &ret_sharing->evidence, err);
+	subject->is_without_ids = is_without_ids(rule->says);
+	sharing->mode = (int)rule->mode;
+	sharing->replicas = count_replicas(subject);
+	return tell(sharing_rule_lines(rule, found), subject->arena, &sharing->evidence, err);
 }

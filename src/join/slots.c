@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "join/from_resource_claim.h"
-#include "join/tenants.h"
+#include "join/subject.h"
 
 static size_t count_ids(struct array lists)
 {
@@ -209,7 +209,7 @@ static bool is_rest_held(const struct subject *subject)
 static bool is_vague(const struct subject *subject)
 {
 	return !subject->is_offered &&
-	       (subject->tenants->slots_kept > 0 ||
+	       (subject->tenants.slots_kept > 0 ||
 		(subject->is_rest_held && !subject->device->published->is_agentless) ||
 		(subject->n_slots == 0 && !subject->is_offer_known));
 }
@@ -219,11 +219,11 @@ void slots_look(const struct slots *slots, struct subject *subject)
 	const struct facts *facts = subject->facts;
 	const size_t first = slots->first[subject->index];
 
-	assert(subject->tenants && first <= slots->first[subject->index + 1]);
+	assert(first <= slots->first[subject->index + 1]);
 	assert(slots->first[subject->index + 1] <= slots->n_items);
 	subject->slots = &slots->items[first];
 	subject->n_slots = slots->first[subject->index + 1] - first;
-	subject->is_claimed = subject->tenants->is_claimed ||
+	subject->is_claimed = subject->tenants.is_claimed ||
 			      from_resource_claim_is_described(facts, subject->device);
 	subject->is_offer_known = slots->is_offer_known;
 	for (size_t i = 0; i < subject->n_slots; i++)

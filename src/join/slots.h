@@ -8,7 +8,9 @@
  * Threads: any.
  */
 
-#include "join/subject.h"
+#include "join/facts.h"
+
+struct subject;
 
 struct slot {
 	size_t device;         /* index in the devices */

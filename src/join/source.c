@@ -72,3 +72,8 @@ bool source_is_good(enum source_state state)
 {
 	return state == SOURCE_PARTIAL || state == SOURCE_COMPLETE;
 }
+
+bool source_is_any_good(const struct source *source)
+{
+	return source_is_good(source->pod_resources) || source_is_good(source->checkpoint);
+}

@@ -27,5 +27,7 @@ struct source {
 
 /* True when the source could be read: PARTIAL or COMPLETE. */
 bool source_is_good(enum source_state state);
+/* True when the List or the checkpoint could be. */
+bool source_is_any_good(const struct source *source);
 /* The sources of the input's report. Both are absent without one, or while pods are frozen. */
 struct source source_judge(const struct node_pods *node_pods);

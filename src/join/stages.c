@@ -4,12 +4,10 @@
 #include <assert.h>
 
 #include "base/again.h"
-#include "join/conditions.h"
-#include "join/from_resource_claim.h"
-#include "join/unplaced.h"
 
 /* What is known of the device before anything is found out. */
-static struct subject begin(const struct stages_node *node, size_t index)
+static struct subject begin(const struct stages_node *node, size_t index, bool is_duplicate,
+			    struct attribution_status *status)
 {
 	const struct facts *facts = &node->facts;
 	const struct device *device = &facts->devices->devices[index];
@@ -20,42 +18,16 @@ static struct subject begin(const struct stages_node *node, size_t index)
 		.device = device,
 		.published = published ? published->status : NULL,
 		.is_awaited = !facts->input->report && published && !published->is_agentless,
+		.is_fresh = node->is_fresh,
+		.is_duplicate = is_duplicate,
 		.debounce = node->debounce,
 		.arena = node->arena,
+		.status = status,
+		.activity_again_in_ms = -1,
 	};
 
 	subject.items = facts_of(facts, index, &subject.n_items);
 	return subject;
-}
-
-/* is_without_ids: no device ID tells that a plugin hands the device out, so a claim may. */
-static struct conditions_facts know(const struct stages_node *node, const struct subject *subject,
-				    bool is_without_ids)
-{
-	const struct facts *facts = subject->facts;
-	const struct join_input *input = facts->input;
-	const struct device *device = subject->device;
-	const struct attribution *object = device->object ? device->object->object : NULL;
-
-	return (struct conditions_facts){
-		.previous = device->published,
-		.object = object ? &object->status : NULL,
-		.generation = object ? object->generation : 1,
-		.now_wall_ms = input->now_wall_ms,
-		.pods_age = input->pods_age,
-		.is_awaited = subject->is_awaited,
-		.is_fresh = node->is_fresh,
-		.is_settling = facts->source.is_settling,
-		.is_nameless = from_resource_claim_is_nameless(facts, device),
-		.is_unread = from_resource_claim_is_unread(facts) &&
-			     (subject->is_awaited || is_without_ids || device->slice ||
-			      subject->tenants->is_claimed),
-		.are_claims_old = input->grants_denied && subject->is_claimed,
-		.is_book_readable = source_is_good(facts->source.pod_resources) ||
-				    source_is_good(facts->source.checkpoint),
-		.sources = input->report ? &input->report->sources : NULL,
-		.tenants = *subject->tenants,
-	};
 }
 
 static struct attribution_report report_of(const struct report *report)
@@ -71,35 +43,36 @@ static struct attribution_report report_of(const struct report *report)
 }
 
 /* Before the first report since the start the device is as published; else as it is found. */
-static struct attribution_status begin_status(const struct subject *subject)
+static void begin_status(const struct subject *subject)
 {
 	const struct join_input *input = subject->facts->input;
 	const struct join_previous *object = subject->device->object;
-	struct attribution_status status = {
+	struct attribution_status *status = subject->status;
+
+	assert(!subject->is_awaited || subject->published);
+	*status = (struct attribution_status){
 		.node_name = input->node_name,
 		.report = report_of(input->report),
 	};
-
-	assert(!subject->is_awaited || subject->published);
 	if (input->report && subject->published)
-		status.intent = subject->published->intent; /* while the node is silent */
+		status->intent = subject->published->intent; /* while the node is silent */
 	if (subject->is_awaited)
-		status = *subject->published;
-	status.observed_generation = object ? object->object->generation : 1;
+		*status = *subject->published;
+	status->observed_generation = object ? object->object->generation : 1;
 	if (input->node)
-		status.node_uid = input->node->uid;
-	return status;
+		status->node_uid = input->node->uid;
 }
 
 /* Silence shows: nobody may take what was said long ago for what is so now. */
-static void set_report_state(const struct conditions_facts *known,
-			     struct attribution_status *status)
+static void set_report_state(const struct subject *subject)
 {
-	if (!known->sources && !known->is_awaited)
+	struct attribution_status *status = subject->status;
+
+	if (!subject->facts->input->report && !subject->is_awaited)
 		status->report_state = ATTRIBUTION_REPORT_NO_AGENT;
-	else if (!known->is_fresh)
+	else if (!subject->is_fresh)
 		status->report_state = ATTRIBUTION_REPORT_STALE;
-	else if (!known->is_awaited)
+	else if (!subject->is_awaited)
 		status->report_state = ATTRIBUTION_REPORT_CURRENT;
 	if (status->report_state == ATTRIBUTION_REPORT_CURRENT)
 		return;
@@ -109,79 +82,54 @@ static void set_report_state(const struct conditions_facts *known,
 }
 
 /* What only a report can tell. */
-static int find_reported(const struct subject *subject, struct conditions_facts *known,
-			 struct attribution_status *status, struct error *err)
+static int find_reported(struct subject *subject, struct error *err)
 {
-	if (overlap_find(subject, &known->held_twice, err) < 0 ||
-	    examine_health(subject, &known->health, err) < 0 ||
-	    layout_describe(subject, &status->device, err) < 0 ||
-	    layout_partition(subject, &status->partitions, err) < 0)
-		return -1;
-	status->health = known->health.state;
-	return 0;
-}
-
-/* What is intended is compared with what a recent report tells. */
-static int find_drifts(const struct stages_node *node, const struct subject *subject,
-		       struct conditions_facts *known, struct attribution_status *status,
-		       struct error *err)
-{
-	if (!known->sources || !known->is_fresh)
+	if (subject->is_awaited)
 		return 0;
-	return compare_intent(subject, &node->intent, status, &known->intent, err);
+	if (overlap_find(subject, err) < 0 || examine_health(subject, err) < 0 ||
+	    layout_describe(subject, err) < 0)
+		return -1;
+	return layout_partition(subject, err);
 }
 
 /* A silent node says nothing new until its next report. */
-static int64_t verdicts_again_in(const struct conditions_facts *known)
+static int64_t again_in(const struct subject *subject, bool is_heard)
 {
-	return known->sources && known->is_fresh
-		       ? again_sooner(known->health.again_in_ms, known->intent.again_in_ms)
-		       : -1;
+	int64_t soonest = again_sooner(subject->tenants.again_in_ms, subject->activity_again_in_ms);
+
+	return is_heard ? again_sooner(soonest, again_sooner(subject->health.again_in_ms,
+							     subject->intent.again_in_ms))
+			: soonest;
 }
 
 int stages_run(const struct stages_node *node, size_t index, bool is_duplicate,
 	       struct stages_result *ret, struct error *err)
 {
-	struct subject subject = begin(node, index);
-	struct attribution_status status = begin_status(&subject);
-	struct tenants tenants;
-	struct conditions_facts known;
-	bool is_without_ids = false;
-	uint32_t claims_refused;
-	int64_t activity_again_in_ms = -1;
+	struct attribution_status status;
+	struct subject subject = begin(node, index, is_duplicate, &status);
+	const bool is_heard = node->facts.input->report && node->is_fresh;
 
-	if (tenants_find(&subject, &status, &tenants, err) < 0)
+	begin_status(&subject);
+	if (tenants_find(&subject, err) < 0)
 		return -1;
-	subject.status = &status;
-	subject.tenants = &tenants;
 	slots_look(&node->slots, &subject);
-	if (!subject.is_awaited &&
-	    sharing_conclude(&subject, &status.sharing, &is_without_ids, err) < 0)
+	if (!subject.is_awaited && sharing_conclude(&subject, err) < 0)
 		return -1;
-	known = know(node, &subject, is_without_ids);
-	known.is_duplicate = is_duplicate;
-	known.may_be_held_twice = overlap_is_possible(&subject, status.sharing.mode);
-	known.status = &status;
-	if (unplaced_find(&subject, &status, &known.unplaced, err) < 0 ||
-	    users_find(&subject, &status, &claims_refused, err) < 0 ||
-	    (!subject.is_awaited && find_reported(&subject, &known, &status, err) < 0) ||
-	    layout_count(&subject, &status.slots, err) < 0 ||
-	    (!(subject.is_awaited && known.is_fresh) &&
-	     measure_activity(&subject, known.is_fresh, &status, &activity_again_in_ms, err) < 0) ||
-	    find_drifts(node, &subject, &known, &status, err) < 0)
+	subject.may_be_held_twice = overlap_is_possible(&subject);
+	if (unplaced_find(&subject, err) < 0 || users_find(&subject, err) < 0 ||
+	    find_reported(&subject, err) < 0 || layout_count(&subject, err) < 0 ||
+	    (!(subject.is_awaited && subject.is_fresh) && measure_activity(&subject, err) < 0) ||
+	    (is_heard && compare_intent(&subject, &node->intent, err) < 0))
 		return -1;
-	assert(!subject.is_awaited || known.previous);
-	set_report_state(&known, &status);
-	if (conditions_make(&known, node->arena, &status.conditions, err) < 0)
+	set_report_state(&subject);
+	if (conditions_make(&subject, err) < 0)
 		return -1;
 	*ret = (struct stages_result){
 		.status = status,
-		.claims_refused = claims_refused,
-		.hides = known.intent.hides,
-		.tells = known.intent.tells,
-		.again_in_ms = again_sooner(again_sooner(tenants.again_in_ms,
-							 verdicts_again_in(&known)),
-					    activity_again_in_ms),
+		.claims_refused = subject.claims_refused,
+		.hides = subject.intent.hides,
+		.tells = subject.intent.tells,
+		.again_in_ms = again_in(&subject, is_heard),
 	};
 	return 0;
 }

@@ -4,9 +4,11 @@
  * The holders that facts name on the device, and those that are published there, are put in order.
  * One walk takes the votes on each (join/votes.h). The table decides (join/arbitrate.h). The tenant is
  * listed, or noted as one that left.
+ *
+ * A published contradiction stays as long as it is there, and while the node is silent.
  */
 
-#include "join/tenants.h"
+#include "join/subject.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -227,24 +229,13 @@ static void wait_for_pod(struct walk *walk, struct attribution_tenant *tenant)
 
 /* Contradictions */
 
-static const struct attribution_disagreement *find_published(const struct walk *walk,
-							     const struct votes_holder *holder)
-{
-	const struct array before = walk->subject->published->source_disagreements;
-	const struct attribution_disagreement *items = before.items;
-
-	for (uint32_t i = 0; i < before.count; i++)
-		if (view_equal(items[i].pod_uid, holder->pod_uid) &&
-		    view_equal(items[i].container, holder->container))
-			return &items[i];
-	return NULL;
-}
-
 static int add_disputed(struct walk *walk, const struct votes *votes, struct error *err)
 {
 	struct array *listed = &walk->status.source_disagreements;
 	const struct attribution_disagreement *before =
-		votes->is_carried ? find_published(walk, votes->of) : NULL;
+		votes->is_carried ? attribution_find_disagreement(walk->subject->published, votes->of->pod_uid,
+								  votes->of->container)
+				  : NULL;
 
 	if (listed->count == LIMIT_SOURCE_DISAGREEMENT || (votes->is_carried && !before)) {
 		walk->status.source_disagreements_left_out++;
@@ -373,8 +364,9 @@ static void set_recent(struct walk *walk)
 	walk->status.recent_tenants = before;
 	if (walk->n_recent == 0)
 		return;
-	for (uint32_t i = 0; i < before.count && walk->n_recent < LIMIT_RECENT_TENANTS; i++)
-		walk->recent[walk->n_recent++] = *ARRAY_AT(before, struct attribution_past_tenant, i);
+	ARRAY_EACH(const struct attribution_past_tenant, past, before)
+		if (walk->n_recent < LIMIT_RECENT_TENANTS)
+			walk->recent[walk->n_recent++] = *past;
 	if (walk->n_recent > LIMIT_RECENT_TENANTS)
 		walk->n_recent = LIMIT_RECENT_TENANTS;
 	walk->status.recent_tenants = (struct array){walk->recent, (uint32_t)walk->n_recent, true};
@@ -455,14 +447,13 @@ static int make_room(struct walk *walk, struct error *err)
 		       : error_no_memory(err);
 }
 
-int tenants_find(const struct subject *subject, struct attribution_status *status,
-		 struct tenants *ret_tenants, struct error *err)
+int tenants_find(struct subject *subject, struct error *err)
 {
 	struct walk walk = {
 		.subject = subject,
 		.input = subject->facts->input,
 		.result = {.again_in_ms = -1},
-		.status = *status,
+		.status = *subject->status,
 	};
 
 	walk.status.tenants_left_out = walk.status.source_disagreements_left_out = 0;
@@ -484,7 +475,7 @@ int tenants_find(const struct subject *subject, struct attribution_status *statu
 	if (set_summary(&walk, err) < 0)
 		return -1;
 	sum_up(&walk);
-	*ret_tenants = walk.result;
-	*status = walk.status;
+	subject->tenants = walk.result;
+	*subject->status = walk.status;
 	return 0;
 }

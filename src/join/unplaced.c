@@ -12,7 +12,7 @@
  * is of no known form, the share of the device is not known.
  */
 
-#include "join/unplaced.h"
+#include "join/subject.h"
 
 #include <assert.h>
 
@@ -94,31 +94,25 @@ static bool is_gone(const struct node_pods *node_pods, const struct attribution_
 
 static void keep(const struct subject *subject, struct array *listed)
 {
-	const struct array before = subject->published->unplaced_tenants;
-	const struct attribution_unplaced *kept = before.items;
 	struct attribution_unplaced *added = listed->items;
 
-	for (uint32_t i = 0; i < before.count && listed->count < LIMIT_UNPLACED_TENANTS; i++)
-		if (!is_gone(&subject->facts->node_pods, &kept[i]))
-			added[listed->count++] = kept[i];
+	ARRAY_EACH(const struct attribution_unplaced, kept, subject->published->unplaced_tenants)
+		if (listed->count < LIMIT_UNPLACED_TENANTS && !is_gone(&subject->facts->node_pods, kept))
+			added[listed->count++] = *kept;
 }
 
-static struct unplaced find_odd(const struct subject *subject)
+static void find_odd(struct subject *subject)
 {
-	struct unplaced unplaced = {0};
-
 	for (size_t i = 0; i < subject->n_items; i++) {
 		const struct view id = subject->items[i].id;
 		if (!device_id_parse(id).is_odd)
 			continue;
-		if (unplaced.n_odd++ == 0 || view_compare(id, unplaced.odd_id) < 0)
-			unplaced.odd_id = id;
+		if (subject->n_odd++ == 0 || view_compare(id, subject->odd_id) < 0)
+			subject->odd_id = id;
 	}
-	return unplaced;
 }
 
-int unplaced_find(const struct subject *subject, struct attribution_status *status,
-		  struct unplaced *ret_unplaced, struct error *err)
+int unplaced_find(struct subject *subject, struct error *err)
 {
 	struct array listed = {.present = true};
 	int64_t left_out = 0;
@@ -136,8 +130,8 @@ int unplaced_find(const struct subject *subject, struct attribution_status *stat
 	assert(listed.count <= LIMIT_UNPLACED_TENANTS);
 	if (listed.count == 0)
 		listed.items = NULL;
-	status->unplaced_tenants = listed;
-	status->unplaced_tenants_left_out = left_out;
-	*ret_unplaced = find_odd(subject);
+	subject->status->unplaced_tenants = listed;
+	subject->status->unplaced_tenants_left_out = left_out;
+	find_odd(subject);
 	return 0;
 }

@@ -16,7 +16,7 @@
  * Memory is as of the last change: it moves all the time, which alone is no reason to write.
  */
 
-#include "join/stages.h"
+#include "join/subject.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -31,15 +31,14 @@
 #define PID_SIZE 24u /* of a number as text */
 
 struct finder {
-	const struct subject *subject;
-	struct attribution_status *status;
+	struct subject *subject;
+	struct attribution_status *status; /* the subject's */
 	bool has_server; /* of MPS */
 	bool *is_untold; /* a tenant: not all processes of its pod could be told apart */
 	struct attribution_user *found;
 	size_t n_found;
 	int64_t n_waiting;
 	int64_t n_unknown; /* that could not be looked at */
-	uint32_t n_refused;
 };
 
 /* A process, and whose it is. */
@@ -64,21 +63,20 @@ static bool is_server(const struct finder *finder, const struct report_process *
 /* That the pod was a tenant of the device; NULL: it never was, that is known. */
 static const struct attribution_past_tenant *find_past(const struct finder *finder, struct view uid)
 {
-	const struct attribution_past_tenant *recent = finder->status->recent_tenants.items;
-	for (uint32_t i = 0; i < finder->status->recent_tenants.count; i++)
-		if (view_equal(recent[i].pod_uid, uid))
-			return &recent[i];
+	ARRAY_EACH(const struct attribution_past_tenant, past, finder->status->recent_tenants)
+		if (view_equal(past->pod_uid, uid))
+			return past;
 	return NULL;
 }
 
 /* NULL: there is no such pod, or its status does not tell. */
 static const struct pod_container *find_container(const struct pod *pod, struct view id)
 {
-	for (uint32_t i = 0; pod && i < pod_gpu(pod)->containers.count; i++) {
-		const struct pod_container *c = pod_container_at(pod, i);
+	const struct array containers = pod ? pod_gpu(pod)->containers : (struct array){0};
+
+	ARRAY_EACH(const struct pod_container, c, containers)
 		if (c->id.len > 0 && view_equal(c->id, id))
 			return c;
-	}
 	return NULL;
 }
 
@@ -89,7 +87,7 @@ static struct suspect identify(struct finder *finder, const struct report_proces
 	struct view uid = pod ? pod_uid(pod) : process->pod_uid;
 
 	if (!pod && node_pods_is_elsewhere(node_pods, uid)) {
-		finder->n_refused++;
+		finder->subject->claims_refused++;
 		return (struct suspect){.process = process};
 	}
 	const struct facts *facts = finder->subject->facts;
@@ -202,12 +200,12 @@ static int by_key(const void *a, const void *b)
 static const struct attribution_user *find_published(const struct finder *finder,
 						     const struct attribution_user *user)
 {
-	const struct array listed = finder->subject->published ? finder->subject->published->unallocated_users
-						      : (struct array){0};
-	const struct attribution_user *users = listed.items;
-	for (uint32_t i = 0; i < listed.count; i++)
-		if (by_key(&users[i], user) == 0)
-			return &users[i];
+	const struct attribution_status *published = finder->subject->published;
+	const struct array listed = published ? published->unallocated_users : (struct array){0};
+
+	ARRAY_EACH(const struct attribution_user, found, listed)
+		if (by_key(found, user) == 0)
+			return found;
 	return NULL;
 }
 
@@ -399,14 +397,13 @@ static int find(struct finder *finder, struct error *err)
 	const struct report_process *processes = finder->subject->device->reported->processes.items;
 	const uint32_t n_processes = finder->subject->device->reported->processes.count;
 	const uint32_t n_tenants = finder->status->tenants.count;
-	struct attribution_tenant *tenants = finder->status->tenants.items;
 
 	finder->found = arena_alloc(finder->subject->arena, n_processes, sizeof(*finder->found));
 	finder->is_untold = arena_alloc(finder->subject->arena, n_tenants, sizeof(*finder->is_untold));
 	if (!finder->found || !finder->is_untold)
 		return error_no_memory(err);
-	for (uint32_t i = 0; i < n_tenants; i++)
-		tenants[i].processes = tenants[i].memory_mib = 0;
+	ARRAY_EACH(struct attribution_tenant, tenant, finder->status->tenants)
+		tenant->processes = tenant->memory_mib = 0;
 	for (uint32_t i = 0; i < n_processes; i++)
 		if (!is_repeated(processes, i))
 			judge(finder, &processes[i]);
@@ -421,9 +418,8 @@ static int find(struct finder *finder, struct error *err)
 static void carry(const struct finder *finder)
 {
 	const struct attribution_status *published = finder->subject->published;
-	struct attribution_tenant *tenant = finder->status->tenants.items;
 
-	for (uint32_t i = 0; i < finder->status->tenants.count; i++, tenant++) {
+	ARRAY_EACH(struct attribution_tenant, tenant, finder->status->tenants) {
 		const struct attribution_tenant *was = attribution_find_tenant(
 			published, tenant->pod_uid, tenant->container);
 		tenant->processes = was ? was->processes : 0;
@@ -434,15 +430,14 @@ static void carry(const struct finder *finder)
 	finder->status->unknown_processes = published->unknown_processes;
 }
 
-int users_find(const struct subject *subject, struct attribution_status *status,
-	       uint32_t *ret_refused, struct error *err)
+int users_find(struct subject *subject, struct error *err)
 {
 	const struct report *report = subject->facts->input->report;
 	/* ABSENT: the agent may look at processes no more, and nobody wants old users. */
 	int state = report ? (int)report->sources.processes.state : REPORT_SOURCE_UNKNOWN;
 	const bool is_frozen = subject->facts->is_frozen;
 	const struct report_device *reported = subject->device->reported;
-	struct finder finder = {.subject = subject, .status = status};
+	struct finder finder = {.subject = subject, .status = subject->status};
 
 	if (state == REPORT_SOURCE_OK && !is_frozen &&
 	    subject->facts->devices->nvml == DEVICES_NVML_OK && reported &&
@@ -451,13 +446,11 @@ int users_find(const struct subject *subject, struct attribution_status *status,
 		 * That the compute mode is one that MPS needs shows no server: anybody's process
 		 * may be alone there.
 		 */
-		finder.has_server = status->sharing.mode == ATTRIBUTION_MODE_MPS ||
+		finder.has_server = finder.status->sharing.mode == ATTRIBUTION_MODE_MPS ||
 				    sharing_has_mps_process(reported);
-		if (find(&finder, err) < 0)
-			return -1;
-	} else if ((state != REPORT_SOURCE_ABSENT || is_frozen) && subject->published) {
-		carry(&finder);
+		return find(&finder, err);
 	}
-	*ret_refused = finder.n_refused;
+	if ((state != REPORT_SOURCE_ABSENT || is_frozen) && subject->published)
+		carry(&finder);
 	return 0;
 }

@@ -6,11 +6,19 @@
 const struct condition *attribution_find_condition(const struct attribution_status *status,
 						   struct view type)
 {
-	for (uint32_t i = 0; i < status->conditions.count; i++) {
-		const struct condition *c = ARRAY_AT(status->conditions, struct condition, i);
-
+	ARRAY_EACH(const struct condition, c, status->conditions)
 		if (view_equal(c->type, type))
 			return c;
+	return NULL;
+}
+
+/* Of elements of that size, which begin with the UID of a pod and a container. */
+static const void *find_holder(struct array elements, size_t size, struct view pod_uid, struct view container)
+{
+	for (uint32_t i = 0; i < elements.count; i++) {
+		const struct view *key = (const void *)((const char *)elements.items + i * size);
+		if (view_equal(key[0], pod_uid) && view_equal(key[1], container))
+			return key;
 	}
 	return NULL;
 }
@@ -18,27 +26,21 @@ const struct condition *attribution_find_condition(const struct attribution_stat
 const struct attribution_tenant *attribution_find_tenant(const struct attribution_status *status,
 							 struct view pod_uid, struct view container)
 {
-	for (uint32_t i = 0; i < status->tenants.count; i++) {
-		const struct attribution_tenant *t =
-			ARRAY_AT(status->tenants, struct attribution_tenant, i);
+	return find_holder(status->tenants, sizeof(struct attribution_tenant), pod_uid, container);
+}
 
-		if (view_equal(t->pod_uid, pod_uid) && view_equal(t->container, container))
-			return t;
-	}
-	return NULL;
+const struct attribution_disagreement *
+attribution_find_disagreement(const struct attribution_status *status, struct view pod_uid,
+			      struct view container)
+{
+	return find_holder(status->source_disagreements, sizeof(struct attribution_disagreement), pod_uid,
+			   container);
 }
 
 bool attribution_is_unplaced(const struct attribution_status *status, struct view pod_uid,
 			     struct view container)
 {
-	for (uint32_t i = 0; i < status->unplaced_tenants.count; i++) {
-		const struct attribution_unplaced *u = ARRAY_AT(status->unplaced_tenants,
-								struct attribution_unplaced, i);
-
-		if (view_equal(u->pod_uid, pod_uid) && view_equal(u->container, container))
-			return true;
-	}
-	return false;
+	return find_holder(status->unplaced_tenants, sizeof(struct attribution_unplaced), pod_uid, container);
 }
 
 bool attribution_is_counted(const struct attribution_tenant *tenant)

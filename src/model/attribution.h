@@ -377,6 +377,10 @@ const struct attribution_tenant *attribution_find_tenant(const struct attributio
 							 struct view container);
 /* True when the tenant is a workload, which tenantCount counts. An object of before roles: all are. */
 bool attribution_is_counted(const struct attribution_tenant *tenant);
+/* The same of what witnesses differ in. */
+const struct attribution_disagreement *
+attribution_find_disagreement(const struct attribution_status *status, struct view pod_uid,
+			      struct view container);
 /* True when that container is among the unplaced tenants. */
 bool attribution_is_unplaced(const struct attribution_status *status, struct view pod_uid,
 			     struct view container);

@@ -4,40 +4,69 @@
 #include "lib/test_main.h"
 
 #include "base/limits.h"
-#include "join/conditions.h"
-#include "join/stages.h"
+#include "join/subject.h"
 
 #define NOW INT64_C(1700000000000)
 
 static struct arena arena;
-static struct report_sources sources;
-static struct conditions_facts facts;
+static struct report report;
+static struct join_input input;
+static struct device device;
+static struct attribution object;
+static struct facts facts;
+static struct subject subject;
 static struct attribution_status found;
+
+/* While the sources of claims are not whole, a pod of the node uses one. */
+static void set_unread(bool is_unread)
+{
+	facts.claims = is_unread ? SOURCE_PARTIAL : SOURCE_ABSENT;
+	input.n_lacking = is_unread;
+	subject.is_without_ids = is_unread;
+}
+
+static void set_claims_old(bool are_old)
+{
+	input.grants_denied = subject.is_claimed = are_old;
+}
+
+static void set_book_readable(bool is_readable)
+{
+	facts.source.checkpoint = is_readable ? SOURCE_COMPLETE : SOURCE_UNREADABLE;
+}
 
 /* Everything is well. */
 static int set_up(void **state)
 {
 	static const struct report_source well = {.state = REPORT_SOURCE_OK};
+	static struct join_previous previous;
 	(void)state;
 	arena_init(&arena, 1 << 20);
-	sources = (struct report_sources){well, well, well, well, well};
-	facts = (struct conditions_facts){
-		.generation = 7,
-		.now_wall_ms = NOW,
+	report = (struct report){.sources = {well, well, well, well, well}};
+	input = (struct join_input){.report = &report, .now_wall_ms = NOW};
+	object = (struct attribution){.generation = 7};
+	previous = (struct join_previous){.object = &object};
+	device = (struct device){.object = &previous};
+	facts = (struct facts){.input = &input};
+	found = (struct attribution_status){0};
+	subject = (struct subject){
+		.facts = &facts,
+		.device = &device,
 		.is_fresh = true,
-		.is_book_readable = true,
-		.sources = &sources,
+		.arena = &arena,
+		.status = &found,
 		.health = {
-			.state = {.state = ATTRIBUTION_HEALTH_HEALTHY},
+			.status = CONDITION_TRUE,
 			.reason = VIEW("NothingFound"),
 			.message = VIEW("nothing speaks against the device"),
 		},
-		.status = &found,
+		.intent = {
+			.status = CONDITION_TRUE,
+			.reason = VIEW("Unmanaged"),
+			.message = VIEW("there is no ClusterPolicy"),
+		},
 	};
-	facts.intent = (struct drift_verdict){.status = CONDITION_TRUE,
-					      .reason = VIEW("Unmanaged"),
-					      .message = VIEW("there is no ClusterPolicy")};
-	found = (struct attribution_status){0};
+	set_book_readable(true);
 	return 0;
 }
 
@@ -56,21 +85,25 @@ static const struct previous *read(const struct attribution_status *status)
 	return previous;
 }
 
+static void set_published(const struct previous *published)
+{
+	device.published = published;
+	subject.published = published ? published->status : NULL;
+}
+
 static struct attribution_status make(void)
 {
-	struct attribution_status status = {.tenant_count = found.tenant_count};
 	struct error err;
-	assert_int_equal(conditions_make(&facts, &arena, &status.conditions, &err), 0);
-	return status;
+	assert_int_equal(conditions_make(&subject, &err), 0);
+	return (struct attribution_status){.tenant_count = found.tenant_count, .conditions = found.conditions};
 }
 
 static struct attribution_status keep(const struct attribution_status *published)
 {
 	struct attribution_status status = *published;
-	struct error err;
-	facts.previous = read(published);
-	facts.is_awaited = true;
-	assert_int_equal(conditions_make(&facts, &arena, &status.conditions, &err), 0);
+	set_published(read(published));
+	subject.is_awaited = true;
+	status.conditions = make().conditions;
 	return status;
 }
 
@@ -127,19 +160,20 @@ static void attributed_says_what_is_wrong_first_then_what_is_not_known_each_in_t
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		facts.pods_age = i < 1 ? INVENTORY_DENIED : i < 2 ? INVENTORY_STALE
+		input.pods_age = i < 1 ? INVENTORY_DENIED : i < 2 ? INVENTORY_STALE
 								  : INVENTORY_CURRENT;
-		facts.tenants.slots_unresolved = i < 3;
-		facts.held_twice = i < 4 ? VIEW("GPU-1 is held by ml/a and ml/b") : (struct view){0};
+		subject.tenants.slots_unresolved = i < 3;
+		subject.held_twice = i < 4 ? VIEW("GPU-1 is held by ml/a and ml/b") : (struct view){0};
 		found.source_disagreements.count = i < 5;
 		found.unplaced_tenants.count = i < 6;
-		facts.unplaced.n_odd = i < 7 ? 2 : 0;
-		facts.unplaced.odd_id = VIEW("GPU-1#7");
-		facts.is_nameless = i < 8;
-		facts.are_claims_old = i < 9;
-		facts.is_unread = i < 10;
-		facts.is_settling = i < 11;
-		facts.is_book_readable = i >= 12;
+		subject.n_odd = i < 7 ? 2 : 0;
+		subject.odd_id = VIEW("GPU-1#7");
+		static const struct slice_device nameless = {.is_nameless = true};
+		device.slice = i < 8 ? &nameless : NULL;
+		set_claims_old(i < 9);
+		set_unread(i < 10);
+		facts.source.is_settling = i < 11;
+		set_book_readable(i >= 12);
 		found.tenants = (struct array){&unconfirmed, i < 13, true};
 		struct attribution_status status = make();
 		expect_condition(&status, "Attributed", rows[i].status, rows[i].reason);
@@ -174,10 +208,10 @@ static void who_holds_slots_and_is_not_known_is_counted(void **state)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		facts.tenants.slots_unresolved = rows[i].unresolved;
-		facts.tenants.slots_pending = rows[i].pending;
-		facts.tenants.slots_nameless = rows[i].nameless;
-		facts.tenants.slots_placeholder = rows[i].placeholders;
+		subject.tenants.slots_unresolved = rows[i].unresolved;
+		subject.tenants.slots_pending = rows[i].pending;
+		subject.tenants.slots_nameless = rows[i].nameless;
+		subject.tenants.slots_placeholder = rows[i].placeholders;
 		struct attribution_status status = make();
 		expect_condition(&status, "Attributed", CONDITION_FALSE, rows[i].reason);
 		expect_text(find(&status, "Attributed")->message, rows[i].message);
@@ -203,9 +237,9 @@ static void ready_says_what_is_worse_than_what_attributed_says(void **state)
 
 	found.unplaced_tenants.count = 1;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		facts.is_duplicate = rows[i].is_duplicate;
-		facts.sources = rows[i].is_agentless ? NULL : &sources;
-		facts.is_fresh = !rows[i].is_stale;
+		subject.is_duplicate = rows[i].is_duplicate;
+		input.report = rows[i].is_agentless ? NULL : &report;
+		subject.is_fresh = !rows[i].is_stale;
 		struct attribution_status status = make();
 		bool is_fresh = !rows[i].is_stale && !rows[i].is_agentless;
 		expect_condition(&status, "Attributed", CONDITION_FALSE, "UnknownDeviceID");
@@ -215,8 +249,8 @@ static void ready_says_what_is_worse_than_what_attributed_says(void **state)
 		assert_int_equal(read(&status)->is_agentless, rows[i].is_agentless);
 	}
 	found.unplaced_tenants.count = 0;
-	facts.sources = NULL;
-	facts.is_book_readable = false;
+	input.report = NULL;
+	set_book_readable(false);
 	struct attribution_status status = make();
 	expect_condition(&status, "Attributed", CONDITION_UNKNOWN, "NoAgent");
 }
@@ -256,32 +290,24 @@ static void a_tenant_whom_no_witness_names_is_unconfirmed_and_no_placeholder_is(
 static void health_and_intent_are_conditions_of_their_own(void **state)
 {
 	(void)state;
-	static const struct {
-		int health, condition;
-	} rows[] = {
-		{ATTRIBUTION_HEALTH_HEALTHY, CONDITION_TRUE},
-		{ATTRIBUTION_HEALTH_DEGRADED, CONDITION_FALSE},
-		{ATTRIBUTION_HEALTH_UNHEALTHY, CONDITION_FALSE},
-		{ATTRIBUTION_HEALTH_UNKNOWN, CONDITION_UNKNOWN},
-	};
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		facts.health.state.state = rows[i].health;
+	for (int verdict = CONDITION_TRUE; verdict <= CONDITION_UNKNOWN; verdict++) {
+		subject.health.status = verdict;
 		struct attribution_status status = make();
-		expect_condition(&status, "Healthy", rows[i].condition, "NothingFound");
+		expect_condition(&status, "Healthy", verdict, "NothingFound");
 		expect_condition(&status, "Ready", CONDITION_TRUE, "Current");
 		expect_condition(&status, "InSync", CONDITION_TRUE, "Unmanaged");
 	}
-	facts.intent = (struct drift_verdict){
+	subject.intent = (struct drift_verdict){
 		.status = CONDITION_FALSE, .reason = VIEW("SharingMode"), .message = VIEW("m")};
 	struct attribution_status status = make();
 	expect_condition(&status, "InSync", CONDITION_FALSE, "SharingMode");
 	expect_text(find(&status, "InSync")->message, "m");
 	expect_condition(&status, "Ready", CONDITION_TRUE, "Current");
-	facts.is_fresh = false;
+	subject.is_fresh = false;
 	status = make();
 	expect_condition(&status, "InSync", CONDITION_UNKNOWN, "ReportStale");
 	expect_condition(&status, "Healthy", CONDITION_UNKNOWN, "ReportStale");
-	facts.sources = NULL;
+	input.report = NULL;
 	status = make();
 	expect_condition(&status, "InSync", CONDITION_UNKNOWN, "NoAgent");
 }
@@ -295,8 +321,7 @@ static void conditions_of_others_are_kept_as_they_are(void **state)
 		{VIEW_INIT("Drifted"), CONDITION_UNKNOWN, 3, 17, VIEW_INIT("Unmanaged"), {0}},
 		{VIEW_INIT("Ready"), CONDITION_FALSE, 3, 17, VIEW_INIT("Old"), {0}},
 	};
-	struct attribution_status object = {.conditions = {there, 3, true}};
-	facts.object = &object;
+	object.status.conditions = (struct array){there, 3, true};
 	struct attribution_status status = make();
 	assert_int_equal(status.conditions.count, N_CONDITION_TYPES + 1);
 	const struct condition *kept = find(&status, "Drained");
@@ -308,7 +333,7 @@ static void conditions_of_others_are_kept_as_they_are(void **state)
 	/* The schema has room for so many. */
 	for (size_t i = 0; i < LIMIT_CONDITIONS; i++)
 		there[i] = there[0];
-	object.conditions.count = LIMIT_CONDITIONS;
+	object.status.conditions.count = LIMIT_CONDITIONS;
 	assert_int_equal(make().conditions.count, LIMIT_CONDITIONS);
 }
 
@@ -318,20 +343,19 @@ static void a_condition_of_others_outlives_a_thousand_writes(void **state)
 	(void)state;
 	static struct condition drained = {VIEW_INIT("Drained"), CONDITION_FALSE, 3, 17,
 					   VIEW_INIT("Busy"), VIEW_INIT("work has not ended yet")};
-	struct attribution_status object = {.conditions = {&drained, 1, true}};
 	struct condition kept[N_CONDITION_TYPES + 1];
 
+	object.status.conditions = (struct array){&drained, 1, true};
 	for (int i = 0; i < 1000; i++) {
-		facts.object = &object;
-		facts.previous = read(&object);
-		facts.is_fresh = i % 2 == 0;
+		set_published(read(&object.status));
+		subject.is_fresh = i % 2 == 0;
 		struct attribution_status written = make();
 		assert_int_equal(written.conditions.count, ARRAY_SIZE(kept));
 		memcpy(kept, written.conditions.items, sizeof(kept));
 		arena_reset(&arena);
-		object.conditions = array_of(kept, ARRAY_SIZE(kept));
+		object.status.conditions = array_of(kept, ARRAY_SIZE(kept));
 	}
-	const struct condition *c = find(&object, "Drained");
+	const struct condition *c = find(&object.status, "Drained");
 	assert_int_equal(c->status, CONDITION_FALSE);
 	assert_int_equal(c->observed_generation, 3);
 	assert_int_equal(c->last_transition_time, 17);
@@ -373,8 +397,8 @@ static void why_a_source_fails_is_said_by_the_condition_that_rests_on_it(void **
 		 "nothing speaks against the device (nvml: no library)"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		facts.is_book_readable = !rows[i].is_unreadable;
-		facts.sources = &rows[i].sources;
+		set_book_readable(!rows[i].is_unreadable);
+		report.sources = rows[i].sources;
 		struct attribution_status status = make();
 		expect_text(find(&status, rows[i].type)->message, rows[i].message);
 	}
@@ -388,8 +412,8 @@ static void behind_the_longest_message_there_is_room_for_why_sources_fail(void *
 	memset(held_twice, 'y', sizeof(held_twice));
 	const struct report_source failed = {.state = REPORT_SOURCE_ERROR,
 					     .message = {why, sizeof(why)}};
-	sources = (struct report_sources){failed, failed, failed, failed, failed};
-	facts.held_twice = (struct view){held_twice, sizeof(held_twice)};
+	report.sources = (struct report_sources){failed, failed, failed, failed, failed};
+	subject.held_twice = (struct view){held_twice, sizeof(held_twice)};
 	struct attribution_status status = make();
 	struct view message = find(&status, "Attributed")->message;
 	size_t n_said = 0;
@@ -403,23 +427,23 @@ static void behind_the_longest_message_there_is_room_for_why_sources_fail(void *
 static void a_transition_is_a_change_of_the_status_not_of_the_reason(void **state)
 {
 	(void)state;
-	facts.tenants.slots_unresolved = facts.tenants.slots_pending = 1;
+	subject.tenants.slots_unresolved = subject.tenants.slots_pending = 1;
 	struct attribution_status published = make();
-	facts.previous = read(&published);
-	facts.now_wall_ms = NOW + 1;
-	facts.tenants.slots_pending = 0;
+	set_published(read(&published));
+	input.now_wall_ms = NOW + 1;
+	subject.tenants.slots_pending = 0;
 	struct attribution_status status = make();
 	expect_text(find(&status, "Attributed")->reason, "Unresolved");
 	assert_true(find(&status, "Attributed")->last_transition_time == NOW);
-	facts.tenants.slots_unresolved = 0;
+	subject.tenants.slots_unresolved = 0;
 	status = make();
 	assert_true(find(&status, "Attributed")->last_transition_time == NOW + 1);
 	/* Nobody has set the time yet. */
-	facts.previous = NULL;
-	facts.now_wall_ms = 0;
+	set_published(NULL);
+	input.now_wall_ms = 0;
 	published = make();
-	facts.previous = read(&published);
-	facts.now_wall_ms = NOW + 2;
+	set_published(read(&published));
+	input.now_wall_ms = NOW + 2;
 	status = make();
 	assert_true(find(&status, "Attributed")->last_transition_time == NOW + 2);
 }
@@ -436,9 +460,9 @@ static struct attribution_status publish(const char *attributed)
 
 	found.tenants = (struct array){&tenant, 1, true};
 	found.tenant_count = 1;
-	facts.tenants.slots_unresolved = view_equal(view_from(attributed), VIEW("Unresolved"));
-	facts.are_claims_old = view_equal(view_from(attributed), VIEW("ClaimsUnknown"));
-	facts.pods_age = view_equal(view_from(attributed), VIEW("PodsStale"))	? INVENTORY_STALE
+	subject.tenants.slots_unresolved = view_equal(view_from(attributed), VIEW("Unresolved"));
+	set_claims_old(view_equal(view_from(attributed), VIEW("ClaimsUnknown")));
+	input.pods_age = view_equal(view_from(attributed), VIEW("PodsStale"))	? INVENTORY_STALE
 			 : view_equal(view_from(attributed), VIEW("PodsUnknown")) ? INVENTORY_DENIED
 										  : INVENTORY_CURRENT;
 	struct attribution_status status = make();
@@ -446,11 +470,11 @@ static struct attribution_status publish(const char *attributed)
 	found.unplaced_tenants = status.unplaced_tenants = (struct array){&holder, 1, true};
 	found.unallocated_users = status.unallocated_users = (struct array){&user, 1, true};
 	status.tenants = found.tenants;
-	facts.sources = NULL;
-	facts.are_claims_old = false;
-	facts.pods_age = INVENTORY_CURRENT;
-	facts.generation = 8;
-	facts.now_wall_ms = NOW + 1;
+	input.report = NULL;
+	set_claims_old(false);
+	input.pods_age = INVENTORY_CURRENT;
+	object.generation = 8;
+	input.now_wall_ms = NOW + 1;
 	return status;
 }
 
@@ -463,8 +487,8 @@ static void before_the_report_conditions_are_as_published(void **state)
 		tear_down(state);
 		set_up(state);
 		struct attribution_status published = publish(reasons[i]);
-		facts.is_settling = facts.is_duplicate = facts.is_nameless = true;
-		facts.is_book_readable = false;
+		facts.source.is_settling = subject.is_duplicate = true;
+		set_book_readable(false);
 		struct attribution_status status = keep(&published);
 		assert_int_equal(status.conditions.count, 5);
 		for (uint32_t k = 0; k < 5; k++) {
@@ -538,9 +562,10 @@ static void before_the_report_what_may_be_otherwise_awaits_it(void **state)
 		tear_down(state);
 		set_up(state);
 		struct attribution_status published = publish(rows[i].published);
-		facts.pods_age = rows[i].pods_age;
-		facts.are_claims_old = facts.is_unread = rows[i].are_claims_old;
-		facts.is_fresh = !rows[i].is_silent;
+		input.pods_age = rows[i].pods_age;
+		set_claims_old(rows[i].are_claims_old);
+		set_unread(rows[i].are_claims_old);
+		subject.is_fresh = !rows[i].is_silent;
 		change_holders(rows[i].change);
 		struct attribution_status status = keep(&published);
 		expect_text(find(&status, "Attributed")->reason, rows[i].attributed);
@@ -555,9 +580,9 @@ static void before_the_report_what_may_be_otherwise_awaits_it(void **state)
 static void before_the_report_a_duplicate_stays_one(void **state)
 {
 	(void)state;
-	facts.is_duplicate = true;
+	subject.is_duplicate = true;
 	struct attribution_status published = publish("AllResolved");
-	facts.pods_age = INVENTORY_DENIED;
+	input.pods_age = INVENTORY_DENIED;
 	struct attribution_status status = keep(&published);
 	expect_condition(&status, "Attributed", CONDITION_UNKNOWN, "PodsUnknown");
 	expect_condition(&status, "Ready", CONDITION_FALSE, "DuplicateUUID");
@@ -568,13 +593,13 @@ static void before_the_report_a_duplicate_stays_one(void **state)
 /* A chunk is as long as the room that is left. */
 static void expect_no_memory(size_t enough)
 {
-	struct array conditions;
 	struct error err;
 	for (size_t cap = 0; cap < enough; cap++) {
 		CLEANUP(arena_deinit) struct arena small;
 		arena_init(&small, cap);
 		error_clear(&err);
-		assert_int_equal(conditions_make(&facts, &small, &conditions, &err), -1);
+		subject.arena = &small;
+		assert_int_equal(conditions_make(&subject, &err), -1);
 		assert_int_equal(err.kind, ERROR_NO_MEMORY);
 	}
 }
@@ -582,16 +607,16 @@ static void expect_no_memory(size_t enough)
 static void without_memory_no_condition_is_made(void **state)
 {
 	(void)state;
-	facts.tenants.slots_unresolved = 1;
+	subject.tenants.slots_unresolved = 1;
 	expect_no_memory(5 * sizeof(struct condition) +
 			 sizeof("1 slot is held by a pod that the API server does not know"));
-	facts.tenants.slots_unresolved = 0;
-	facts.unplaced.odd_id = VIEW("x");
-	facts.unplaced.n_odd = 1;
+	subject.tenants.slots_unresolved = 0;
+	subject.odd_id = VIEW("x");
+	subject.n_odd = 1;
 	expect_no_memory(5 * sizeof(struct condition) +
 			 sizeof("a tenant holds a device ID of no known form: x"));
-	facts.unplaced.n_odd = 0;
-	sources.nvml = (struct report_source)FAILED("why");
+	subject.n_odd = 0;
+	report.sources.nvml = (struct report_source)FAILED("why");
 	expect_no_memory(5 * sizeof(struct condition) +
 			 sizeof("nothing speaks against the device") + sizeof("(nvml: why)"));
 }

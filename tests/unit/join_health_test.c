@@ -6,7 +6,7 @@
 #include "assess/health.h"
 #include "base/limits.h"
 #include "join/stages.h"
-#include "join/tenants.h"
+#include "join/subject.h"
 
 static const struct verdict {
 	int state, recovery, condition;
@@ -906,7 +906,7 @@ TEST(without_memory_there_is_no_verdict)
 	struct devices devices;
 	struct facts facts;
 	struct slots slots;
-	struct health health;
+	struct attribution_status status = {0};
 	struct error err = {0};
 	struct arena small;
 	build_world_exclusive(&world, 0);
@@ -917,11 +917,10 @@ TEST(without_memory_there_is_no_verdict)
 	assert_int_equal(slots_collect(&facts, &world.arena, &slots, &err), 0);
 	arena_init(&small, 1);
 	/* What has nothing to list needs none but for its reasons. */
-	static const struct tenants nobody;
 	struct subject device = {.facts = &facts, .device = devices.devices, .arena = &small,
-				 .published = devices.devices->published->status, .tenants = &nobody};
+				 .published = devices.devices->published->status, .status = &status};
 	slots_look(&slots, &device);
-	assert_int_equal(examine_health(&device, &health, &err), -1);
+	assert_int_equal(examine_health(&device, &err), -1);
 	assert_int_equal(err.kind, ERROR_NO_MEMORY);
 	arena_deinit(&small);
 }

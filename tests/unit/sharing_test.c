@@ -2,7 +2,7 @@
 
 #include "lib/world_test.h"
 
-#include "join/stages.h"
+#include "join/subject.h"
 
 /* As many lines as a conclusion has here. */
 #define MAX_LINES 6

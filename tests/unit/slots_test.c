@@ -4,7 +4,7 @@
 #include "lib/world_test.h"
 
 #include "join/slots.h"
-#include "join/tenants.h"
+#include "join/subject.h"
 
 static struct devices devices;
 static struct facts facts;
@@ -192,12 +192,11 @@ WORLD_TEST(a_slot_of_one_claim_is_not_shared_though_it_is_offered_too)
 WORLD_TEST(while_pods_are_not_known_slots_are_as_published)
 {
 	static const struct attribution_status published;
-	static const struct tenants tenants;
 	build_world_exclusive(&world, 0);
 	struct slots slots = collect();
 	for (int i = 0; i < 2; i++) {
 		struct subject subject = {.facts = &facts, .device = facts.devices->devices,
-					  .published = &published, .tenants = &tenants};
+					  .published = &published};
 		facts.is_frozen = i == 1;
 		slots_look(&slots, &subject);
 		assert_int_equal(subject.n_slots, 1);

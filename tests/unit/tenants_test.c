@@ -7,7 +7,7 @@
 #include "lib/test_main.h"
 
 #include "base/limits.h"
-#include "join/tenants.h"
+#include "join/subject.h"
 
 #define DISPUTED ATTRIBUTION_CONFIDENCE_DISPUTED
 #define RUNNING ATTRIBUTION_PHASE_RUNNING
@@ -81,15 +81,14 @@ static void a_single_failed_allocation_fails_and_gives_nothing(void **state)
 	read_one_that_stays_and_one_that_is_disputed();
 	for (size_t room = 0; failed; room += 16) {
 		CLEANUP(arena_deinit) struct arena arena;
-		struct subject subject = {.facts = &facts, .debounce = debounce, .arena = &arena,
-					  .device = devices.devices};
 		struct attribution_status status = {.tenant_count = 4711};
-		struct tenants tenants;
+		struct subject subject = {.facts = &facts, .debounce = debounce, .arena = &arena,
+					  .device = devices.devices, .status = &status};
 		struct error err = {0};
 		subject.items = facts_of(&facts, 0, &subject.n_items);
 		leave_room(&arena, room);
 		failing_malloc_at(1);
-		int result = tenants_find(&subject, &status, &tenants, &err);
+		int result = tenants_find(&subject, &err);
 		failed = failing_malloc_off();
 		assert_int_equal(result, failed ? -1 : 0);
 		assert_int_equal(err.kind, failed ? ERROR_NO_MEMORY : 0);

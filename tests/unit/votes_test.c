@@ -6,7 +6,7 @@
 #include "lib/test_main.h"
 
 #include "base/limits.h"
-#include "join/tenants.h"
+#include "join/subject.h"
 #include "join/votes.h"
 
 #define CONFIRMED ATTRIBUTION_CONFIDENCE_CONFIRMED
