@@ -142,6 +142,11 @@ bool arena_copy(struct arena *arena, struct view bytes, struct view *ret)
 	return true;
 }
 
+int arena_keep(struct arena *arena, struct view bytes, struct view *ret, struct error *err)
+{
+	return arena_copy(arena, bytes, ret) ? 0 : error_no_memory(err);
+}
+
 void arena_join(struct arena *to, struct arena *from)
 {
 	assert(to != from);

@@ -30,7 +30,11 @@ void arena_reset(struct arena *arena);
  * ran out or n * size overflows. n or size 0 gives a valid unusable pointer.
  */
 void *arena_alloc(struct arena *arena, size_t n, size_t size);
+/* The same of n elements that ptr points to; assigns it, and is its new value. */
+#define ARENA_NEW(ptr, arena, n) ((ptr) = arena_alloc(arena, n, sizeof(*(ptr))))
 /* Copies bytes (plus a NUL behind them, not counted). False: no room, *ret untouched. */
 bool arena_copy(struct arena *arena, struct view bytes, struct view *ret);
+/* The same, as a function that fails with ERROR_NO_MEMORY. */
+MUST_USE int arena_keep(struct arena *arena, struct view bytes, struct view *ret, struct error *err);
 /* Moves all memory of *from into *to; *from is empty afterwards. Pointers stay valid. */
 void arena_join(struct arena *to, struct arena *from);

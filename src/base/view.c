@@ -41,6 +41,12 @@ int view_compare(struct view a, struct view b)
 	return (a.len > b.len) - (a.len < b.len);
 }
 
+int view_compare_pairs(struct view a, struct view a2, struct view b, struct view b2)
+{
+	int order = view_compare(a, b);
+	return order ? order : view_compare(a2, b2);
+}
+
 int view_order(const void *a, const void *b)
 {
 	return view_compare(*(const struct view *)a, *(const struct view *)b);

@@ -32,7 +32,9 @@ struct view view_from(const char *text);
 bool view_equal(struct view a, struct view b);
 /* Bytewise order, a shorter prefix first: <0, 0, >0. */
 int view_compare(struct view a, struct view b);
-/* The same of two struct view, for qsort() and bsearch(). */
+/* That order of two keys of two parts: by the first parts, then by the second ones. */
+int view_compare_pairs(struct view a, struct view a2, struct view b, struct view b2);
+/* The order of two struct view, for qsort() and bsearch(). */
 int view_order(const void *a, const void *b);
 /* Sorts them, and drops repetitions; returns how many are left. */
 size_t view_sort(struct view *views, size_t n);

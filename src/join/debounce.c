@@ -50,40 +50,34 @@ static uint64_t key_of(const struct debounce_subject *subject)
 static struct slot *add(struct debounce *debounce, struct recall_debounced known)
 {
 	struct lookup *keys = &debounce->keys;
-	uint32_t at = lookup_first(keys, (uint32_t)known.key);
+	struct slot *slot;
 
-	while (at != LOOKUP_END && debounce->slots[at].known.key != known.key)
-		at = lookup_next(keys, at);
-	if (at != LOOKUP_END)
-		return &debounce->slots[at];
+	LOOKUP_EACH(at, keys, (uint32_t)known.key)
+		if (debounce->slots[at].known.key == known.key)
+			return &debounce->slots[at];
 	if (keys->n == keys->cap)
 		return NULL;
-	at = lookup_add(keys, (uint32_t)known.key);
-	debounce->slots[at] = (struct slot){.known = known};
-	return &debounce->slots[at];
+	slot = &debounce->slots[lookup_add(keys, (uint32_t)known.key)];
+	*slot = (struct slot){.known = known};
+	return slot;
 }
 
 int debounce_open(const struct join_input *input, size_t n_subjects, struct arena *arena,
 		  struct debounce **ret_debounce, struct error *err)
 {
-	struct debounce *debounce = arena_alloc(arena, 1, sizeof(*debounce));
+	struct debounce *debounce;
 	size_t n_max = input->n_debounced + n_subjects;
 
 	if (n_max > DEBOUNCE_MAX)
 		n_max = DEBOUNCE_MAX;
-	if (!debounce)
+	if (!ARENA_NEW(debounce, arena, 1))
 		return error_no_memory(err);
 	*debounce = (struct debounce){
 		.input = input,
-		.is_silent = input->report &&
-			     input->report_age_ms >= input->limits->report_stale_ms,
-		.slots = arena_alloc(arena, n_max, sizeof(*debounce->slots)),
-		.result = {
-			.seen = arena_alloc(arena, n_max, sizeof(struct recall_debounced)),
-			.again_in_ms = -1,
-		},
+		.is_silent = input->report && input->report_age_ms >= input->limits->report_stale_ms,
+		.result.again_in_ms = -1,
 	};
-	if (!debounce->slots || !debounce->result.seen)
+	if (!ARENA_NEW(debounce->slots, arena, n_max) || !ARENA_NEW(debounce->result.seen, arena, n_max))
 		return error_no_memory(err);
 	if (lookup_make(&debounce->keys, n_max, arena, err) < 0)
 		return -1;

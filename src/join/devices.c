@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A report can name thousands of IDs, so devices and MIG devices are indexed by UUID. The letters of a
- * UUID may come in either case: an object's name is in lower case. No two devices differ in that alone.
+ * A report can name thousands of IDs, so devices and MIG devices are indexed by UUID. The letters of a UUID
+ * may come in either case: an object's name is in lower case. No two devices differ in that alone.
  *
- * NVML tells the parent of a MIG device while the MIG device exists. Afterwards the published
- * status does: by its partitions, and by those of its tenants, which stay as long as the tenant.
+ * NVML tells the parent of a MIG device while the MIG device exists. Afterwards the published status does:
+ * by its partitions, and by those of its tenants, which stay as long as the tenant.
  */
 
 #include "join/devices.h"
@@ -25,21 +25,19 @@ struct device_partition {
 
 static struct device *find_uuid(const struct devices *devices, struct view uuid)
 {
-	uint32_t at = lookup_first(&devices->uuids, lookup_hash_ignoring_case(0, uuid));
-
-	while (at != LOOKUP_END && !view_equal_ignoring_case(devices->devices[at].uuid, uuid))
-		at = lookup_next(&devices->uuids, at);
-	return at != LOOKUP_END ? &devices->devices[at] : NULL;
+	LOOKUP_EACH(at, &devices->uuids, lookup_hash_ignoring_case(0, uuid))
+		if (view_equal_ignoring_case(devices->devices[at].uuid, uuid))
+			return &devices->devices[at];
+	return NULL;
 }
 
 /* The device that has the partition. */
 static const struct device *find_parent(const struct devices *devices, struct view uuid)
 {
-	uint32_t at = lookup_first(&devices->partitions, lookup_hash(0, uuid));
-
-	while (at != LOOKUP_END && !view_equal(devices->partition_items[at].uuid, uuid))
-		at = lookup_next(&devices->partitions, at);
-	return at != LOOKUP_END ? &devices->devices[devices->partition_items[at].device] : NULL;
+	LOOKUP_EACH(at, &devices->partitions, lookup_hash(0, uuid))
+		if (view_equal(devices->partition_items[at].uuid, uuid))
+			return &devices->devices[devices->partition_items[at].device];
+	return NULL;
 }
 
 static int64_t minor_of(const struct devices *devices, const struct device *device)
@@ -47,35 +45,28 @@ static int64_t minor_of(const struct devices *devices, const struct device *devi
 	if (device->reported)
 		return device->reported->minor;
 	/* A device that NVML no longer lists has no device file. */
-	return device->published && devices->nvml != DEVICES_NVML_OK
-		       ? device->published->status->device.minor
-		       : -1;
+	return device->published && devices->nvml != DEVICES_NVML_OK ? device->published->status->device.minor : -1;
 }
 
 /* Of several with one number the first. */
 static const struct device *find_minor(const struct devices *devices, int64_t minor)
 {
-	const struct device *device = devices->devices;
-
-	for (size_t i = 0; i < devices->n_devices; i++, device++)
-		if (minor_of(devices, device) == minor)
-			return device;
+	for (size_t i = 0; i < devices->n_devices; i++)
+		if (minor_of(devices, &devices->devices[i]) == minor)
+			return &devices->devices[i];
 	return NULL;
 }
 
 /* The partition of that GPU instance; of several, the first compute instance's. */
 static struct view partition_at(const struct device *device, const struct device_id *id)
 {
+	const struct array partitions = device->reported ? device->reported->partitions : (struct array){0};
 	const struct report_partition *found = NULL;
-	const struct array partitions = device->reported ? device->reported->partitions
-							 : (struct array){0};
-	for (uint32_t i = 0; i < partitions.count; i++) {
-		const struct report_partition *p = ARRAY_AT(partitions, struct report_partition, i);
-		if (p->gpu_instance_id != id->gpu_instance)
-			continue;
-		if (!found || p->compute_instance_id < found->compute_instance_id)
+
+	ARRAY_EACH(const struct report_partition, p, partitions)
+		if (p->gpu_instance_id == id->gpu_instance &&
+		    (!found || p->compute_instance_id < found->compute_instance_id))
 			found = p;
-	}
 	return found ? found->uuid : (struct view){0};
 }
 
@@ -122,10 +113,9 @@ bool devices_is_claimed_elsewhere(const struct join_input *input, const struct d
 
 static const struct join_previous *find_previous(const struct join_input *input, struct view uuid)
 {
-	for (size_t i = 0; i < input->n_previous; i++) {
+	for (size_t i = 0; i < input->n_previous; i++)
 		if (view_equal_ignoring_case(input->previous[i].object->uuid, uuid))
 			return &input->previous[i];
-	}
 	return NULL;
 }
 
@@ -151,9 +141,7 @@ static struct device *add(struct devices *devices, const struct join_input *inpu
 
 static void add_reported(struct devices *devices, const struct join_input *input)
 {
-	const struct array reports = input->report->devices;
-	for (uint32_t i = 0; i < reports.count; i++) {
-		const struct report_device *reported = ARRAY_AT(reports, struct report_device, i);
+	ARRAY_EACH(const struct report_device, reported, input->report->devices) {
 		struct device *device = add(devices, input, reported->uuid);
 		if (device)
 			device->reported = reported;
@@ -162,25 +150,22 @@ static void add_reported(struct devices *devices, const struct join_input *input
 
 static void add_published(struct devices *devices, const struct join_input *input)
 {
-	for (size_t i = 0; i < input->n_previous; i++) {
-		const struct attribution *object = input->previous[i].object;
-		if (view_equal(object->status.node_name, input->node_name))
-			add(devices, input, object->uuid);
-	}
+	for (size_t i = 0; i < input->n_previous; i++)
+		if (view_equal(input->previous[i].object->status.node_name, input->node_name))
+			add(devices, input, input->previous[i].object->uuid);
 }
 
 static enum devices_nvml judge_nvml(const struct report *report)
 {
 	if (!report || !report->devices.present)
 		return DEVICES_NVML_NONE;
-	return report->sources.nvml.state == REPORT_SOURCE_OK ? DEVICES_NVML_OK
-							      : DEVICES_NVML_DATED;
+	return report->sources.nvml.state == REPORT_SOURCE_OK ? DEVICES_NVML_OK : DEVICES_NVML_DATED;
 }
 
 static void name_ids(struct array ids, devices_named_fn named, void *owner)
 {
-	for (uint32_t i = 0; i < ids.count; i++) {
-		const struct device_id id = device_id_parse(*ARRAY_AT(ids, struct view, i));
+	ARRAY_EACH(const struct view, text, ids) {
+		const struct device_id id = device_id_parse(*text);
 		if (id.form == DEVICE_ID_GPU && !id.is_odd)
 			named(owner, id.uuid);
 	}
@@ -189,18 +174,14 @@ static void name_ids(struct array ids, devices_named_fn named, void *owner)
 static void name_by_kubelet(const struct report *report, devices_named_fn named, void *owner)
 {
 	const struct array offers[] = {report->allocatable, report->checkpoint.registered};
-	const struct report_pod_resource *list = report->pod_resources.items;
-	const struct report_checkpoint_entry *entries = report->checkpoint.entries.items;
 
-	for (size_t k = 0; k < ARRAY_SIZE(offers); k++) {
-		const struct report_resource_devices *of = offers[k].items;
-		for (uint32_t i = 0; i < offers[k].count; i++)
-			name_ids(of[i].device_ids, named, owner);
-	}
-	for (uint32_t i = 0; i < report->pod_resources.count; i++)
-		name_ids(list[i].device_ids, named, owner);
-	for (uint32_t i = 0; i < report->checkpoint.entries.count; i++)
-		name_ids(entries[i].device_ids, named, owner);
+	for (size_t k = 0; k < ARRAY_SIZE(offers); k++)
+		ARRAY_EACH(const struct report_resource_devices, of, offers[k])
+			name_ids(of->device_ids, named, owner);
+	ARRAY_EACH(const struct report_pod_resource, listed, report->pod_resources)
+		name_ids(listed->device_ids, named, owner);
+	ARRAY_EACH(const struct report_checkpoint_entry, entry, report->checkpoint.entries)
+		name_ids(entry->device_ids, named, owner);
 }
 
 /* Annotations do not name devices: anybody may write them. */
@@ -208,12 +189,10 @@ void devices_name_all(const struct join_input *input, devices_named_fn named, vo
 {
 	if (input->report)
 		name_by_kubelet(input->report, named, owner);
-	for (size_t i = 0; i < input->n_pods; i++) {
-		const struct array told = pod_gpu(input->pods[i])->allocations;
-		const struct pod_allocation *allocations = told.items;
-		for (uint32_t k = 0; k < told.count && !pod_is_over(input->pods[i]); k++)
-			name_ids(array_of(&allocations[k].id, 1), named, owner);
-	}
+	for (size_t i = 0; i < input->n_pods; i++)
+		if (!pod_is_over(input->pods[i]))
+			ARRAY_EACH(const struct pod_allocation, told, pod_gpu(input->pods[i])->allocations)
+				name_ids(array_of(&told->id, 1), named, owner);
 	for (size_t i = 0; i < input->n_slice_devices; i++)
 		name_ids(array_of(&input->slice_devices[i].uuid, 1), named, owner);
 }
@@ -235,8 +214,7 @@ static void add_named(void *owner, struct view uuid)
 
 static int by_uuid(const void *a, const void *b)
 {
-	const struct device *x = a, *y = b;
-	return view_compare_ignoring_case(x->uuid, y->uuid);
+	return view_compare_ignoring_case(((const struct device *)a)->uuid, ((const struct device *)b)->uuid);
 }
 
 /*
@@ -250,8 +228,8 @@ static bool is_moved_here(const struct join_input *input, const struct device *d
 		return false;
 	if (input->report)
 		return device->reported && input->report_age_ms < input->limits->report_stale_ms;
-	return input->report_age_ms >= input->limits->agentless_ms &&
-	       device->previous->is_agentless && !device->object->is_named_elsewhere;
+	return input->report_age_ms >= input->limits->agentless_ms && device->previous->is_agentless &&
+	       !device->object->is_named_elsewhere;
 }
 
 /* Sets what depends on slices and on what was published. */
@@ -265,8 +243,8 @@ static int complete(const struct join_input *input, struct devices *devices, str
 	}
 	for (size_t i = 0; i < devices->n_devices; i++) {
 		struct device *device = &devices->devices[i];
-		if (device->object && previous_read(&device->object->object->status, arena,
-						    &device->previous, err) < 0)
+		if (device->object &&
+		    previous_read(&device->object->object->status, arena, &device->previous, err) < 0)
 			return -1;
 		device->published = device->is_ours ? device->previous : NULL;
 		device->is_elsewhere = device->is_taken && !is_moved_here(input, device);
@@ -284,28 +262,18 @@ static void add_partition(struct devices *devices, struct view uuid, size_t devi
 			(struct device_partition){uuid, device};
 }
 
-static void add_reported_partitions(struct devices *devices, size_t index)
-{
-	const struct array reported = devices->devices[index].reported->partitions;
-	for (uint32_t i = 0; i < reported.count; i++)
-		add_partition(devices, ARRAY_AT(reported, struct report_partition, i)->uuid, index);
-}
-
 static void add_published_partitions(struct devices *devices, size_t index)
 {
 	const struct attribution_status *status = devices->devices[index].published->status;
 	const uint32_t end = devices->partitions.n + MAX_PAST_PARTITIONS;
 
-	for (uint32_t i = 0; i < status->partitions.count && devices->partitions.n < end; i++)
-		add_partition(devices,
-			      ARRAY_AT(status->partitions, struct attribution_partition, i)->uuid,
-			      index);
-	for (uint32_t i = 0; i < status->tenants.count; i++) {
-		const struct array uuids =
-			ARRAY_AT(status->tenants, struct attribution_tenant, i)->partitions;
-		for (uint32_t k = 0; k < uuids.count && devices->partitions.n < end; k++)
-			add_partition(devices, *ARRAY_AT(uuids, struct view, k), index);
-	}
+	ARRAY_EACH(const struct attribution_partition, partition, status->partitions)
+		if (devices->partitions.n < end)
+			add_partition(devices, partition->uuid, index);
+	ARRAY_EACH(const struct attribution_tenant, tenant, status->tenants)
+		ARRAY_EACH(const struct view, uuid, tenant->partitions)
+			if (devices->partitions.n < end)
+				add_partition(devices, *uuid, index);
 	assert(devices->partitions.n <= end);
 }
 
@@ -326,9 +294,7 @@ static int index_devices(struct devices *devices, struct arena *arena, struct er
 {
 	const size_t n = devices->n_devices, n_partitions = count_partitions(devices);
 
-	devices->partition_items = arena_alloc(arena, n_partitions,
-					       sizeof(*devices->partition_items));
-	if (!devices->partition_items)
+	if (!ARENA_NEW(devices->partition_items, arena, n_partitions))
 		return error_no_memory(err);
 	if (lookup_make(&devices->uuids, n, arena, err) < 0 ||
 	    lookup_make(&devices->partitions, n_partitions, arena, err) < 0)
@@ -337,12 +303,12 @@ static int index_devices(struct devices *devices, struct arena *arena, struct er
 		const struct device *device = &devices->devices[i];
 		lookup_add(&devices->uuids, lookup_hash_ignoring_case(0, device->uuid));
 		if (device->reported)
-			add_reported_partitions(devices, i);
+			ARRAY_EACH(const struct report_partition, p, device->reported->partitions)
+				add_partition(devices, p->uuid, i);
 	}
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		if (devices->devices[i].published)
 			add_published_partitions(devices, i);
-	}
 	return 0;
 }
 
@@ -356,8 +322,7 @@ int devices_make(const struct join_input *input, struct arena *arena, struct dev
 	size_t cap = n_reported + input->n_previous + room;
 	struct adder adder = {.devices = &devices, .input = input};
 
-	devices.devices = arena_alloc(arena, cap, sizeof(*devices.devices));
-	if (!devices.devices)
+	if (!ARENA_NEW(devices.devices, arena, cap))
 		return error_no_memory(err);
 	if (lookup_make(&devices.uuids, cap, arena, err) < 0)
 		return -1;

@@ -12,11 +12,10 @@
 #include "base/limits.h"
 
 /*
- * The node's clock tells when an event happened; the controller's tells when a pod was first and last
- * seen as a tenant. Synchronised clocks are much closer together than this. The rest makes up for
- * what is told late. A tenant is seen a moment after it began. An error is dated when it reaches the
- * agent, and may have ended the pod by then. If the clocks are further apart, an event may lack a pod
- * whose start is not told, or have one that had left before.
+ * The node's clock tells when an event happened; the controller's tells when a pod was first and last seen
+ * as a tenant. Synchronised clocks are much closer together than this. The rest makes up for what is told
+ * late. If the clocks are further apart, an event may lack a pod whose start is not told, or have one that
+ * had left before.
  */
 #define TOLD_LATE_MS 2000
 
@@ -25,20 +24,17 @@
 static void add_tenant(const struct subject *subject, struct attribution_health_event *event,
 		       struct attribution_event_tenant tenant)
 {
-	struct attribution_event_tenant *listed = event->tenants.items;
-	const struct pod *pod = node_pods_find_uid(&subject->facts->node_pods,
-						   tenant.pod_uid);
+	const struct pod *pod = node_pods_find_uid(&subject->facts->node_pods, tenant.pod_uid);
 
-	for (uint32_t i = 0; i < event->tenants.count; i++)
-		if (view_equal(listed[i].pod_uid, tenant.pod_uid) &&
-		    view_equal(listed[i].container, tenant.container))
+	ARRAY_EACH(const struct attribution_event_tenant, listed, event->tenants)
+		if (view_equal(listed->pod_uid, tenant.pod_uid) && view_equal(listed->container, tenant.container))
 			return;
 	if (pod) {
 		tenant.pod_namespace = pod_namespace(pod);
 		tenant.pod_name = pod_name(pod);
 	}
 	if (event->tenants.count < LIMIT_EVENT_TENANTS)
-		listed[event->tenants.count++] = tenant;
+		*ARRAY_AT(event->tenants, struct attribution_event_tenant, event->tenants.count++) = tenant;
 	else
 		event->tenants_left_out++;
 }
@@ -65,8 +61,7 @@ static bool is_nobody(const struct attribution_tenant *tenant)
 	       wording_placeholder_of(tenant->placeholder) == PLACEHOLDER_HAMI;
 }
 
-/* Of an error of one MIG device only those are named who held it, or who may have: which one it was */
-/* is not known of each. */
+/* Of an error of one MIG device only those are named who held it, or may have: it is not known of each. */
 static bool is_on(const struct attribution_health_event *event, struct array partitions)
 {
 	return event->partition.len == 0 || partitions.count == 0 ||
@@ -81,27 +76,23 @@ static int list_holders(const void *owner, struct attribution_health_event *even
 {
 	const struct subject *subject = owner;
 	const struct attribution_status *status = subject->status;
-	const struct attribution_tenant *t = status->tenants.items;
-	const struct attribution_past_tenant *past = status->recent_tenants.items;
-	const uint32_t n_past = subject->device->is_taken ? 0 : status->recent_tenants.count;
+	const struct array recent = subject->device->is_taken ? (struct array){0} : status->recent_tenants;
 	const int64_t at = event->event_time;
+	struct attribution_event_tenant *room;
 
-	event->tenants.items = arena_alloc(subject->arena, LIMIT_EVENT_TENANTS,
-					   sizeof(struct attribution_event_tenant));
-	if (!event->tenants.items)
+	if (!ARENA_NEW(room, subject->arena, LIMIT_EVENT_TENANTS))
 		return error_no_memory(err);
-	for (uint32_t i = 0; i < status->tenants.count; i++, t++)
+	event->tenants.items = room;
+	ARRAY_EACH(const struct attribution_tenant, t, status->tenants)
 		if (!is_nobody(t) && was_there(subject, t->pod_uid, t->start_time, at) &&
 		    (t->partitions_left_out > 0 || is_on(event, t->partitions)))
 			add_tenant(subject, event, (struct attribution_event_tenant){
 				t->pod_uid, t->pod_namespace, t->pod_name, t->container});
-	for (uint32_t i = 0; i < n_past; i++, past++)
-		if (was_there(subject, past->pod_uid, past->start_time, at) &&
-		    at <= past->end_time + TOLD_LATE_MS &&
-		    is_on(event, past->partitions))
+	ARRAY_EACH(const struct attribution_past_tenant, t, recent)
+		if (was_there(subject, t->pod_uid, t->start_time, at) && at <= t->end_time + TOLD_LATE_MS &&
+		    is_on(event, t->partitions))
 			add_tenant(subject, event, (struct attribution_event_tenant){
-				past->pod_uid, past->pod_namespace, past->pod_name,
-				past->container});
+				t->pod_uid, t->pod_namespace, t->pod_name, t->container});
 	if (event->tenants.count == 0)
 		event->tenants.items = NULL;
 	return 0;
@@ -140,16 +131,10 @@ static bool is_plugin_unhealthy(const struct subject *subject)
 {
 	const struct node_pods *pods = &subject->facts->node_pods;
 
-	for (size_t i = 0; i < pods->n_gpu_pods; i++) {
-		const struct pod *pod = pods->gpu_pods[i];
-		const struct array allocations = pod_is_over(pod) ? (struct array){0}
-								  : pod_gpu(pod)->allocations;
-		for (uint32_t k = 0; k < allocations.count; k++) {
-			const struct pod_allocation *a = ARRAY_AT(allocations, struct pod_allocation, k);
-			if (a->is_unhealthy && is_of(subject, a->id))
+	for (size_t i = 0; i < pods->n_gpu_pods; i++)
+		ARRAY_EACH(const struct pod_allocation, a, pod_gpu(pods->gpu_pods[i])->allocations)
+			if (a->is_unhealthy && !pod_is_over(pods->gpu_pods[i]) && is_of(subject, a->id))
 				return true;
-		}
-	}
 	return false;
 }
 

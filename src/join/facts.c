@@ -22,14 +22,12 @@
 /* How many IDs the report names. */
 static size_t count_ids(const struct report *report)
 {
-	const struct report_pod_resource *listed = report->pod_resources.items;
-	const struct report_checkpoint_entry *entries = report->checkpoint.entries.items;
 	size_t n = 0;
 
-	for (uint32_t i = 0; i < report->pod_resources.count; i++)
-		n += listed[i].device_ids.count;
-	for (uint32_t i = 0; i < report->checkpoint.entries.count; i++)
-		n += entries[i].device_ids.count;
+	ARRAY_EACH(const struct report_pod_resource, listed, report->pod_resources)
+		n += listed->device_ids.count;
+	ARRAY_EACH(const struct report_checkpoint_entry, entry, report->checkpoint.entries)
+		n += entry->device_ids.count;
 	return n;
 }
 
@@ -37,10 +35,10 @@ static size_t count_ids(const struct report *report)
 static bool grow(struct facts_draft *draft, size_t cap)
 {
 	struct facts *facts = draft->facts;
-	struct fact *items = arena_alloc(draft->arena, cap, sizeof(*items));
+	struct fact *items;
 
 	assert(cap > facts->n_items);
-	if (!items)
+	if (!ARENA_NEW(items, draft->arena, cap))
 		return false;
 	if (facts->n_items > 0)
 		memcpy(items, facts->items, facts->n_items * sizeof(*items));
@@ -64,9 +62,9 @@ int facts_open(struct facts *facts, struct arena *arena, struct facts_draft *ret
 
 struct holder *facts_add_holder(struct facts_draft *draft, struct holder holder)
 {
-	struct holder *added = arena_alloc(draft->arena, 1, sizeof(*added));
+	struct holder *added;
 
-	if (!added) {
+	if (!ARENA_NEW(added, draft->arena, 1)) {
 		draft->has_failed = true;
 		return NULL;
 	}
@@ -80,12 +78,7 @@ struct holder *facts_add_holder(struct facts_draft *draft, struct holder holder)
 struct holder *facts_add_container(struct facts_draft *draft, const struct pod *pod,
 				   struct view container, struct view resource)
 {
-	return facts_add_holder(draft, (struct holder){
-					       .pod_uid = pod_uid(pod),
-					       .container = container,
-					       .resource = resource,
-					       .pod = pod,
-				       });
+	return facts_add_holder(draft, (struct holder){pod_uid(pod), container, resource, .pod = pod});
 }
 
 static void add(struct facts_draft *draft, struct fact item)
@@ -152,8 +145,7 @@ void facts_add_on(struct facts_draft *draft, struct holder *holder, const struct
 
 static int compare_holders(const struct holder *a, const struct holder *b)
 {
-	int order = view_compare(a->pod_uid, b->pod_uid);
-	return order ? order : view_compare(a->container, b->container);
+	return view_compare_pairs(a->pod_uid, a->container, b->pod_uid, b->container);
 }
 
 static int by_holder(const void *a, const void *b)
@@ -187,10 +179,8 @@ static int by_place(const void *a, const void *b)
 	int order = (x->device > y->device) - (x->device < y->device);
 	if (!order)
 		order = (x->owner->rank > y->owner->rank) - (x->owner->rank < y->owner->rank);
-	if (!order)
-		order = view_compare(x->id, y->id);
 	/* Of two entries the one with the lower resource name stays, whichever came first. */
-	return order ? order : view_compare(x->owner->resource, y->owner->resource);
+	return order ? order : view_compare_pairs(x->id, x->owner->resource, y->id, y->owner->resource);
 }
 
 static bool is_same(const struct fact *a, const struct fact *b)
@@ -211,10 +201,10 @@ static void merge(struct fact *into, const struct fact *item)
 int facts_close(struct facts_draft *draft, struct error *err)
 {
 	struct facts *facts = draft->facts;
-	struct holder **owners = arena_alloc(draft->arena, draft->n_holders, sizeof(*owners));
+	struct holder **owners;
 	size_t n = 0;
 
-	if (!owners || draft->has_failed)
+	if (!ARENA_NEW(owners, draft->arena, draft->n_holders) || draft->has_failed)
 		return error_no_memory(err);
 	rank_holders(draft, owners);
 	if (facts->n_items > 0)

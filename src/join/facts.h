@@ -3,9 +3,7 @@
 
 /*
  * facts - who holds which device, by each witness. What several witnesses say of one device ID of one
- * container is one fact. src/README.md lists the witnesses.
- *
- * The readers (join/from_*.h) write a draft; facts_close() puts it in order.
+ * container is one fact. The readers (join/readers.h) write a draft; facts_close() puts it in order.
  *
  * Threads: any.
  */

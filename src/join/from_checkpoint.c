@@ -26,8 +26,7 @@ static int list_published(const struct facts *facts, struct arena *arena,
 
 	for (size_t i = 0; i < devices->n_devices; i++)
 		max += previous_max_pods(devices->devices[i].previous);
-	checkpoint->published = arena_alloc(arena, max, sizeof(*checkpoint->published));
-	if (!checkpoint->published)
+	if (!ARENA_NEW(checkpoint->published, arena, max))
 		return error_no_memory(err);
 	for (size_t i = 0; i < devices->n_devices; i++)
 		n += previous_list_pods(devices->devices[i].previous, &checkpoint->published[n]);
@@ -38,10 +37,8 @@ static int list_published(const struct facts *facts, struct arena *arena,
 /* Where each pod is known, nobody asks for others. */
 static bool has_unknown(const struct facts *facts, struct array entries)
 {
-	for (uint32_t i = 0; i < entries.count; i++)
-		if (!node_pods_find_uid(&facts->node_pods,
-					ARRAY_AT(entries, struct report_checkpoint_entry, i)
-						->pod_uid))
+	ARRAY_EACH(const struct report_checkpoint_entry, entry, entries)
+		if (!node_pods_find_uid(&facts->node_pods, entry->pod_uid))
 			return true;
 	return false;
 }
@@ -73,9 +70,7 @@ struct checkpoint_place *from_checkpoint_find(const struct checkpoint_index *che
 					      struct view id, struct view container,
 					      const struct pod *pod)
 {
-	uint32_t at = lookup_first(&checkpoint->lookup, hash_place(id, container, pod));
-
-	for (; at != LOOKUP_END; at = lookup_next(&checkpoint->lookup, at)) {
+	LOOKUP_EACH(at, &checkpoint->lookup, hash_place(id, container, pod)) {
 		struct checkpoint_place *place = &checkpoint->places[at];
 		if (place->pod == pod && view_equal(place->id, id) &&
 		    view_equal(place->container, container))
@@ -103,13 +98,12 @@ static void index_entry(const struct facts *facts, const struct report_checkpoin
 	const struct pod *pod = node_pods_find_uid(&facts->node_pods, entry->pod_uid);
 	const struct view container = entry->container;
 	const unsigned standing = judge(facts, checkpoint, entry->pod_uid, pod);
-	const struct view *ids = entry->device_ids.items;
 	const bool is_live = standing == CHECKPOINT_LIVE;
 
-	for (uint32_t i = 0; i < entry->device_ids.count; i++) {
-		add_place(checkpoint, ids[i], container, NULL, standing);
+	ARRAY_EACH(const struct view, id, entry->device_ids) {
+		add_place(checkpoint, *id, container, NULL, standing);
 		if (is_live)
-			add_place(checkpoint, ids[i], container, pod, standing);
+			add_place(checkpoint, *id, container, pod, standing);
 	}
 	if (is_live)
 		add_place(checkpoint, (struct view){0}, container, pod, standing);
@@ -119,20 +113,18 @@ int from_checkpoint_index(const struct facts_draft *draft, struct checkpoint_ind
 {
 	const struct facts *facts = draft->facts;
 	const struct array all = facts->input->report->checkpoint.entries;
-	const struct report_checkpoint_entry *entries = all.items;
 	size_t n = 0;
 
 	*ret = (struct checkpoint_index){0};
-	for (uint32_t i = 0; i < all.count; i++)
-		n += 2 * (size_t)entries[i].device_ids.count + 1;
-	ret->places = arena_alloc(draft->arena, n, sizeof(*ret->places));
-	if (!ret->places)
+	ARRAY_EACH(const struct report_checkpoint_entry, entry, all)
+		n += 2 * (size_t)entry->device_ids.count + 1;
+	if (!ARENA_NEW(ret->places, draft->arena, n))
 		return error_no_memory(err);
 	if (lookup_make(&ret->lookup, n, draft->arena, err) < 0 ||
 	    (has_unknown(facts, all) && list_published(facts, draft->arena, ret, err) < 0))
 		return -1;
-	for (uint32_t i = 0; i < all.count; i++)
-		index_entry(facts, &entries[i], ret);
+	ARRAY_EACH(const struct report_checkpoint_entry, entry, all)
+		index_entry(facts, entry, ret);
 	assert(ret->lookup.n <= n);
 	return 0;
 }
@@ -142,10 +134,8 @@ int from_checkpoint_index(const struct facts_draft *draft, struct checkpoint_ind
 static bool is_left_over(const struct facts *facts, const struct checkpoint_index *checkpoint,
 			 const struct report_checkpoint_entry *entry)
 {
-	const struct view *ids = entry->device_ids.items;
-
-	for (uint32_t i = 0; i < entry->device_ids.count; i++)
-		if (from_checkpoint_find(checkpoint, ids[i], entry->container, NULL)->is_listed)
+	ARRAY_EACH(const struct view, id, entry->device_ids)
+		if (from_checkpoint_find(checkpoint, *id, entry->container, NULL)->is_listed)
 			return false;
 	return facts->source.pod_resources == SOURCE_COMPLETE;
 }
@@ -154,18 +144,14 @@ static void add_entry(struct facts_draft *draft, const struct report_checkpoint_
 		      const struct pod *pod)
 {
 	struct holder *holder = facts_add_holder(
-		draft, (struct holder){
-			       .pod_uid = pod ? pod_uid(pod) : entry->pod_uid,
-			       .container = entry->container,
-			       .resource = entry->resource,
-			       .pod = pod,
-		       });
+		draft, (struct holder){pod ? pod_uid(pod) : entry->pod_uid, entry->container, entry->resource,
+				       .pod = pod});
 	const struct fact what = {
 		.witnesses = WITNESS_CHECKPOINT,
 		.mps = entry->mps ? FACT_MPS_USED : FACT_MPS_NOT_USED,
 	};
-	for (uint32_t i = 0; i < entry->device_ids.count; i++)
-		facts_add(draft, holder, *ARRAY_AT(entry->device_ids, struct view, i), what);
+	ARRAY_EACH(const struct view, id, entry->device_ids)
+		facts_add(draft, holder, *id, what);
 }
 
 static void read_entry(struct facts_draft *draft, const struct checkpoint_index *checkpoint,
@@ -190,15 +176,14 @@ int from_checkpoint_read(struct facts_draft *draft, const struct checkpoint_inde
 {
 	struct facts *facts = draft->facts;
 	const struct array all = facts->input->report->checkpoint.entries;
-	struct view *ended = arena_alloc(draft->arena, all.count, sizeof(*ended));
+	struct view *ended;
 
-	if (!ended)
+	if (!ARENA_NEW(ended, draft->arena, all.count))
 		return error_no_memory(err);
 	facts->ended = ended;
 	facts->n_ended = 0;
-	for (uint32_t i = 0; i < all.count; i++)
-		read_entry(draft, checkpoint, ARRAY_AT(all, struct report_checkpoint_entry, i),
-			   ended);
+	ARRAY_EACH(const struct report_checkpoint_entry, entry, all)
+		read_entry(draft, checkpoint, entry, ended);
 	facts->n_ended = view_sort(ended, facts->n_ended);
 	return 0;
 }

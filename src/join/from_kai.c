@@ -21,10 +21,9 @@ static struct view find_container(const struct pod *pod)
 
 	if (named && named->kind != POD_CONTAINER_EPHEMERAL)
 		return named->name;
-	for (uint32_t i = 0; i < pod_gpu(pod)->containers.count; i++) {
-		if (pod_container_at(pod, i)->kind == POD_CONTAINER_MAIN)
-			return pod_container_at(pod, i)->name;
-	}
+	ARRAY_EACH(const struct pod_container, c, pod_gpu(pod)->containers)
+		if (c->kind == POD_CONTAINER_MAIN)
+			return c->name;
 	return (struct view){0};
 }
 
@@ -45,9 +44,7 @@ static bool add_sharers(struct facts_draft *draft, struct view group, const stru
 		if (!is_sharer(pod, group))
 			continue;
 		has_any = true;
-		facts_add_on(draft,
-			     facts_add_container(draft, pod, find_container(pod), (struct view){0}),
-			     device, what);
+		facts_add_on(draft, facts_add_container(draft, pod, find_container(pod), VIEW("")), device, what);
 	}
 	return has_any;
 }
@@ -74,10 +71,9 @@ static const struct device *find_published(const struct devices *devices, const 
 	assert(devices->devices || devices->n_devices == 0);
 	for (size_t i = 0; i < devices->n_devices; i++) {
 		const struct previous *published = devices->devices[i].published;
-		for (uint32_t k = 0; published && k < published->n_tenants; k++) {
+		for (uint32_t k = 0; published && k < published->n_tenants; k++)
 			if (view_equal(published->tenants[k].published->pod_uid, pod_uid(pod)))
 				return &devices->devices[i];
-		}
 	}
 	return NULL;
 }

@@ -123,12 +123,11 @@ static void explain(const struct entry *entry, struct view id)
 static void read_entry(struct entry entry, bool is_foreign)
 {
 	const struct report_pod_resource *said = entry.said;
-	const struct view *ids = said->device_ids.items;
 
 	entry.pod = node_pods_find_name(&entry.facts->node_pods, said->namespace, said->name);
-	for (uint32_t i = 0; i < said->device_ids.count; i++) {
+	ARRAY_EACH(const struct view, id, said->device_ids) {
 		const struct checkpoint_place *place =
-			from_checkpoint_find(entry.checkpoint, ids[i], said->container, NULL);
+			from_checkpoint_find(entry.checkpoint, *id, said->container, NULL);
 		entry.has |= place ? place->standings : 0;
 	}
 	if (is_foreign && !(entry.has & (CHECKPOINT_UNKNOWN | CHECKPOINT_ENDED))) {
@@ -138,10 +137,9 @@ static void read_entry(struct entry entry, bool is_foreign)
 	if (entry.pod && pod_is_over(entry.pod))
 		return;
 	if (entry.pod)
-		entry.holder = facts_add_container(entry.draft, entry.pod, said->container,
-						   said->resource);
-	for (uint32_t i = 0; i < said->device_ids.count; i++)
-		explain(&entry, ids[i]);
+		entry.holder = facts_add_container(entry.draft, entry.pod, said->container, said->resource);
+	ARRAY_EACH(const struct view, id, said->device_ids)
+		explain(&entry, *id);
 }
 
 void from_pod_resources_read(struct facts_draft *draft, const struct checkpoint_index *checkpoint)

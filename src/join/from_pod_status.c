@@ -6,13 +6,8 @@
 
 void from_pod_status_read(struct facts_draft *draft, const struct pod *pod)
 {
-	const struct pod_allocation *allocations = pod_gpu(pod)->allocations.items;
-	const uint32_t n = pod_gpu(pod)->allocations.count;
-
-	for (uint32_t i = 0; i < n; i++) {
-		struct holder *holder = facts_add_container(draft, pod, allocations[i].container,
-							    allocations[i].resource);
-		facts_add(draft, holder, allocations[i].id,
-			  (struct fact){.witnesses = WITNESS_POD_STATUS});
+	ARRAY_EACH(const struct pod_allocation, told, pod_gpu(pod)->allocations) {
+		struct holder *holder = facts_add_container(draft, pod, told->container, told->resource);
+		facts_add(draft, holder, told->id, (struct fact){.witnesses = WITNESS_POD_STATUS});
 	}
 }

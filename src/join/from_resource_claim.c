@@ -2,8 +2,7 @@
 
 /*
  * The claims of a pod do not change as long as it lives. So while the witness is silent, what a claim
- * gave is what was published. Slices go while the driver or the kubelet restarts, and the driver
- * withdraws a device that is ill. Such a tenant's facts are made from its published status.
+ * gave is what was published: such a tenant's facts are made from its published status.
  */
 
 #include "join/from_resource_claim.h"
@@ -39,10 +38,9 @@ static bool is_any_contradicted(const struct join_input *input)
 	for (size_t i = 0; i < input->n_slice_devices; i++) {
 		const struct slice_device *slice = &input->slice_devices[i];
 		const int64_t minor = minor_of(slice->name);
-		for (uint32_t k = 0; minor >= 0 && k < nvml.count; k++) {
-			const struct report_device *device = ARRAY_AT(nvml, struct report_device, k);
+		ARRAY_EACH(const struct report_device, device, nvml) {
 			bool is_same = view_equal_ignoring_case(device->uuid, slice->uuid);
-			if (device->minor >= 0 && is_same != (device->minor == minor))
+			if (minor >= 0 && device->minor >= 0 && is_same != (device->minor == minor))
 				return true;
 		}
 	}
@@ -199,8 +197,8 @@ static void restate(struct facts_draft *draft, const struct device *device, cons
 		.is_restated = true,
 	};
 
-	for (uint32_t i = 0; i < parts.count; i++) {
-		what.id = what.partition = *ARRAY_AT(parts, struct view, i);
+	ARRAY_EACH(const struct view, part, parts) {
+		what.id = what.partition = *part;
 		facts_add_on(draft, holder, device, what);
 	}
 	if (parts.count == 0)
@@ -213,8 +211,7 @@ static void restate_all(struct facts_draft *draft, const struct device *device)
 
 	for (uint32_t i = 0; published && i < published->n_tenants; i++) {
 		const struct previous_tenant *tenant = &published->tenants[i];
-		const struct pod *pod = node_pods_find_uid(&draft->facts->node_pods,
-							   tenant->published->pod_uid);
+		const struct pod *pod = node_pods_find_uid(&draft->facts->node_pods, tenant->published->pod_uid);
 		if (pod && !pod_is_over(pod) &&
 		    from_resource_claim_hear(draft->facts, device, tenant) == RESOURCE_CLAIM_STAYS)
 			restate(draft, device, pod, tenant->published);
@@ -226,8 +223,8 @@ static bool is_shown(const struct facts *facts, const struct grant *grant)
 {
 	for (size_t i = 0; i < facts->devices->n_devices; i++) {
 		const struct device *device = &facts->devices->devices[i];
-		const struct previous_tenant *tenant = previous_find(
-			device->published, pod_uid(grant->pod), grant->container);
+		const struct previous_tenant *tenant =
+			previous_find(device->published, pod_uid(grant->pod), grant->container);
 		if (tenant && from_resource_claim_hear(facts, device, tenant) == RESOURCE_CLAIM_STAYS)
 			return true;
 	}

@@ -8,9 +8,7 @@
  * A ResourceSlice has the UUID of the device that a claim names. A boot may number the devices anew,
  * and no slice says of which boot it is. So slices count only while they agree with what NVML says in
  * the present boot. Else the witness is silent: its tenants stay as published, and it makes no new
- * ones. But where NVML has numbered a device anew since it was published, what claims call it may be
- * another by now: its tenants stay without the witness. It is silent about a single pod while not all
- * is known of that pod's claims.
+ * ones. It is silent about a single pod while not all is known of that pod's claims.
  *
  * Threads: any; pure.
  */

@@ -148,9 +148,7 @@ static int make_name(struct joiner *joiner, struct view uuid, struct view *ret_n
 		     struct error *err)
 {
 	char buffer[CLAIM_NAME_SIZE];
-	return arena_copy(joiner->node.arena, claim_object_name(uuid, buffer), ret_name)
-		       ? 0
-		       : error_no_memory(err);
+	return arena_keep(joiner->node.arena, claim_object_name(uuid, buffer), ret_name, err);
 }
 
 static void add_result(struct joiner *joiner, struct join_device joined)
@@ -178,11 +176,10 @@ static bool is_by_names(const struct facts *facts, size_t device)
 	size_t n;
 	const struct fact *items = facts_of(facts, device, &n);
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		if ((items[i].witnesses & (WITNESS_POD_RESOURCES | WITNESS_CHECKPOINT)) ==
 		    WITNESS_POD_RESOURCES)
 			return true;
-	}
 	return facts->source.pod_resources != SOURCE_ABSENT &&
 	       !source_is_good(facts->source.checkpoint);
 }
@@ -286,10 +283,9 @@ static void watch_the_time(struct joiner *joiner)
 
 static int join_each(struct joiner *joiner, struct error *err)
 {
-	for (size_t i = 0; i < joiner->devices.n_devices; i++) {
+	for (size_t i = 0; i < joiner->devices.n_devices; i++)
 		if (join_one(joiner, i, err) < 0)
 			return -1;
-	}
 	return 0;
 }
 
@@ -327,17 +323,17 @@ static size_t count_facts(const struct joiner *joiner)
 
 static int read_input(struct joiner *joiner, struct error *err)
 {
-	if (devices_make(joiner->input, joiner->node.arena, &joiner->devices, err) < 0 ||
-	    witnesses_read(joiner->input, &joiner->devices, joiner->node.arena, &joiner->node.facts,
-			   err) < 0 ||
-	    slots_collect(&joiner->node.facts, joiner->node.arena, &joiner->node.slots, err) < 0 ||
-	    debounce_open(joiner->input, count_facts(joiner), joiner->node.arena,
-			  &joiner->node.debounce, err) < 0)
+	struct stages_node *node = &joiner->node;
+
+	if (devices_make(joiner->input, node->arena, &joiner->devices, err) < 0 ||
+	    witnesses_read(joiner->input, &joiner->devices, node->arena, &node->facts, err) < 0 ||
+	    slots_collect(&node->facts, node->arena, &node->slots, err) < 0 ||
+	    debounce_open(joiner->input, count_facts(joiner), node->arena, &node->debounce, err) < 0)
 		return -1;
-	joiner->node.intent = compare_node(&joiner->node.facts, &joiner->node.slots);
-	joiner->result->devices = arena_alloc(joiner->node.arena, joiner->devices.n_devices,
-					      sizeof(*joiner->result->devices));
-	return joiner->result->devices ? 0 : error_no_memory(err);
+	node->intent = compare_node(&node->facts, &node->slots);
+	return ARENA_NEW(joiner->result->devices, joiner->node.arena, joiner->devices.n_devices)
+		       ? 0
+		       : error_no_memory(err);
 }
 
 /*

@@ -3,13 +3,11 @@
 /*
  * What one device is and how it is cut. What no source tells now is what was published.
  *
- * A slot counts once, however many pods hold it. Tenants that are carried over, and that no source
- * names, have no IDs: the number of their slots is added. So the sum may exceed the total, when
- * such a slot was given to another pod since. The total is the bound then, and join/overlap.c says
- * what has happened.
+ * A slot counts once, however many pods hold it. Tenants that no source names have no IDs: the number of
+ * their slots is added. If such a slot was given to another pod since, the total is the bound.
  *
- * The total is the number of IDs on offer, and of those held beside them. When the plugin offers no
- * ID of the device, the held ones are a part of all: the total is then as published, or unknown.
+ * The total is the number of IDs on offer, and of those held beside them. When the plugin offers no ID of
+ * the device, the held ones are a part of all: the total is then as published, or unknown.
  */
 
 #include "join/subject.h"
@@ -31,8 +29,8 @@ static int64_t max(int64_t a, int64_t b)
 
 static int put_dashes(struct view text, struct arena *arena, struct view *ret, struct error *err)
 {
-	char *bytes = arena_alloc(arena, text.len, 1);
-	if (!bytes)
+	char *bytes;
+	if (!ARENA_NEW(bytes, arena, text.len))
 		return error_no_memory(err);
 	for (size_t i = 0; i < text.len; i++)
 		bytes[i] = text.ptr[i] == ' ' ? '-' : text.ptr[i];
@@ -109,8 +107,8 @@ static struct attribution_partition partition_at(const struct subject *subject, 
 	assert(i < count_partitions(subject));
 	if (!is_told(subject->device))
 		return *ARRAY_AT(subject->published->partitions, struct attribution_partition, i);
-	const struct report_partition *p = ARRAY_AT(subject->device->reported->partitions,
-						    struct report_partition, i);
+	const struct report_partition *p =
+		ARRAY_AT(subject->device->reported->partitions, struct report_partition, i);
 	return (struct attribution_partition){
 		.uuid = p->uuid,
 		.profile = p->profile,
@@ -139,9 +137,9 @@ static int64_t published_slots(const struct subject *subject, struct view partit
 int layout_partition(const struct subject *subject, struct error *err)
 {
 	uint32_t n = count_partitions(subject);
-	struct attribution_partition *to = arena_alloc(subject->arena, n, sizeof(*to));
+	struct attribution_partition *to;
 
-	if (!to)
+	if (!ARENA_NEW(to, subject->arena, n))
 		return error_no_memory(err);
 	for (uint32_t i = 0; i < n; i++)
 		to[i] = partition_at(subject, i);
@@ -244,9 +242,7 @@ static int summarise(struct attribution_slots *slots, struct arena *arena, struc
 		return 0;
 	len = snprintf(text, sizeof(text), "%" PRId64 "/%" PRId64, slots->allocated, slots->total);
 	assert(len > 0 && (size_t)len < sizeof(text));
-	return arena_copy(arena, (struct view){text, (size_t)len}, &slots->summary)
-		       ? 0
-		       : error_no_memory(err);
+	return arena_keep(arena, (struct view){text, (size_t)len}, &slots->summary, err);
 }
 
 int layout_count(const struct subject *subject, struct error *err)

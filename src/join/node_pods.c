@@ -44,67 +44,55 @@ static void index_pods(struct node_pods *node_pods)
 {
 	const struct join_input *input = node_pods->input;
 
-	for (size_t i = input->n_pods; i > 0; i--) {
+	for (size_t i = input->n_pods; i > 0; i--)
 		if (!pod_state(input->pods[i - 1])->wants_gpu)
 			index_pod(node_pods, input->pods[i - 1]);
-	}
 	for (size_t i = node_pods->n_gpu_pods; i > 0; i--)
 		index_pod(node_pods, node_pods->gpu_pods[i - 1]);
 }
 
 static void mark_listed(struct node_pods *node_pods, const struct report_pod_resource *said)
 {
-	uint32_t at = lookup_first(&node_pods->names, hash_name(said->namespace, said->name));
-
-	for (; at != LOOKUP_END; at = lookup_next(&node_pods->names, at)) {
+	LOOKUP_EACH(at, &node_pods->names, hash_name(said->namespace, said->name)) {
 		struct node_pods_name *item = &node_pods->by_name[at];
 		item->is_listed |= is_called(item->pod, said->namespace, said->name);
 	}
 }
 
-static int make_room(struct node_pods *node_pods, struct arena *arena, struct error *err)
-{
-	size_t n = node_pods->input->n_pods;
-
-	node_pods->gpu_pods = arena_alloc(arena, n, sizeof(*node_pods->gpu_pods));
-	node_pods->by_id = arena_alloc(arena, 2 * n, sizeof(*node_pods->by_id));
-	node_pods->by_name = arena_alloc(arena, n, sizeof(*node_pods->by_name));
-	if (!node_pods->gpu_pods || !node_pods->by_id || !node_pods->by_name)
-		return error_no_memory(err);
-	if (lookup_make(&node_pods->ids, 2 * n, arena, err) < 0)
-		return -1;
-	return lookup_make(&node_pods->names, n, arena, err);
-}
-
-int node_pods_take(const struct join_input *input, struct arena *arena,
-		   struct node_pods *ret_node_pods, struct error *err)
+int node_pods_take(const struct join_input *input, struct arena *arena, struct node_pods *ret_node_pods,
+		   struct error *err)
 {
 	struct node_pods node_pods = {.input = input};
 	const struct array list = input->report ? input->report->pod_resources : (struct array){0};
+	const size_t n = input->n_pods;
 
-	if (make_room(&node_pods, arena, err) < 0)
+	if (!ARENA_NEW(node_pods.gpu_pods, arena, n) || !ARENA_NEW(node_pods.by_id, arena, 2 * n) ||
+	    !ARENA_NEW(node_pods.by_name, arena, n))
+		return error_no_memory(err);
+	if (lookup_make(&node_pods.ids, 2 * n, arena, err) < 0 ||
+	    lookup_make(&node_pods.names, n, arena, err) < 0)
 		return -1;
-	for (size_t i = 0; i < input->n_pods; i++) {
+	for (size_t i = 0; i < n; i++)
 		if (pod_state(input->pods[i])->wants_gpu)
 			node_pods.gpu_pods[node_pods.n_gpu_pods++] = input->pods[i];
-	}
 	index_pods(&node_pods);
-	for (uint32_t i = 0; i < list.count; i++)
-		mark_listed(&node_pods, ARRAY_AT(list, struct report_pod_resource, i));
-	assert(node_pods.n_gpu_pods <= input->n_pods && node_pods.names.n == input->n_pods);
+	ARRAY_EACH(const struct report_pod_resource, said, list)
+		mark_listed(&node_pods, said);
+	assert(node_pods.n_gpu_pods <= n && node_pods.names.n == n);
 	*ret_node_pods = node_pods;
 	return 0;
 }
 
-/* Whoever may edit a pod may copy the hash of a static one: of two that live nobody can tell which
- * is the kubelet's. */
+/*
+ * Whoever may edit a pod may copy the hash of a static one: of two that live nobody can tell which is the
+ * kubelet's.
+ */
 static const struct pod *find_hash(const struct node_pods *node_pods, struct view hash)
 {
 	const struct pod *found = NULL;
 	size_t n_alive = 0;
-	uint32_t at = lookup_first(&node_pods->ids, lookup_hash(0, hash));
 
-	for (; at != LOOKUP_END; at = lookup_next(&node_pods->ids, at)) {
+	LOOKUP_EACH(at, &node_pods->ids, lookup_hash(0, hash)) {
 		const struct pod *pod = node_pods->by_id[at];
 		bool is_alive = !pod_is_over(pod) && !pod_state(pod)->deleting;
 
@@ -119,21 +107,19 @@ static const struct pod *find_hash(const struct node_pods *node_pods, struct vie
 
 const struct pod *node_pods_find_uid(const struct node_pods *node_pods, struct view uid)
 {
-	uint32_t at = lookup_first(&node_pods->ids, lookup_hash(0, uid));
-
-	while (at != LOOKUP_END && !view_equal(pod_uid(node_pods->by_id[at]), uid))
-		at = lookup_next(&node_pods->ids, at);
-	return at != LOOKUP_END ? node_pods->by_id[at] : find_hash(node_pods, uid);
+	LOOKUP_EACH(at, &node_pods->ids, lookup_hash(0, uid))
+		if (view_equal(pod_uid(node_pods->by_id[at]), uid))
+			return node_pods->by_id[at];
+	return find_hash(node_pods, uid);
 }
 
 const struct pod *node_pods_find_name(const struct node_pods *node_pods, struct view namespace,
-				   struct view name)
+				      struct view name)
 {
-	uint32_t at = lookup_first(&node_pods->names, hash_name(namespace, name));
-
-	while (at != LOOKUP_END && !is_called(node_pods->by_name[at].pod, namespace, name))
-		at = lookup_next(&node_pods->names, at);
-	return at != LOOKUP_END ? node_pods->by_name[at].pod : NULL;
+	LOOKUP_EACH(at, &node_pods->names, hash_name(namespace, name))
+		if (is_called(node_pods->by_name[at].pod, namespace, name))
+			return node_pods->by_name[at].pod;
+	return NULL;
 }
 
 bool node_pods_include(const struct pod *const *pods, size_t n, const struct pod *pod)
@@ -154,10 +140,9 @@ int64_t node_pods_ended_at(const struct node_pods *node_pods, struct view uid)
 	const struct join_input *input = node_pods->input;
 	const struct pod *pod = node_pods_find_uid(node_pods, uid);
 
-	for (size_t i = 0; i < input->n_ends && (!pod || pod_is_over(pod)); i++) {
+	for (size_t i = 0; i < input->n_ends && (!pod || pod_is_over(pod)); i++)
 		if (view_equal(input->ends[i].pod_uid, uid))
 			return input->now_wall_ms - input->ends[i].age_ms;
-	}
 	return input->now_wall_ms - (!pod && input->ended_for_ms > 0 ? input->ended_for_ms : 0);
 }
 
@@ -171,32 +156,26 @@ bool node_pods_is_read_since(const struct node_pods *node_pods, const struct pod
 
 bool node_pods_is_named(const struct node_pods *node_pods, const struct pod *pod)
 {
-	uint32_t at = lookup_first(&node_pods->names, hash_name(pod_namespace(pod), pod_name(pod)));
-
-	while (at != LOOKUP_END && node_pods->by_name[at].pod != pod)
-		at = lookup_next(&node_pods->names, at);
-	return at != LOOKUP_END && node_pods->by_name[at].is_listed;
+	LOOKUP_EACH(at, &node_pods->names, hash_name(pod_namespace(pod), pod_name(pod)))
+		if (node_pods->by_name[at].pod == pod)
+			return node_pods->by_name[at].is_listed;
+	return false;
 }
 
 /* Lists never contain ordinary init containers. */
 static bool must_be_listed(const struct pod *pod)
 {
-	if (pod_is_over(pod))
-		return false;
-	for (uint32_t i = 0; i < pod_gpu(pod)->containers.count; i++) {
-		const struct pod_container *c = pod_container_at(pod, i);
+	ARRAY_EACH(const struct pod_container, c, pod_gpu(pod)->containers)
 		if (c->wants_gpu && c->kind != POD_CONTAINER_INIT)
-			return true;
-	}
+			return !pod_is_over(pod);
 	return false;
 }
 
 bool node_pods_is_listed(const struct node_pods *node_pods)
 {
-	for (size_t i = 0; i < node_pods->n_gpu_pods; i++) {
+	for (size_t i = 0; i < node_pods->n_gpu_pods; i++)
 		if (must_be_listed(node_pods->gpu_pods[i]) &&
 		    !node_pods_is_named(node_pods, node_pods->gpu_pods[i]))
 			return false;
-	}
 	return true;
 }

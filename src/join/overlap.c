@@ -96,22 +96,19 @@ static void read_facts(struct finder *finder)
 	const struct fact *items = finder->subject->items;
 	const size_t n_items = finder->subject->n_items;
 
-	for (size_t i = 0; i < n_items; i++) {
+	for (size_t i = 0; i < n_items; i++)
 		if (is_seat(finder, &items[i]) && is_whole(&items[i]))
 			*(is_claimed(&items[i]) ? &finder->has_whole_claimed
 						: &finder->has_whole_given) = true;
-	}
-	for (size_t i = 0; i < n_items; i++) {
+	for (size_t i = 0; i < n_items; i++)
 		if (is_seat(finder, &items[i]) && items[i].owner->pod)
 			finder->seats[finder->n_seats++] = seat_of(finder, &items[i]);
-	}
 	assert(finder->n_seats <= n_items);
 }
 
 static int compare_units(const struct seat *a, const struct seat *b)
 {
-	int order = view_compare(a->unit, b->unit);
-	return order ? order : view_compare(a->resource, b->resource);
+	return view_compare_pairs(a->unit, a->resource, b->unit, b->resource);
 }
 
 static int by_unit(const void *a, const void *b)
@@ -191,7 +188,7 @@ static int tell(const struct holding *holding, struct arena *arena, struct view 
 			   &message);
 	if (sbuf_check(&message, "message", err) < 0)
 		return -1;
-	return arena_copy(arena, sbuf_view(&message), ret_message) ? 0 : error_no_memory(err);
+	return arena_keep(arena, sbuf_view(&message), ret_message, err);
 }
 
 int overlap_find(struct subject *subject, struct error *err)
@@ -199,8 +196,7 @@ int overlap_find(struct subject *subject, struct error *err)
 	struct finder finder = {.subject = subject};
 	struct holding found;
 
-	finder.seats = arena_alloc(subject->arena, subject->n_items, sizeof(*finder.seats));
-	if (!finder.seats)
+	if (!ARENA_NEW(finder.seats, subject->arena, subject->n_items))
 		return error_no_memory(err);
 	read_facts(&finder);
 	if (finder.n_seats > 1)

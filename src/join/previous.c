@@ -15,32 +15,28 @@ static enum reason read_reason(const struct attribution_status *status, enum con
 
 static int by_holder(const void *a, const void *b)
 {
-	const struct previous_tenant *x = a, *y = b;
-	int order = view_compare(x->published->pod_uid, y->published->pod_uid);
-	return order ? order : view_compare(x->published->container, y->published->container);
+	const struct attribution_tenant *x = ((const struct previous_tenant *)a)->published;
+	const struct attribution_tenant *y = ((const struct previous_tenant *)b)->published;
+	return view_compare_pairs(x->pod_uid, x->container, y->pod_uid, y->container);
 }
 
 int previous_read(const struct attribution_status *status, struct arena *arena,
 		  const struct previous **ret_previous, struct error *err)
 {
-	struct previous *previous = arena_alloc(arena, 1, sizeof(*previous));
-	struct previous_tenant *tenants = arena_alloc(arena, status->tenants.count,
-						      sizeof(*tenants));
-	const struct array evidence = status->sharing.evidence;
+	struct previous *previous;
+	struct previous_tenant *tenants;
+	uint32_t n = 0;
 
-	if (!previous || !tenants)
+	if (!ARENA_NEW(previous, arena, 1) || !ARENA_NEW(tenants, arena, status->tenants.count))
 		return error_no_memory(err);
-	for (uint32_t i = 0; i < status->tenants.count; i++) {
-		const struct attribution_tenant *tenant = ARRAY_AT(status->tenants,
-								   struct attribution_tenant, i);
-		tenants[i] = (struct previous_tenant){
+	ARRAY_EACH(const struct attribution_tenant, tenant, status->tenants)
+		tenants[n++] = (struct previous_tenant){
 			.published = tenant,
 			.witnesses = wording_witnesses_of(tenant->witnesses),
 			.placeholder = wording_placeholder_of(tenant->placeholder),
 			.is_unknown = tenant->phase == ATTRIBUTION_PHASE_PENDING ||
 				      tenant->phase == ATTRIBUTION_PHASE_UNRESOLVED,
 		};
-	}
 	qsort(tenants, status->tenants.count, sizeof(*tenants), by_holder);
 	*previous = (struct previous){
 		.status = status,
@@ -51,11 +47,10 @@ int previous_read(const struct attribution_status *status, struct arena *arena,
 		.health = health_read_previous(&status->health),
 		.activity = activity_read_previous(&status->activity),
 		.intent = drift_previous_read(&status->intent),
-		.is_agentless =
-			read_reason(status, CONDITION_REPORT_FRESH) == REASON_NO_AGENT,
+		.is_agentless = read_reason(status, CONDITION_REPORT_FRESH) == REASON_NO_AGENT,
 	};
-	for (uint32_t i = 0; i < evidence.count; i++)
-		previous->evidence |= sharing_rule_line_of(*ARRAY_AT(evidence, struct view, i));
+	ARRAY_EACH(const struct view, line, status->sharing.evidence)
+		previous->evidence |= sharing_rule_line_of(*line);
 	*ret_previous = previous;
 	return 0;
 }
@@ -74,11 +69,10 @@ size_t previous_max_pods(const struct previous *previous)
 size_t previous_list_pods(const struct previous *previous, struct view *uids)
 {
 	const struct array recent = previous ? previous->status->recent_tenants : (struct array){0};
-	const struct attribution_past_tenant *past = recent.items;
 	size_t n = 0;
 
-	for (uint32_t i = 0; i < recent.count; i++)
-		uids[n++] = past[i].pod_uid;
+	ARRAY_EACH(const struct attribution_past_tenant, past, recent)
+		uids[n++] = past->pod_uid;
 	for (uint32_t i = 0; previous && i < previous->n_tenants; i++)
 		if (!previous->tenants[i].is_unknown)
 			uids[n++] = previous->tenants[i].published->pod_uid;
@@ -99,12 +93,9 @@ bool previous_had_namesake(const struct previous *previous, const struct report_
 {
 	const struct array recent = previous ? previous->status->recent_tenants : (struct array){0};
 
-	for (uint32_t i = 0; i < recent.count; i++) {
-		const struct attribution_past_tenant *t =
-			ARRAY_AT(recent, struct attribution_past_tenant, i);
+	ARRAY_EACH(const struct attribution_past_tenant, t, recent)
 		if (is_namesake(t->pod_uid, t->pod_namespace, t->pod_name, t->container, said, pod))
 			return true;
-	}
 	for (uint32_t i = 0; previous && i < previous->n_tenants; i++) {
 		const struct attribution_tenant *t = previous->tenants[i].published;
 		/* Whoever has HAMi's ID may have had another device. */

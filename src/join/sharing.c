@@ -148,10 +148,9 @@ static int tell(unsigned lines, struct arena *arena, struct array *ret_texts, st
 
 	if (!texts)
 		return error_no_memory(err);
-	for (unsigned i = 0; i < N_EVIDENCE; i++) {
+	for (unsigned i = 0; i < N_EVIDENCE; i++)
 		if (lines & 1u << i)
 			texts[n++] = sharing_rule_text((enum evidence_index)i);
-	}
 	*ret_texts = (struct array){texts, n, true};
 	return 0;
 }

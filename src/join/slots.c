@@ -13,8 +13,8 @@
 static size_t count_ids(struct array lists)
 {
 	size_t n = 0;
-	for (uint32_t i = 0; i < lists.count; i++)
-		n += ARRAY_AT(lists, struct report_resource_devices, i)->device_ids.count;
+	ARRAY_EACH(const struct report_resource_devices, offer, lists)
+		n += offer->device_ids.count;
 	return n;
 }
 
@@ -63,19 +63,16 @@ static void add_held(struct slots *slots, const struct fact *item)
 static void add_offer(const struct devices *devices, struct slots *slots, struct array lists,
 		      bool is_latest)
 {
-	for (uint32_t i = 0; i < lists.count; i++) {
-		const struct report_resource_devices *offer = ARRAY_AT(
-			lists, struct report_resource_devices, i);
-		for (uint32_t j = 0; j < offer->device_ids.count; j++) {
-			const struct view id = *ARRAY_AT(offer->device_ids, struct view, j);
-			const struct device_place place = devices_find(devices, id);
+	ARRAY_EACH(const struct report_resource_devices, offer, lists) {
+		ARRAY_EACH(const struct view, id, offer->device_ids) {
+			const struct device_place place = devices_find(devices, *id);
 			struct slot *slot = &slots->items[slots->n_items];
 			if (!place.device) {
 				slots->ids_unknown++;
 				continue;
 			}
-			*slot = slot_of(id, (size_t)(place.device - devices->devices),
-					place.partition, offer->resource);
+			*slot = slot_of(*id, (size_t)(place.device - devices->devices), place.partition,
+					offer->resource);
 			slot->is_offered = true;
 			slot->is_on_offer_now = is_latest;
 			if (is_latest)
@@ -100,19 +97,16 @@ static void add_offers(const struct facts *facts, const struct report *report, s
 
 	slots->is_offer_known = is_known[0] || is_known[1];
 	slots->is_offer_told_now = is_good[0] || is_good[1];
-	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		if (is_good[i] || !is_good[1 - i])
 			add_offer(facts->devices, slots, lists[i], is_good[i] && (i == 0 || !is_good[0]));
-	}
 }
 
 static int by_place(const void *a, const void *b)
 {
 	const struct slot *x = a, *y = b;
 	int order = (x->device > y->device) - (x->device < y->device);
-	if (!order)
-		order = view_compare(x->id, y->id);
-	return order ? order : view_compare(x->resource, y->resource);
+	return order ? order : view_compare_pairs(x->id, x->resource, y->id, y->resource);
 }
 
 /* An ID whose resource is not known comes first, and is the same as the next one. */
@@ -174,9 +168,7 @@ int slots_collect(const struct facts *facts, struct arena *arena, struct slots *
 
 	if (report)
 		n += count_ids(report->allocatable) + count_ids(report->checkpoint.registered);
-	slots.items = arena_alloc(arena, n, sizeof(*slots.items));
-	slots.first = arena_alloc(arena, facts->devices->n_devices + 1, sizeof(*slots.first));
-	if (!slots.items || !slots.first)
+	if (!ARENA_NEW(slots.items, arena, n) || !ARENA_NEW(slots.first, arena, facts->devices->n_devices + 1))
 		return error_no_memory(err);
 	for (size_t i = 0; i < facts->n_placed; i++)
 		add_held(&slots, &facts->items[i]);

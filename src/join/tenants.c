@@ -43,8 +43,7 @@ struct walk {
 static int by_key(const void *a, const void *b)
 {
 	const struct votes_holder *x = a, *y = b;
-	int order = view_compare(x->pod_uid, y->pod_uid);
-	return order ? order : view_compare(x->container, y->container);
+	return view_compare_pairs(x->pod_uid, x->container, y->pod_uid, y->container);
 }
 
 static struct votes_holder *add_holder(struct walk *walk, struct votes_holder holder)
@@ -93,8 +92,7 @@ static void list_published(struct walk *walk)
 						    .container = previous->published->container,
 						    .pod = pod,
 						    .placeholder = previous->placeholder};
-		struct votes_holder *found = bsearch(&holder, walk->holders, n_named,
-						     sizeof(holder), by_key);
+		struct votes_holder *found = bsearch(&holder, walk->holders, n_named, sizeof(holder), by_key);
 		if (!found)
 			found = add_holder(walk, holder);
 		found->previous = previous;
@@ -110,10 +108,9 @@ static void set_partitions(struct walk *walk, const struct votes_holder *holder,
 	struct view *texts = walk->texts;
 	size_t n = 0;
 
-	for (size_t i = 0; i < holder->n_items; i++) {
+	for (size_t i = 0; i < holder->n_items; i++)
 		if (holder->items[i].partition.len > 0)
 			texts[n++] = holder->items[i].partition;
-	}
 	n = view_sort(texts, n);
 	if (n > LIMIT_PARTITIONS) {
 		tenant->partitions_left_out = (int64_t)n - LIMIT_PARTITIONS;
@@ -137,8 +134,7 @@ static const struct compact_row holding[] = {
 static void describe_facts(struct walk *walk, struct votes_holder *holder,
 			   struct attribution_tenant *tenant)
 {
-	const struct attribution_tenant *before = holder->previous ? holder->previous->published
-								   : NULL;
+	const struct attribution_tenant *before = holder->previous ? holder->previous->published : NULL;
 	const bool is_mirror = holder->pod && pod_config_hash(holder->pod).len > 0;
 	bool is_kept = false, is_monitor = true, serves_others = true;
 
@@ -156,8 +152,7 @@ static void describe_facts(struct walk *walk, struct votes_holder *holder,
 		serves_others &= item->is_monitor || item->owner->is_resolved;
 		if (view_compare(item->owner->resource, tenant->resource) < 0)
 			tenant->resource = item->owner->resource;
-		is_kept |= item->is_restated ||
-			   (is_mirror && item->witnesses == WITNESS_POD_RESOURCES);
+		is_kept |= item->is_restated || (is_mirror && item->witnesses == WITNESS_POD_RESOURCES);
 	}
 	tenant->role = is_monitor      ? ATTRIBUTION_ROLE_MONITOR
 		       : serves_others ? ATTRIBUTION_ROLE_RESERVATION
@@ -203,12 +198,8 @@ static void describe_pod(const struct walk *walk, const struct votes_holder *hol
 	tenant->pod_uid = pod_uid(pod);
 	tenant->pod_namespace = pod_namespace(pod);
 	tenant->pod_name = pod_name(pod);
-	tenant->workload = (struct attribution_workload){
-		.present = workload.kind.len > 0,
-		.group = workload.group,
-		.kind = workload.kind,
-		.name = workload.name,
-	};
+	tenant->workload = (struct attribution_workload){workload.kind.len > 0, workload.group, workload.kind,
+							 workload.name};
 	if (tenant->role == ATTRIBUTION_ROLE_WORKLOAD && pod_state(pod)->system && intent &&
 	    intent->policy && view_equal(intent->policy->namespace, pod_namespace(pod)))
 		tenant->role = ATTRIBUTION_ROLE_VALIDATION;
@@ -265,8 +256,7 @@ static void remember(struct walk *walk, const struct previous_tenant *previous, 
 		.container = tenant->container,
 		.start_time = tenant->start_time,
 		.end_time = until > tenant->start_time ? until : tenant->start_time,
-		.partitions = tenant->partitions_left_out > 0 ? (struct array){0}
-							      : tenant->partitions,
+		.partitions = tenant->partitions_left_out > 0 ? (struct array){0} : tenant->partitions,
 	};
 }
 
@@ -274,10 +264,9 @@ static void remember(struct walk *walk, const struct previous_tenant *previous, 
 static void set_witnesses(struct walk *walk, unsigned witnesses, struct attribution_tenant *tenant)
 {
 	tenant->witnesses = (struct array){walk->texts, 0, true};
-	for (unsigned i = 0; i < N_WITNESSES; i++) {
+	for (unsigned i = 0; i < N_WITNESSES; i++)
 		if (witnesses & (1u << i))
 			walk->texts[tenant->witnesses.count++] = wording_witness(i);
-	}
 	walk->texts += N_WITNESSES;
 }
 
@@ -315,9 +304,7 @@ static int add_tenant(struct walk *walk, const struct votes *votes, unsigned wit
 	walk->result.is_claimed |= (votes->yes & WITNESS_RESOURCE_CLAIM) != 0;
 	set_witnesses(walk, witnesses, tenant);
 	count_tenant(walk, tenant);
-	return tenant->confidence == ATTRIBUTION_CONFIDENCE_DISPUTED
-		       ? add_disputed(walk, votes, err)
-		       : 0;
+	return tenant->confidence == ATTRIBUTION_CONFIDENCE_DISPUTED ? add_disputed(walk, votes, err) : 0;
 }
 
 static int visit(struct walk *walk, struct votes_holder *holder, struct error *err)
@@ -344,8 +331,7 @@ static int visit(struct walk *walk, struct votes_holder *holder, struct error *e
 	case ARBITRATE_END:
 		walk->result.slots_ended += holder->previous->published->slots;
 		remember(walk, holder->previous,
-			 node_pods_ended_at(&holder->facts->node_pods,
-					    holder->previous->published->pod_uid));
+			 node_pods_ended_at(&holder->facts->node_pods, holder->previous->published->pod_uid));
 		return 0;
 	default:
 		return 0;
@@ -392,9 +378,7 @@ static int set_summary(struct walk *walk, struct error *err)
 	if (n > 1)
 		len += snprintf(text + len, sizeof(text) - (size_t)len, " +%" PRId64, n - 1);
 	assert(len > 0 && (size_t)len < sizeof(text));
-	if (!arena_copy(walk->subject->arena, (struct view){text, (size_t)len}, &walk->status.tenant_summary))
-		return error_no_memory(err);
-	return 0;
+	return arena_keep(walk->subject->arena, (struct view){text, (size_t)len}, &walk->status.tenant_summary, err);
 }
 
 static bool is_count_known(const struct walk *walk)
@@ -434,17 +418,15 @@ static int make_room(struct walk *walk, struct error *err)
 	const size_t n_items = walk->subject->n_items, n_owners = walk->subject->facts->n_owners;
 	const size_t n_before = previous ? previous->n_tenants : 0;
 	const size_t n = n_before + (n_items < n_owners ? n_items : n_owners);
-	struct array *disputed = &walk->status.source_disagreements;
+	struct attribution_disagreement *disputed;
 
-	walk->holders = arena_alloc(arena, n, sizeof(*walk->holders));
-	walk->tenants = arena_alloc(arena, n, sizeof(*walk->tenants));
-	walk->texts = arena_alloc(arena, n_items + n * N_WITNESSES, sizeof(*walk->texts));
-	walk->recent = arena_alloc(arena, n_before + LIMIT_RECENT_TENANTS, sizeof(*walk->recent));
-	disputed->items = arena_alloc(arena, LIMIT_SOURCE_DISAGREEMENT,
-				      sizeof(struct attribution_disagreement));
-	return walk->holders && walk->tenants && walk->texts && walk->recent && disputed->items
-		       ? 0
-		       : error_no_memory(err);
+	if (!ARENA_NEW(walk->holders, arena, n) || !ARENA_NEW(walk->tenants, arena, n) ||
+	    !ARENA_NEW(walk->texts, arena, n_items + n * N_WITNESSES) ||
+	    !ARENA_NEW(walk->recent, arena, n_before + LIMIT_RECENT_TENANTS) ||
+	    !ARENA_NEW(disputed, arena, LIMIT_SOURCE_DISAGREEMENT))
+		return error_no_memory(err);
+	walk->status.source_disagreements.items = disputed;
+	return 0;
 }
 
 int tenants_find(struct subject *subject, struct error *err)
@@ -464,10 +446,9 @@ int tenants_find(struct subject *subject, struct error *err)
 		return -1;
 	list_named(&walk);
 	list_published(&walk);
-	for (size_t i = 0; i < walk.n_holders; i++) {
+	for (size_t i = 0; i < walk.n_holders; i++)
 		if (visit(&walk, &walk.holders[i], err) < 0)
 			return -1;
-	}
 	set_recent(&walk);
 	/* Who was not listed may still be there while no book can be read. */
 	if (subject->published && !facts_have_books(subject->facts))

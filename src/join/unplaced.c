@@ -24,8 +24,9 @@ static int describe(const struct fact *items, size_t n_items, struct arena *aren
 {
 	const struct holder *owner = items->owner;
 	uint32_t n = n_items < LIMIT_UNPLACED_IDS ? (uint32_t)n_items : LIMIT_UNPLACED_IDS;
-	struct view *ids = arena_alloc(arena, n, sizeof(*ids));
-	if (!ids)
+	struct view *ids;
+
+	if (!ARENA_NEW(ids, arena, n))
 		return error_no_memory(err);
 	for (uint32_t i = 0; i < n; i++)
 		ids[i] = items[i].id;
@@ -50,9 +51,8 @@ static bool counts(const struct subject *subject, const struct holder *owner)
 		.pod_uid = owner->pod_uid,
 		.subject = owner->container,
 		.waits_ms = subject->facts->input->limits->disagreement_ms,
-		.is_published = subject->published &&
-				attribution_is_unplaced(subject->published, owner->pod_uid,
-							owner->container),
+		.is_published = subject->published && attribution_is_unplaced(subject->published, owner->pod_uid,
+									      owner->container),
 	};
 	return debounce_counts(subject->debounce, &seen);
 }
@@ -78,10 +78,8 @@ static int list(const struct subject *subject, struct array *listed, int64_t *le
 				  &added[listed->count++], err) < 0)
 			return -1;
 	}
-	*left_out = debounce_left_out(*left_out, n_waiting,
-				      subject->published
-					      ? subject->published->unplaced_tenants_left_out
-					      : 0);
+	*left_out = debounce_left_out(
+		*left_out, n_waiting, subject->published ? subject->published->unplaced_tenants_left_out : 0);
 	return 0;
 }
 
@@ -114,13 +112,13 @@ static void find_odd(struct subject *subject)
 
 int unplaced_find(struct subject *subject, struct error *err)
 {
+	struct attribution_unplaced *room;
 	struct array listed = {.present = true};
 	int64_t left_out = 0;
 
-	listed.items = arena_alloc(subject->arena, LIMIT_UNPLACED_TENANTS,
-				   sizeof(struct attribution_unplaced));
-	if (!listed.items)
+	if (!ARENA_NEW(room, subject->arena, LIMIT_UNPLACED_TENANTS))
 		return error_no_memory(err);
+	listed.items = room;
 	if (subject->is_awaited || (subject->facts->is_frozen && subject->published)) {
 		keep(subject, &listed);
 		left_out = subject->published->unplaced_tenants_left_out;

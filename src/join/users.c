@@ -94,14 +94,8 @@ static struct suspect identify(struct finder *finder, const struct report_proces
 	const struct attribution_past_tenant *past = find_past(finder, uid);
 	const bool has_ended = pod ? pod_is_over(pod)
 				   : view_is_found(uid, facts->ended, facts->n_ended);
-	return (struct suspect){
-		.process = process,
-		.pod_uid = uid,
-		.pod = pod,
-		.container = find_container(pod, process->container_id),
-		.past = past,
-		.is_past = past || has_ended,
-	};
+	return (struct suspect){process, uid, pod, find_container(pod, process->container_id), past,
+				past || has_ended};
 }
 
 /* The status of its pod, which has several containers, does not tell yet which of them it is in. */
@@ -126,8 +120,7 @@ static bool may_be_on(const struct finder *finder, const struct attribution_tena
 	for (size_t i = 0; i < n_facts; i++)
 		if (facts[i].partition.len == 0)
 			return true;
-	return partition.len == 0 || tenant->partitions.count == 0 ||
-	       tenant->partitions_left_out > 0 ||
+	return partition.len == 0 || tenant->partitions.count == 0 || tenant->partitions_left_out > 0 ||
 	       view_is_among(partition, tenant->partitions.items, tenant->partitions.count);
 }
 
@@ -240,7 +233,7 @@ static bool counts(const struct finder *finder, const struct suspect *suspect, b
 {
 	char pid[PID_SIZE];
 	int len = snprintf(pid, sizeof(pid), "%" PRId64, suspect->process->pid);
-	struct debounce_subject fact = {
+	const struct debounce_subject fact = {
 		.kind = DEBOUNCE_USER,
 		.device = finder->subject->device->uuid,
 		.pod_uid = suspect->pod_uid,
@@ -293,8 +286,7 @@ static bool may_hold(const struct finder *finder, const struct suspect *suspect)
 	    (suspect->container && suspect->container->kind == POD_CONTAINER_EPHEMERAL))
 		return false;
 	return finder->status->tenants_left_out > 0 || !would_be_named(facts, suspect) ||
-	       from_resource_claim_is_unheard(facts, suspect->pod) ||
-	       holds_unknown(finder, suspect->pod_uid);
+	       from_resource_claim_is_unheard(facts, suspect->pod) || holds_unknown(finder, suspect->pod_uid);
 }
 
 /* Where the API server does not know the pod any more, what was published of it stays. */
@@ -312,8 +304,7 @@ static void add_user(struct finder *finder, const struct suspect *suspect)
 	const struct attribution_user *before = find_published(finder, &user);
 
 	/* Who was one before its pod was told may be a tenant. */
-	if (((!before || (suspect->pod && before->pod_name.len == 0)) &&
-	     may_hold(finder, suspect)) ||
+	if (((!before || (suspect->pod && before->pod_name.len == 0)) && may_hold(finder, suspect)) ||
 	    !counts(finder, suspect, before != NULL)) {
 		finder->n_waiting++;
 		return;
@@ -396,11 +387,9 @@ static int find(struct finder *finder, struct error *err)
 {
 	const struct report_process *processes = finder->subject->device->reported->processes.items;
 	const uint32_t n_processes = finder->subject->device->reported->processes.count;
-	const uint32_t n_tenants = finder->status->tenants.count;
 
-	finder->found = arena_alloc(finder->subject->arena, n_processes, sizeof(*finder->found));
-	finder->is_untold = arena_alloc(finder->subject->arena, n_tenants, sizeof(*finder->is_untold));
-	if (!finder->found || !finder->is_untold)
+	if (!ARENA_NEW(finder->found, finder->subject->arena, n_processes) ||
+	    !ARENA_NEW(finder->is_untold, finder->subject->arena, finder->status->tenants.count))
 		return error_no_memory(err);
 	ARRAY_EACH(struct attribution_tenant, tenant, finder->status->tenants)
 		tenant->processes = tenant->memory_mib = 0;
@@ -420,8 +409,8 @@ static void carry(const struct finder *finder)
 	const struct attribution_status *published = finder->subject->published;
 
 	ARRAY_EACH(struct attribution_tenant, tenant, finder->status->tenants) {
-		const struct attribution_tenant *was = attribution_find_tenant(
-			published, tenant->pod_uid, tenant->container);
+		const struct attribution_tenant *was =
+			attribution_find_tenant(published, tenant->pod_uid, tenant->container);
 		tenant->processes = was ? was->processes : 0;
 		tenant->memory_mib = was ? was->memory_mib : 0;
 	}
@@ -442,10 +431,7 @@ int users_find(struct subject *subject, struct error *err)
 	if (state == REPORT_SOURCE_OK && !is_frozen &&
 	    subject->facts->devices->nvml == DEVICES_NVML_OK && reported &&
 	    reported->processes.present) {
-		/*
-		 * That the compute mode is one that MPS needs shows no server: anybody's process
-		 * may be alone there.
-		 */
+		/* That the compute mode is one that MPS needs shows no server: anybody may be alone there. */
 		finder.has_server = finder.status->sharing.mode == ATTRIBUTION_MODE_MPS ||
 				    sharing_has_mps_process(reported);
 		return find(&finder, err);

@@ -95,10 +95,9 @@ static bool is_left_open(const struct votes_holder *of)
 	size_t n_open;
 	const struct fact *open = facts_of_holder(of->facts, of->device, nobody, nobody, &n_open);
 
-	for (size_t i = 0; i < of->n_items && n_open > 0; i++) {
+	for (size_t i = 0; i < of->n_items && n_open > 0; i++)
 		if (bsearch(&of->items[i].id, open, n_open, sizeof(*open), by_id))
 			return true;
-	}
 	return false;
 }
 
@@ -178,13 +177,11 @@ static void hear_facts(const struct votes_holder *of, struct votes *votes,
 
 static bool has_status(const struct votes_holder *of)
 {
-	const struct array told = of->pod ? pod_gpu(of->pod)->allocations : (struct array){0};
-	const struct pod_allocation *allocations = told.items;
+	const struct array allocations = of->pod ? pod_gpu(of->pod)->allocations : (struct array){0};
 
-	for (uint32_t i = 0; i < told.count; i++) {
-		if (view_equal(allocations[i].container, of->container))
+	ARRAY_EACH(const struct pod_allocation, told, allocations)
+		if (view_equal(told->container, of->container))
 			return true;
-	}
 	return false;
 }
 
@@ -235,8 +232,7 @@ static void hear_silence(const struct votes_holder *of, struct votes *votes)
 	const struct join_input *input = of->facts->input;
 	/* No witness is left, or it was a claim. */
 	const bool is_by_claim = !(published & ~lost) || (published & WITNESS_RESOURCE_CLAIM);
-	const bool lacks_claim = is_by_claim && node_pods_include(input->lacking, input->n_lacking,
-								  of->pod);
+	const bool lacks_claim = is_by_claim && node_pods_include(input->lacking, input->n_lacking, of->pod);
 
 	votes->left = of->previous->witnesses & ~lost;
 	votes->is_carried = was_disputed(of->previous);
@@ -337,11 +333,11 @@ static void pick_ids(const struct votes *votes, unsigned witness, bool by_all,
 int votes_state(const struct votes *votes, struct arena *arena, struct array *ret_says,
 		struct error *err)
 {
-	struct attribution_statement *said = arena_alloc(arena, N_COMPARED, sizeof(*said));
-	struct view *ids = arena_alloc(arena, (size_t)N_COMPARED * LIMIT_STATED_IDS, sizeof(*ids));
+	struct attribution_statement *said;
+	struct view *ids;
 
 	assert(votes->speaks != 0);
-	if (!said || !ids)
+	if (!ARENA_NEW(said, arena, N_COMPARED) || !ARENA_NEW(ids, arena, (size_t)N_COMPARED * LIMIT_STATED_IDS))
 		return error_no_memory(err);
 	*ret_says = (struct array){said, 0, true};
 	for (unsigned i = 0; i < N_COMPARED; i++, ids += LIMIT_STATED_IDS) {

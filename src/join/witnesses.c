@@ -22,10 +22,9 @@ static void ask_pods(struct facts_draft *draft,
 {
 	const struct node_pods *node_pods = &draft->facts->node_pods;
 
-	for (size_t i = 0; i < node_pods->n_gpu_pods; i++) {
+	for (size_t i = 0; i < node_pods->n_gpu_pods; i++)
 		if (!pod_is_over(node_pods->gpu_pods[i]))
 			read(draft, node_pods->gpu_pods[i]);
-	}
 }
 
 static int ask_all(struct facts_draft *draft, struct error *err)

@@ -5,11 +5,8 @@
 
 struct view node_deploy_of(const struct node *node, struct view operand)
 {
-	for (uint32_t i = 0; i < node->deploys.count; i++) {
-		const struct node_deploy *deploy = ARRAY_AT(node->deploys, struct node_deploy, i);
-
+	ARRAY_EACH(const struct node_deploy, deploy, node->deploys)
 		if (view_equal(deploy->operand, operand))
 			return deploy->value;
-	}
 	return (struct view){0};
 }

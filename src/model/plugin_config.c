@@ -5,24 +5,17 @@
 
 const struct plugin_config *plugin_config_find(struct array configs, struct view name)
 {
-	for (uint32_t i = 0; i < configs.count; i++) {
-		const struct plugin_config *config = ARRAY_AT(configs, struct plugin_config, i);
-
+	ARRAY_EACH(const struct plugin_config, config, configs)
 		if (view_equal(config->name, name))
 			return config;
-	}
 	return NULL;
 }
 
 int64_t plugin_config_replicas(const struct plugin_config *config, struct view resource)
 {
-	for (uint32_t i = 0; i < config->shared.count; i++) {
-		const struct plugin_config_shared *shared =
-			ARRAY_AT(config->shared, struct plugin_config_shared, i);
-
+	ARRAY_EACH(const struct plugin_config_shared, shared, config->shared)
 		if (view_equal(shared->resource, resource))
 			return shared->replicas;
-	}
 	return 1;
 }
 

@@ -28,12 +28,9 @@ const struct policy_variable *policy_find_variable(const struct policy *policy, 
 {
 	const struct policy_variable *found = NULL;
 
-	for (uint32_t i = 0; i < policy->plugin_env.count; i++) {
-		const struct policy_variable *v = ARRAY_AT(policy->plugin_env,
-							   struct policy_variable, i);
+	ARRAY_EACH(const struct policy_variable, v, policy->plugin_env)
 		if (view_equal(v->name, name))
 			found = v;
-	}
 	return found;
 }
 

@@ -7,10 +7,8 @@
 static void touch_consumers(const struct resource_claim_set *set,
 			    const struct resource_claim *claim, bool initial)
 {
-	const struct view *uids = claim->consumers.items;
-
-	for (uint32_t i = 0; i < claim->consumers.count; i++)
-		place_touch(set->records.places, pod_set_place_of(set->pods, uids[i]), initial);
+	ARRAY_EACH(const struct view, uid, claim->consumers)
+		place_touch(set->records.places, pod_set_place_of(set->pods, *uid), initial);
 }
 
 static void change(struct record_set *records, struct record *old, struct record *record,
