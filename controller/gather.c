@@ -129,7 +129,7 @@ static int64_t ended_for(const struct gatherer *g)
 static int gather_debounced(struct gatherer *g)
 {
 	const struct place *place = g->place;
-	struct recall_debounced *debounced = arena_alloc(g->arena, place->n_debounced, sizeof(*debounced));
+	struct debounce_seen *debounced = arena_alloc(g->arena, place->n_debounced, sizeof(*debounced));
 	if (!debounced)
 		return error_no_memory(g->err);
 	for (size_t i = 0; i < place->n_debounced; i++) {

@@ -12,6 +12,15 @@
 #include "join/node_pods.h"
 #include "join/source.h"
 
+/* What is debounced (base/debounce.h). */
+enum fact_doubt {
+	DEBOUNCE_DISAGREEMENT,
+	DEBOUNCE_UNPLACED,
+	DEBOUNCE_USER,
+	DEBOUNCE_UNKNOWN, /* users whose names nobody could tell */
+	DEBOUNCE_OVERLAP,
+};
+
 /* What allocation responses say of MPS. */
 enum fact_mps {
 	FACT_MPS_USED = 1u << 0,

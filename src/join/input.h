@@ -84,7 +84,7 @@ struct join_input {
 	const struct slice_device *slice_devices; /* by ResourceSlices */
 	size_t n_slice_devices;
 	uint32_t slice_devices_left_out; /* beyond what there is room for */
-	const struct recall_debounced *debounced; /* what the last join said, and how old it is by now */
+	const struct debounce_seen *debounced; /* what the last join said, and how old it is by now */
 	size_t n_debounced;
 	int64_t settled_restart; /* as the last join said; 0: it knew of none */
 	int64_t offered_since;   /* the same (model/recall.h); 0: this is the first join, or the */

@@ -323,12 +323,21 @@ static size_t count_facts(const struct joiner *joiner)
 
 static int read_input(struct joiner *joiner, struct error *err)
 {
+	const struct join_input *input = joiner->input;
 	struct stages_node *node = &joiner->node;
+	struct debounce_round round = {
+		.before = input->debounced,
+		.n_before = input->n_debounced,
+		.is_silent = input->report && !node->is_fresh,
+		.heard_age_ms = input->report_age_ms,
+	};
 
-	if (devices_make(joiner->input, node->arena, &joiner->devices, err) < 0 ||
-	    witnesses_read(joiner->input, &joiner->devices, node->arena, &node->facts, err) < 0 ||
-	    slots_collect(&node->facts, node->arena, &node->slots, err) < 0 ||
-	    debounce_open(joiner->input, count_facts(joiner), node->arena, &node->debounce, err) < 0)
+	if (devices_make(input, node->arena, &joiner->devices, err) < 0 ||
+	    witnesses_read(input, &joiner->devices, node->arena, &node->facts, err) < 0 ||
+	    slots_collect(&node->facts, node->arena, &node->slots, err) < 0)
+		return -1;
+	round.n_subjects = count_facts(joiner);
+	if (debounce_open(&round, node->arena, &node->debounce, err) < 0)
 		return -1;
 	node->intent = compare_node(&node->facts, &node->slots);
 	return ARENA_NEW(joiner->result->devices, joiner->node.arena, joiner->devices.n_devices)

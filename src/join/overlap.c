@@ -151,6 +151,7 @@ static bool counts(const struct finder *finder, const struct holding *holding)
 	const struct previous *published = finder->subject->device->published;
 	const struct debounce_subject seen = {
 		.kind = DEBOUNCE_OVERLAP,
+		.keeps_age = true,
 		.subject = holding->unit,
 		.waits_ms = finder->subject->facts->input->limits->disagreement_ms,
 		.is_published = published && published->attributed == REASON_SLOT_HELD_TWICE,

@@ -14,7 +14,7 @@
 
 #include "assess/drift.h"
 #include "assess/health.h"
-#include "join/debounce.h"
+#include "base/debounce.h"
 #include "join/facts.h"
 
 struct slot;

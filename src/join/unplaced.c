@@ -4,7 +4,7 @@
  * Holders on the node of device IDs that are no known device's. The ID is of an unknown form, or of a
  * device or MIG instance that no source lists. Any device of the node may be the one, so each says so.
  *
- * Such a holder counts when it has been seen for disagreement_ms (join/debounce.h). A published one
+ * Such a holder counts when it has been seen for disagreement_ms (base/debounce.h). A published one
  * stays as long as it is there. While the first report is awaited the published ones stay, but for
  * pods that are over.
  *

@@ -10,7 +10,7 @@
  * container, it is neither a user nor a witness. Nor is a new one a user whose pod may hold the device.
  *
  * The sources are read one after the other. So a user counts when it was seen for disagreement_ms, or
- * longer where its pod is not known, or has ended (join/debounce.h). If there is no room for it, what
+ * longer where its pod is not known, or has ended (base/debounce.h). If there is no room for it, what
  * is left out is a lower bound. A process that names a pod of another node counts as one of no pod.
  *
  * Memory is as of the last change: it moves all the time, which alone is no reason to write.

@@ -10,7 +10,7 @@
  */
 
 #include "join/arbitrate.h"
-#include "join/debounce.h"
+#include "base/debounce.h"
 #include "join/facts.h"
 
 /* A holder on a device: one that facts name there, or one that is published there, or both. */

@@ -309,10 +309,10 @@ void place_forget_ended(struct place *place, uint64_t now_ms)
 		forget_first(place);
 }
 
-int place_set_debounced(struct place *place, const struct recall_debounced *debounced, size_t n_debounced,
+int place_set_debounced(struct place *place, const struct debounce_seen *debounced, size_t n_debounced,
 		     uint64_t now_ms, struct error *err)
 {
-	struct recall_debounced *kept = NULL;
+	struct debounce_seen *kept = NULL;
 
 	assert(debounced || n_debounced == 0);
 	if (n_debounced > 0 && !(kept = malloc(n_debounced * sizeof(*kept))))

@@ -69,7 +69,7 @@ struct place {
 	bool is_boot_news; /* its Node named a boot after the report's boot first reported */
 	struct list ended;     /* struct place_ended, the longest unnamed first */
 	size_t n_ended;
-	struct recall_debounced *debounced; /* what the last join saw that did not count yet, */
+	struct debounce_seen *debounced; /* what the last join saw that did not count yet, */
 	size_t n_debounced;
 	uint64_t debounced_at; /* and when, ms: their ages are of then */
 	bool awaits_hearing; /* that join waits for a heartbeat */
@@ -167,5 +167,5 @@ bool place_has_ended(const struct place *place, struct view uid);
 void place_forget_ended(struct place *place, uint64_t now_ms);
 
 /* Replaces what waits to count by what the last join saw. Fails with ERROR_NO_MEMORY. */
-MUST_USE int place_set_debounced(struct place *place, const struct recall_debounced *debounced,
+MUST_USE int place_set_debounced(struct place *place, const struct debounce_seen *debounced,
 				 size_t n_debounced, uint64_t now_ms, struct error *err);

@@ -7,21 +7,11 @@
  * Threads: the loop thread.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/view.h"
-
-/* Something that is seen, and does not count until it has been seen for a while (join/debounce.h). */
-struct recall_debounced {
-	uint64_t key;
-	int64_t age_ms; /* since it was first seen, without a break, by the monotonic clock */
-};
+#include "base/debounce.h"
 
 /* All borrowed. */
 struct recall {
-	const struct recall_debounced *debounced;
+	const struct debounce_seen *debounced; /* what does not count yet */
 	size_t n_debounced;
 	const struct view *ended; /* UIDs of pods that have ended, as long as reports name them */
 	size_t n_ended;

@@ -18,7 +18,7 @@
  * Limits:  those below; a test that needs more ends.
  */
 
-#include "join/debounce.h"
+#include "base/debounce.h"
 #include "join/join.h"
 
 #define BUILD_WORLD_MAX 512u         /* pods, entries of a book, previous objects */
@@ -94,7 +94,7 @@ struct build_world {
 	struct view registered_ids[BUILD_WORLD_MAX_IDS];
 	struct report_event events[BUILD_WORLD_MAX];
 	struct view ended[BUILD_WORLD_MAX];
-	struct recall_debounced debounced[DEBOUNCE_MAX]; /* of the last join */
+	struct debounce_seen debounced[DEBOUNCE_MAX]; /* of the last join */
 	struct view elsewhere[BUILD_WORLD_MAX];
 	struct join_previous previous[BUILD_WORLD_MAX];
 	struct build_grant granted[BUILD_WORLD_MAX_DEVICES];

@@ -718,7 +718,7 @@ static void check_rest(void)
 	assert_true(before.n_previous <= ARRAY_SIZE(previous));
 	memcpy(previous, world->previous, before.n_previous * sizeof(previous[0]));
 	assert_int_equal(build_world_count_writes(world), 0);
-	struct recall_debounced debounced[DEBOUNCE_MAX];
+	struct debounce_seen debounced[DEBOUNCE_MAX];
 	size_t n_debounced = world->input.n_debounced;
 	memcpy(debounced, world->debounced, n_debounced * sizeof(debounced[0]));
 	int64_t again = world->result.again_in_ms;

@@ -2,12 +2,13 @@
 
 #include "lib/test_main.h"
 
-#include "join/debounce.h"
+#include "base/debounce.h"
+
+/* Kinds, as a caller may have them. */
+enum { ONE, OTHER, KEEPS_AGE };
 
 static struct arena arena;
-static struct report report;
-static struct join_limits limits;
-static struct join_input input;
+static struct debounce_round given;
 static struct debounce_result result;
 static struct debounce *book;
 
@@ -15,8 +16,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	arena_init(&arena, 1u << 20);
-	limits = (struct join_limits){.report_stale_ms = 120000};
-	input = (struct join_input){.report = &report, .report_age_ms = 500, .limits = &limits};
+	given = (struct debounce_round){.n_subjects = DEBOUNCE_MAX + 1, .heard_age_ms = 500};
 	return 0;
 }
 
@@ -30,13 +30,13 @@ static int tear_down(void **state)
 static void begin(void)
 {
 	struct error err;
-	assert_int_equal(debounce_open(&input, DEBOUNCE_MAX + 1, &arena, &book, &err), 0);
+	assert_int_equal(debounce_open(&given, &arena, &book, &err), 0);
 }
 
 /* The next join is given what this one has seen, so much later. */
 static void end(int64_t later_ms)
 {
-	struct recall_debounced *debounced;
+	struct debounce_seen *debounced;
 	result = debounce_close(book);
 	debounced = arena_alloc(&arena, result.n_seen, sizeof(*debounced));
 	assert_non_null(debounced);
@@ -44,14 +44,14 @@ static void end(int64_t later_ms)
 		debounced[i] = result.seen[i];
 		debounced[i].age_ms += later_ms;
 	}
-	input.debounced = debounced;
-	input.n_debounced = result.n_seen;
+	given.before = debounced;
+	given.n_before = result.n_seen;
 }
 
 static struct debounce_subject fact_of(struct view subject)
 {
 	return (struct debounce_subject){
-		.kind = DEBOUNCE_UNPLACED,
+		.kind = ONE,
 		.device = VIEW("GPU-0"),
 		.pod_uid = VIEW("uid"),
 		.subject = subject,
@@ -75,8 +75,8 @@ static void a_fact_counts_when_it_has_been_seen_for_so_long(void **state)
 	} rows[] = {{0, false, 1000}, {0, false, 1000}, {999, false, 1}, {1, true, -1},
 		    {5000, true, -1}};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		for (size_t k = 0; k < input.n_debounced; k++)
-			((struct recall_debounced *)(uintptr_t)input.debounced)[k].age_ms +=
+		for (size_t k = 0; k < given.n_before; k++)
+			((struct debounce_seen *)(uintptr_t)given.before)[k].age_ms +=
 				rows[i].later_ms;
 		begin();
 		assert_int_equal(counts("a"), rows[i].counts);
@@ -123,12 +123,12 @@ static void a_fact_is_another_in_any_part(void **state)
 		fact_of(VIEW("a")), fact_of(VIEW("b")), fact_of(VIEW("")),
 		fact_of(VIEW("a")),
 	};
-	facts[1].kind = DEBOUNCE_USER;
+	facts[1].kind = OTHER;
 	facts[2].device = VIEW("GPU-1");
 	facts[3].pod_uid = VIEW("other");
 	/* The same bytes, parted elsewhere. */
 	facts[5].pod_uid = VIEW("uida");
-	facts[6].kind = DEBOUNCE_OVERLAP;
+	facts[6].kind = KEEPS_AGE;
 	begin();
 	assert_false(debounce_counts(book, &facts[0]));
 	end(1000);
@@ -145,31 +145,43 @@ static void what_was_published_counts_and_needs_no_key(void **state)
 	(void)state;
 	struct debounce_subject fact = fact_of(VIEW("a"));
 	fact.is_published = true;
-	input.report_age_ms = limits.report_stale_ms;
+	given.is_silent = true;
 	begin();
 	assert_true(debounce_counts(book, &fact));
 	end(0);
 	assert_int_equal(result.n_seen, 0);
 }
 
+static void what_keeps_its_age_counts_at_once_when_it_is_published_no_more(void **state)
+{
+	(void)state;
+	struct debounce_subject fact = fact_of(VIEW("a"));
+	fact.is_published = fact.keeps_age = true;
+	begin();
+	assert_true(debounce_counts(book, &fact));
+	end(0);
+	assert_int_equal(result.n_seen, 1);
+	fact.is_published = false;
+	begin();
+	assert_true(debounce_counts(book, &fact));
+}
+
 static void a_silent_node_starts_nothing_new_and_is_not_looked_at_again(void **state)
 {
 	(void)state;
-	for (unsigned has_report = 0; has_report < 2; has_report++) {
-		input.report = has_report ? &report : NULL;
-		input.report_age_ms = limits.report_stale_ms;
-		input.n_debounced = 0;
+	for (int is_silent = 0; is_silent < 2; is_silent++) {
+		given.is_silent = is_silent;
+		given.n_before = 0;
 		begin();
 		counts("a");
 		end(2000);
-		assert_int_equal(result.again_in_ms, has_report ? -1 : 1000);
+		assert_int_equal(result.again_in_ms, is_silent ? -1 : 1000);
 		begin();
-		assert_int_equal(counts("a"), !has_report);
+		assert_int_equal(counts("a"), !is_silent);
 		end(0);
 		assert_int_equal(result.n_seen, 1);
 	}
-	input.report = &report;
-	input.report_age_ms = limits.report_stale_ms - 1;
+	given.is_silent = false;
 	begin();
 	assert_true(counts("a"));
 }
@@ -191,12 +203,12 @@ static void what_is_to_be_heard_waits_for_a_heartbeat_and_not_for_the_time(void 
 	begin();
 	(void)debounce_counts(book, &fact);
 	end(0);
-	struct recall_debounced known = result.seen[0];
+	struct debounce_seen known = result.seen[0];
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		known.age_ms = rows[i].age_ms;
-		input.debounced = &known;
-		input.n_debounced = 1;
-		input.report_age_ms = rows[i].report_age_ms;
+		given.before = &known;
+		given.n_before = 1;
+		given.heard_age_ms = rows[i].report_age_ms;
 		begin();
 		assert_int_equal(debounce_counts(book, &fact), rows[i].counts);
 		end(0);
@@ -216,9 +228,7 @@ static const char *name_of(unsigned n)
 static void one_that_finds_no_room_does_not_count_and_is_counted(void **state)
 {
 	(void)state;
-	static const enum debounce_kind kinds[] = {DEBOUNCE_DISAGREEMENT, DEBOUNCE_UNPLACED,
-						   DEBOUNCE_USER,	  DEBOUNCE_UNKNOWN,
-						   DEBOUNCE_OVERLAP};
+	static const unsigned char kinds[] = {ONE, OTHER, KEEPS_AGE};
 	begin();
 	for (unsigned i = 0; i < DEBOUNCE_MAX; i++)
 		assert_false(counts(name_of(i)));
@@ -265,7 +275,7 @@ static void what_is_seen_no_more_leaves_its_room_to_the_next_join(void **state)
 		assert_false(counts(name_of(i)));
 	end(0);
 	for (int is_silent = 1; is_silent >= 0; is_silent--) {
-		input.report_age_ms = is_silent ? limits.report_stale_ms : 0;
+		given.is_silent = is_silent;
 		begin();
 		for (unsigned i = 1; i < DEBOUNCE_MAX; i++)
 			assert_false(counts(name_of(i)));
@@ -291,7 +301,8 @@ static void there_is_room_for_as_many_as_there_can_be(void **state)
 	struct error err;
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
 		size_t n_max = numbers[i] < DEBOUNCE_MAX ? numbers[i] : DEBOUNCE_MAX;
-		assert_int_equal(debounce_open(&input, numbers[i], &arena, &book, &err), 0);
+		given.n_subjects = numbers[i];
+		assert_int_equal(debounce_open(&given, &arena, &book, &err), 0);
 		for (unsigned k = 0; k <= DEBOUNCE_MAX; k++)
 			assert_false(counts(name_of(k)));
 		result = debounce_close(book);
@@ -304,11 +315,12 @@ static void there_is_room_for_as_many_as_there_can_be(void **state)
 static void doubts_that_belong_into_one_slot_find_another(void **state)
 {
 	(void)state;
-	static const struct recall_debounced known[] = {{.key = 10, .age_ms = 1}, {.key = 20, .age_ms = 2}};
+	static const struct debounce_seen known[] = {{.key = 10, .age_ms = 1}, {.key = 20, .age_ms = 2}};
 	struct error err;
-	input.debounced = known;
-	input.n_debounced = ARRAY_SIZE(known);
-	assert_int_equal(debounce_open(&input, 0, &arena, &book, &err), 0);
+	given.before = known;
+	given.n_before = ARRAY_SIZE(known);
+	given.n_subjects = 0;
+	assert_int_equal(debounce_open(&given, &arena, &book, &err), 0);
 	assert_false(counts("there is no room for a third"));
 }
 
@@ -334,9 +346,10 @@ static void without_memory_there_is_no_book(void **state)
 		assert_true(cap < 65536);
 		arena_deinit(&arena);
 		arena_init(&arena, cap);
-		failed = debounce_open(&input, 8, &arena, &book, &err) < 0;
+		given.n_subjects = 8;
+		failed = debounce_open(&given, &arena, &book, &err) < 0;
 		assert_true(!failed || err.kind == ERROR_NO_MEMORY);
-		assert_true(failed || cap > 8 * sizeof(struct recall_debounced));
+		assert_true(failed || cap > 8 * sizeof(struct debounce_seen));
 	}
 }
 
@@ -346,6 +359,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(the_youngest_that_waits_says_when_to_look_again, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(what_is_no_longer_seen_is_forgotten, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_keeps_its_age_counts_at_once_when_it_is_published_no_more, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(a_fact_is_another_in_any_part, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(what_was_published_counts_and_needs_no_key, set_up,
 					tear_down),

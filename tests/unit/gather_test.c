@@ -719,7 +719,7 @@ static void a_long_ended(void)
 
 static void many_doubts(void)
 {
-	static const struct recall_debounced debounced[MANY];
+	static const struct debounce_seen debounced[MANY];
 	struct error err;
 
 	assert_int_equal(place_set_debounced(place_of("a"), debounced, MANY, NOW, &err), 0);

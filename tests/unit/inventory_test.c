@@ -756,7 +756,7 @@ static void a_doubt_is_as_old_as_its_first_join_and_forgotten_when_the_last_is_w
 {
 	struct world *world = *state;
 	struct report report = report_of("gpu-a", true, NULL);
-	const struct recall_debounced debounced[] = {{7, 0}, {8, 500}};
+	const struct debounce_seen debounced[] = {{7, 0}, {8, 500}};
 	struct join_input input;
 
 	put_report(world, &report, 1000);
@@ -2156,7 +2156,7 @@ static void without_memory_nothing_is_gathered(void **state)
 	struct world *world = *state;
 	struct report report = report_of("gpu-a", true, "u1");
 	struct view named = VIEW("u9"), other = VIEW("n");
-	const struct recall_debounced doubt = {1, 2};
+	const struct debounce_seen doubt = {1, 2};
 	const struct recall ending = {.ended = &other, .n_ended = 1};
 	const struct recall doubting = {.debounced = &doubt, .n_debounced = 1};
 	struct error err;

@@ -357,7 +357,7 @@ static void without_memory_no_place_is_made_and_nothing_is_remembered(void **sta
 static void the_doubts_of_a_join_take_the_place_of_those_before(void **state)
 {
 	(void)state;
-	static const struct recall_debounced debounced[] = {{.key = 7, .age_ms = 5}, {.key = 8}};
+	static const struct debounce_seen debounced[] = {{.key = 7, .age_ms = 5}, {.key = 8}};
 	struct error err = {0};
 	struct place *place = ensure("gpu-a");
 

@@ -35,7 +35,7 @@ struct world {
 	unsigned leads_until;     /* after so many times it does no more; 0: as lead_ms says */
 	int64_t wanted;      /* slots */
 	int64_t again_in_ms;
-	struct recall_debounced doubt; /* none with the key 0 */
+	struct debounce_seen doubt; /* none with the key 0 */
 	bool is_hearing_awaited;
 	size_t n_debounced_given;
 	struct view ended;   /* UID that a join finds ended; empty: none */
@@ -598,7 +598,7 @@ static void what_a_join_saw_is_known_to_the_next_and_a_heartbeat_leads_to_one(vo
 	struct world *world = *state;
 
 	settle(world, 0, 1);
-	world->doubt = (struct recall_debounced){.key = 7};
+	world->doubt = (struct debounce_seen){.key = 7};
 	world->is_hearing_awaited = true;
 	touch(world, 0);
 	advance(world, 0);
@@ -978,7 +978,7 @@ static void who_follows_joins_and_writes_nothing(void **state)
 	struct world *world = *state;
 
 	world->lead_ms = 0;
-	world->doubt = (struct recall_debounced){.key = 7};
+	world->doubt = (struct debounce_seen){.key = 7};
 	world->reports[0].events = (struct array){events, 2, true};
 	report(world, 0, 2);
 	advance(world, 60000);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "join/debounce.h"
+#include "base/debounce.h"
 
 #include <assert.h>
 
@@ -10,13 +10,12 @@
 #define FNV_BASIS UINT64_C(0xcbf29ce484222325)
 
 struct slot {
-	struct recall_debounced known;
+	struct debounce_seen known;
 	bool is_seen;
 };
 
 struct debounce {
-	const struct join_input *input;
-	bool is_silent; /* the node is: nothing new starts */
+	struct debounce_round round;
 	struct lookup keys; /* of the slots */
 	struct slot *slots; /* one for each key, which lookup.cap bounds */
 	struct debounce_result result;
@@ -39,15 +38,14 @@ static uint64_t add_text(uint64_t hash, struct view text)
 
 static uint64_t key_of(const struct debounce_subject *subject)
 {
-	unsigned char kind = (unsigned char)subject->kind;
-	uint64_t hash = add_bytes(FNV_BASIS, &kind, 1);
+	uint64_t hash = add_bytes(FNV_BASIS, &subject->kind, 1);
 	hash = add_text(hash, subject->device);
 	hash = add_text(hash, subject->pod_uid);
 	return add_text(hash, subject->subject);
 }
 
 /* The slot of the key, made if need be; NULL: there is no room. */
-static struct slot *add(struct debounce *debounce, struct recall_debounced known)
+static struct slot *add(struct debounce *debounce, struct debounce_seen known)
 {
 	struct lookup *keys = &debounce->keys;
 	struct slot *slot;
@@ -62,27 +60,23 @@ static struct slot *add(struct debounce *debounce, struct recall_debounced known
 	return slot;
 }
 
-int debounce_open(const struct join_input *input, size_t n_subjects, struct arena *arena,
+int debounce_open(const struct debounce_round *round, struct arena *arena,
 		  struct debounce **ret_debounce, struct error *err)
 {
 	struct debounce *debounce;
-	size_t n_max = input->n_debounced + n_subjects;
+	size_t n_max = round->n_before + round->n_subjects;
 
 	if (n_max > DEBOUNCE_MAX)
 		n_max = DEBOUNCE_MAX;
 	if (!ARENA_NEW(debounce, arena, 1))
 		return error_no_memory(err);
-	*debounce = (struct debounce){
-		.input = input,
-		.is_silent = input->report && input->report_age_ms >= input->limits->report_stale_ms,
-		.result.again_in_ms = -1,
-	};
+	*debounce = (struct debounce){.round = *round, .result.again_in_ms = -1};
 	if (!ARENA_NEW(debounce->slots, arena, n_max) || !ARENA_NEW(debounce->result.seen, arena, n_max))
 		return error_no_memory(err);
 	if (lookup_make(&debounce->keys, n_max, arena, err) < 0)
 		return -1;
-	for (size_t i = 0; i < input->n_debounced; i++)
-		(void)add(debounce, input->debounced[i]);
+	for (size_t i = 0; i < round->n_before; i++)
+		(void)add(debounce, round->before[i]);
 	*ret_debounce = debounce;
 	return 0;
 }
@@ -101,10 +95,9 @@ bool debounce_counts(struct debounce *debounce, const struct debounce_subject *s
 	int64_t left;
 
 	assert(subject->waits_ms >= 0);
-	/* One that may stop being published for another reason keeps its age. */
-	if (subject->is_published && subject->kind != DEBOUNCE_OVERLAP)
+	if (subject->is_published && !subject->keeps_age)
 		return true;
-	slot = add(debounce, (struct recall_debounced){
+	slot = add(debounce, (struct debounce_seen){
 				     .key = key_of(subject),
 				     .age_ms = subject->is_published ? subject->waits_ms : 0,
 			     });
@@ -112,7 +105,7 @@ bool debounce_counts(struct debounce *debounce, const struct debounce_subject *s
 		see(debounce, slot);
 	else
 		debounce->result.n_left_out += !subject->is_published;
-	if (!slot || subject->is_published || debounce->is_silent)
+	if (!slot || subject->is_published || debounce->round.is_silent)
 		return subject->is_published;
 	left = subject->waits_ms - slot->known.age_ms;
 	if (left > 0) {
@@ -120,7 +113,7 @@ bool debounce_counts(struct debounce *debounce, const struct debounce_subject *s
 		return false;
 	}
 	if (!subject->is_unread &&
-	    (!subject->is_to_be_heard || left + debounce->input->report_age_ms <= 0))
+	    (!subject->is_to_be_heard || left + debounce->round.heard_age_ms <= 0))
 		return true;
 	debounce->result.is_hearing_awaited = true;
 	return false;
@@ -144,7 +137,7 @@ struct debounce_result debounce_close(const struct debounce *debounce)
 	struct debounce_result result = debounce->result;
 
 	assert(result.n_seen <= debounce->keys.n);
-	/* What is not seen any more leaves room to the next join. */
+	/* What is not seen any more leaves room to the next round. */
 	if (result.n_left_out > 0 && result.n_seen < debounce->keys.n)
 		result.again_in_ms = 0;
 	return result;
