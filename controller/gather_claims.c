@@ -5,8 +5,8 @@
 
 #include "model/grant.h"
 #include "model/pod_set.h"
-#include "model/resource_claim_set.h"
-#include "model/resource_slice_set.h"
+#include "model/resource_claim.h"
+#include "model/resource_slice.h"
 
 struct collector {
 	const struct inventory_parts *parts;

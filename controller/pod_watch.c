@@ -182,10 +182,12 @@ static uint64_t due_at(const struct pod_watch *watch)
 
 uint64_t pod_watch_look(struct pod_watch *watch)
 {
+	const struct place_book *places = inventory_pod_scope(watch->host->inventory)->places;
+
 	judge(watch);
 	if (watch->is_asked_for && pod_watch_allows(watch)) {
 		watch->is_asked_for = false;
-		inventory_place_touch(watch->host->inventory, watch->name);
+		place_touch(places, place_find(places, watch->name), false);
 	}
 	return due_at(watch);
 }

@@ -146,13 +146,27 @@ static void see(struct pod_watches *watches, struct view node_name)
 		LOG_WARN("Node not noted", LOG_TEXT("node", node_name), LOG_ERROR_FIELD(&error));
 }
 
+/*
+ * True when anything says that the node has GPUs: an agent's report, an object, a ResourceSlice, a label
+ * or a resource of its Node. What its pods' statuses say does not count.
+ */
+static bool shows_gpu(const struct place *place)
+{
+	const struct node *node = place->node;
+
+	if (place->report || !list_is_empty(&place->attributions) || !list_is_empty(&place->slices))
+		return true;
+	return node && (view_equal(node->gpu_present, VIEW("true")) || node->gpu_count.len > 0 ||
+			node->gpu_product.len > 0 || node->allocatable.count > 0);
+}
+
 static void select_nodes(struct pod_watches *watches)
 {
-	const struct inventory *inventory = inventory_of(watches);
+	struct inventory *inventory = inventory_of(watches);
 	const struct place *place = NULL;
 
-	while ((place = inventory_place_next(inventory, place)))
-		if (place_shows_gpu(place))
+	while ((place = place_next(inventory_pod_scope(inventory)->places, place)))
+		if (shows_gpu(place))
 			see(watches, place->name);
 	pod_selection_look(&watches->selection,
 			   &(struct pod_selection_facts){

@@ -315,7 +315,7 @@ void reconciler_wake(struct reconciler *reconciler)
 
 void reconciler_take_over(struct reconciler *reconciler)
 {
-	inventory_touch_all(reconciler->config.inventory);
+	place_touch_all(inventory_parts(reconciler->config.inventory).places, false, true);
 }
 
 static void changed(void *owner, struct view node_name, const struct event_change *changes, size_t n)

@@ -39,7 +39,7 @@ static int put_node(struct inventory *inventory, const struct watch_event *event
 	arena_init(&arena, LIMIT_OBJECT_BYTES);
 	if (node_doc_decode(event->document, &arena, &node, err) < 0)
 		return -1;
-	return inventory_put_node(inventory, &node, event->change, event->version, err);
+	return inventory_put(inventory, INVENTORY_NODES, &node, event->change, event->version, err);
 }
 
 static int put_policy(struct inventory *inventory, const struct watch_event *event,
@@ -51,7 +51,7 @@ static int put_policy(struct inventory *inventory, const struct watch_event *eve
 	arena_init(&arena, LIMIT_OBJECT_BYTES);
 	if (policy_doc_decode(event->document, &arena, &policy, err) < 0)
 		return -1;
-	return inventory_put_policy(inventory, &policy, event->change, event->version, err);
+	return inventory_put(inventory, INVENTORY_POLICIES, &policy, event->change, event->version, err);
 }
 
 static int put_gpu_cluster(struct inventory *inventory, const struct watch_event *event,
@@ -63,7 +63,7 @@ static int put_gpu_cluster(struct inventory *inventory, const struct watch_event
 	arena_init(&arena, LIMIT_OBJECT_BYTES);
 	if (policy_doc_decode_gpu_cluster(event->document, &arena, &cluster, err) < 0)
 		return -1;
-	return inventory_put_gpu_cluster(inventory, &cluster, event->change, event->version, err);
+	return inventory_put(inventory, INVENTORY_GPU_CLUSTERS, &cluster, event->change, event->version, err);
 }
 
 static int put_attribution(struct inventory *inventory, const struct watch_event *event,
@@ -86,7 +86,7 @@ static int put_resource_claim(struct inventory *inventory, const struct watch_ev
 
 	if (resource_claim_doc_decode(event->document, &fields, err) < 0)
 		return -1;
-	return inventory_put_resource_claim(inventory, &fields, event->change, event->version, err);
+	return inventory_put(inventory, INVENTORY_RESOURCE_CLAIMS, &fields, event->change, event->version, err);
 }
 
 static int put_resource_slice(struct inventory *inventory, const struct watch_event *event,
@@ -96,7 +96,7 @@ static int put_resource_slice(struct inventory *inventory, const struct watch_ev
 
 	if (resource_slice_doc_decode(event->document, &fields, err) < 0)
 		return -1;
-	return inventory_put_resource_slice(inventory, &fields, event->change, event->version, err);
+	return inventory_put(inventory, INVENTORY_RESOURCE_SLICES, &fields, event->change, event->version, err);
 }
 
 static const struct watch_kind kinds[INVENTORY_N_KINDS] = {

@@ -6,7 +6,7 @@
 
 #include "base/limits.h"
 #include "model/pod_set.h"
-#include "model/resource_slice_set.h"
+#include "model/resource_slice.h"
 
 static const struct attribution_record *record_of(const struct record *record)
 {

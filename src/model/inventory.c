@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "model/inventory_sets.h"
-#include "model/node_set.h"
 
 int inventory_new(uint64_t now_ms, struct inventory **ret_inventory, struct error *err)
 {
@@ -114,30 +113,13 @@ void inventory_set_pods_read(struct inventory *inventory)
 		place_touch_all(&inventory->places, false, true);
 }
 
-int inventory_put_node(struct inventory *inventory, const struct node *node,
-		       enum store_change change, uint64_t version, struct error *err)
+int inventory_put(struct inventory *inventory, enum inventory_kind kind, const void *fields,
+		  enum store_change change, uint64_t version, struct error *err)
 {
-	struct record_event event = event_of(inventory, INVENTORY_NODES, change, version);
+	struct record_event event = event_of(inventory, kind, change, version);
 
-	return record_set_put_copy(&inventory->nodes, node, node->name, &event, err);
-}
-
-int inventory_put_policy(struct inventory *inventory, const struct policy *policy,
-			 enum store_change change, uint64_t version, struct error *err)
-{
-	struct record_event event = event_of(inventory, INVENTORY_POLICIES, change, version);
-
-	return record_set_put_copy(&inventory->policies.records, policy, (struct view){0}, &event,
-				   err);
-}
-
-int inventory_put_gpu_cluster(struct inventory *inventory, const struct gpu_cluster *cluster,
-			      enum store_change change, uint64_t version, struct error *err)
-{
-	struct record_event event = event_of(inventory, INVENTORY_GPU_CLUSTERS, change, version);
-
-	return record_set_put_copy(&inventory->policies.gpu_clusters, cluster, (struct view){0},
-				   &event, err);
+	assert(kind != INVENTORY_PODS && kind != INVENTORY_ATTRIBUTIONS);
+	return record_set_put_copy(inventory->sets[kind], fields, &event, err);
 }
 
 int inventory_put_attribution(struct inventory *inventory, const struct attribution *attribution,
@@ -147,24 +129,6 @@ int inventory_put_attribution(struct inventory *inventory, const struct attribut
 	struct record_event event = event_of(inventory, INVENTORY_ATTRIBUTIONS, change, version);
 
 	return attribution_set_put(&inventory->attributions, attribution, take_arena, &event, err);
-}
-
-int inventory_put_resource_claim(struct inventory *inventory,
-				 const struct resource_claim_fields *fields,
-				 enum store_change change, uint64_t version, struct error *err)
-{
-	struct record_event event = event_of(inventory, INVENTORY_RESOURCE_CLAIMS, change, version);
-
-	return resource_claim_set_put(&inventory->resource_claims, fields, &event, err);
-}
-
-int inventory_put_resource_slice(struct inventory *inventory,
-				 const struct resource_slice_fields *fields,
-				 enum store_change change, uint64_t version, struct error *err)
-{
-	struct record_event event = event_of(inventory, INVENTORY_RESOURCE_SLICES, change, version);
-
-	return resource_slice_set_put(&inventory->resource_slices, fields, &event, err);
 }
 
 /* What the GPU operator has, which tells what is intended. */
@@ -335,21 +299,11 @@ void inventory_end_list(struct inventory *inventory, enum inventory_kind kind, u
 		place_touch_all(&inventory->places, false, true);
 }
 
-void inventory_end_replace(struct inventory *inventory, enum inventory_kind kind, uint64_t now_ms)
-{
-	inventory_end_list(inventory, kind, 0, now_ms);
-}
-
 void inventory_set_absent(struct inventory *inventory, enum inventory_kind kind)
 {
 	inventory_begin_replace(inventory, kind);
-	inventory_end_replace(inventory, kind, inventory->started_at);
+	inventory_end_list(inventory, kind, 0, inventory->started_at);
 	inventory->absent[kind] = true;
-	place_touch_all(&inventory->places, false, true);
-}
-
-void inventory_touch_all(const struct inventory *inventory)
-{
 	place_touch_all(&inventory->places, false, true);
 }
 

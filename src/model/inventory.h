@@ -54,9 +54,10 @@ void inventory_off_attribution(struct inventory *inventory, const void *owner);
 
 /* A complete state of one kind begins to arrive. */
 void inventory_begin_replace(struct inventory *inventory, enum inventory_kind kind);
-/* It has arrived whole: what it did not contain is gone. The kind is synced from now on. */
-void inventory_end_replace(struct inventory *inventory, enum inventory_kind kind, uint64_t now_ms);
-/* The same, of a list as of that version (0: not known). */
+/*
+ * It has arrived whole, as of that version (0: not known): what it did not contain is gone. The kind is
+ * synced from now on.
+ */
 void inventory_end_list(struct inventory *inventory, enum inventory_kind kind, uint64_t version,
 			uint64_t now_ms);
 /* True once the first complete state of this kind has arrived (or the kind is known absent). */
@@ -66,8 +67,6 @@ void inventory_set_absent(struct inventory *inventory, enum inventory_kind kind)
 /* Touches every node when that is news and may alter a result. */
 void inventory_set_age(struct inventory *inventory, enum inventory_kind kind,
 		       enum inventory_age age);
-/* Touches every node as the item of a first list: each wants a join once more. */
-void inventory_touch_all(const struct inventory *inventory);
 /* Number of records of a kind. */
 size_t inventory_count(const struct inventory *inventory, enum inventory_kind kind);
 /* What is there of GPUs and cannot be used. For metrics. */
@@ -113,16 +112,12 @@ struct pod_scope *inventory_pod_scope(struct inventory *inventory);
  * listed. Touches every node if that is news.
  */
 void inventory_set_pods_read(struct inventory *inventory);
-/* Keeps a copy of the Node. Fails with ERROR_NO_MEMORY or ERROR_LIMIT; the record stays then. */
-MUST_USE int inventory_put_node(struct inventory *inventory, const struct node *node,
-				enum store_change change, uint64_t version, struct error *err);
-/* The same of a ClusterPolicy. */
-MUST_USE int inventory_put_policy(struct inventory *inventory, const struct policy *policy,
-				  enum store_change change, uint64_t version, struct error *err);
-/* The same of a GPUCluster. */
-MUST_USE int inventory_put_gpu_cluster(struct inventory *inventory,
-				       const struct gpu_cluster *cluster, enum store_change change,
-				       uint64_t version, struct error *err);
+/*
+ * Keeps a copy of what a decoder found: a struct node, policy, gpu_cluster, resource_claim_fields or
+ * resource_slice_fields, as the kind says. Fails with ERROR_NO_MEMORY or ERROR_LIMIT; the record stays then.
+ */
+MUST_USE int inventory_put(struct inventory *inventory, enum inventory_kind kind, const void *fields,
+			   enum store_change change, uint64_t version, struct error *err);
 /*
  * The attribution and all it points to lie in *take_arena, which the inventory takes over (it is
  * empty afterwards). Also for the answers of own writes.
@@ -131,16 +126,6 @@ MUST_USE int inventory_put_attribution(struct inventory *inventory,
 				       const struct attribution *attribution,
 				       struct arena *take_arena, enum store_change change,
 				       uint64_t version, struct error *err);
-/* Keeps a copy of the claim. Fails with ERROR_NO_MEMORY or ERROR_LIMIT; the record stays then. */
-MUST_USE int inventory_put_resource_claim(struct inventory *inventory,
-					  const struct resource_claim_fields *fields,
-					  enum store_change change, uint64_t version,
-					  struct error *err);
-/* The same of a slice. */
-MUST_USE int inventory_put_resource_slice(struct inventory *inventory,
-					  const struct resource_slice_fields *fields,
-					  enum store_change change, uint64_t version,
-					  struct error *err);
 /*
  * The device plugin's ConfigMap is there, and says that; copies it. What its keys meant before is kept
  * beside it (model/config_set.h), so `former` need not be given. Touches every node if that is news.

@@ -103,17 +103,6 @@ const struct place *inventory_place_find(const struct inventory *inventory, stru
 	return place_find(&inventory->places, node_name);
 }
 
-const struct place *inventory_place_next(const struct inventory *inventory,
-					 const struct place *place)
-{
-	return place_next(&inventory->places, place);
-}
-
-void inventory_place_touch(const struct inventory *inventory, struct view node_name)
-{
-	place_touch(&inventory->places, place_find(&inventory->places, node_name), false);
-}
-
 static void forget_report(struct inventory *inventory, struct place *place)
 {
 	claim_drop(&inventory->claims, place, place->report, NULL);

@@ -42,11 +42,6 @@ void inventory_place_put_figures(struct inventory *inventory, struct view node_n
 				 const struct report *of, struct figures *take_figures);
 /* What is known of the node of that name, or NULL; borrowed until the next change. */
 const struct place *inventory_place_find(const struct inventory *inventory, struct view node_name);
-/* Walks all places: the first for NULL; NULL at the end. Places may neither come nor go meanwhile. */
-const struct place *inventory_place_next(const struct inventory *inventory,
-					 const struct place *place);
-/* Touches the node of that name, if it is known. */
-void inventory_place_touch(const struct inventory *inventory, struct view node_name);
 /*
  * Releases the report of a node that is gone, all that it claimed, and what the node's reports told of
  * its boot. Touches nobody.

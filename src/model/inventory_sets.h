@@ -11,12 +11,13 @@
 #include "model/claim.h"
 #include "model/config_set.h"
 #include "model/inventory_kind.h"
+#include "model/node.h"
 #include "model/place.h"
 #include "model/pod_scope.h"
 #include "model/pod_set.h"
 #include "model/policy_set.h"
-#include "model/resource_claim_set.h"
-#include "model/resource_slice_set.h"
+#include "model/resource_claim.h"
+#include "model/resource_slice.h"
 
 struct inventory {
 	struct place_book places;

@@ -13,6 +13,9 @@
 #include "base/array.h"
 #include "base/view.h"
 
+struct place_book;
+struct record_set;
+
 /* A resource of the node that may be a GPU's. */
 struct node_resource {
 	struct view name;  /* "nvidia.com/gpu" */
@@ -56,3 +59,8 @@ struct node {
 
 /* The value of gpu.deploy.<operand>; empty: the node has no such label. */
 struct view node_deploy_of(const struct node *node, struct view operand);
+/*
+ * Makes a set of Nodes, without any. Each hangs on its place, which notes when a Node comes and goes.
+ * places is borrowed and must outlive the set.
+ */
+void node_set_init(struct record_set *set, struct place_book *places);

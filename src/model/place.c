@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/node.h"
-
 #define MAX_ENDED 1024u
 
 static struct view place_key(const struct table_node *node)
@@ -100,16 +98,6 @@ void place_touch(const struct place_book *book, const struct place *place, bool 
 	    (place->report || place->n_told > 0 || !list_is_empty(&place->attributions) ||
 	     !list_is_empty(&place->slices)))
 		book->touch(book->touch_owner, place->name, initial);
-}
-
-bool place_shows_gpu(const struct place *place)
-{
-	const struct node *node = place->node;
-
-	if (place->report || !list_is_empty(&place->attributions) || !list_is_empty(&place->slices))
-		return true;
-	return node && (view_equal(node->gpu_present, VIEW("true")) || node->gpu_count.len > 0 ||
-			node->gpu_product.len > 0 || node->allocatable.count > 0);
 }
 
 void place_note_boot(const struct place_book *book, struct place *place)

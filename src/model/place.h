@@ -40,7 +40,7 @@ struct place {
 	struct view name;
 	struct list pods;             /* struct pod_record (model/pod_set.h) */
 	struct list attributions;     /* struct attribution_record (model/attribution_set.h) */
-	struct list slices;           /* struct record of model/resource_slice_set.h */
+	struct list slices;           /* struct record of model/resource_slice.h */
 	size_t n_slices;
 	bool lacks_claims; /* a pod here uses a ResourceClaim that was not known at the last look */
 	bool is_followed;        /* a watch of its own tells its pods (model/pod_scope.h), which keeps: */
@@ -50,7 +50,7 @@ struct place {
 	uint64_t pods_floor;     /* what is older, and not there, has gone: a version */
 	uint64_t pods_known_at;  /* since when it has told all, ms; 0: it has not */
 	size_t n_told;                /* pods of which the kubelet told what devices they have */
-	const struct node *node;      /* owned by model/node_set.h; NULL: the API server has none */
+	const struct node *node;      /* owned by model/node.h; NULL: the API server has none */
 	uint64_t node_changes;        /* how often it came or went */
 	uint64_t gone_at;             /* when it went, ms; 0: it was never there */
 	const struct report *report;  /* the last accepted one, or NULL */
@@ -126,11 +126,6 @@ void place_touch(const struct place_book *book, const struct place *place, bool 
  * make nor release a place.
  */
 void place_touch_all(const struct place_book *book, bool only_lacking, bool initial);
-/*
- * True when anything says that the node has GPUs: an agent's report, an object, a ResourceSlice, a label
- * or a resource of its Node. What its pods' statuses say does not count.
- */
-bool place_shows_gpu(const struct place *place);
 /* Notes that the Node names another boot, and says so if the place has a report or objects. */
 void place_note_boot(const struct place_book *book, struct place *place);
 

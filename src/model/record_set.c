@@ -93,7 +93,7 @@ static bool is_same(const struct record_kind *kind, const struct record *old,
 {
 	struct view old_name = old->place ? old->place->name : (struct view){0};
 
-	if (kind->is_always_news || !view_equal(old_name, node_name))
+	if (!view_equal(old_name, node_name))
 		return false;
 	return kind->rows ? compact_equal(kind->rows, old->object, record->object)
 			  : kind->are_equal && kind->are_equal(old, record);
@@ -128,29 +128,23 @@ int record_set_put(struct record_set *set, struct record *take_record, struct vi
 	return failed;
 }
 
-int record_set_put_object(struct record_set *set, void *take_object, struct view node_name,
-			  const struct record_event *event, struct error *err)
-{
-	struct record *record = calloc(1, sizeof(*record));
-
-	if (!record) {
-		free(take_object);
-		return error_no_memory(err);
-	}
-	record->key = *(const struct view *)take_object;
-	record->object = take_object;
-	return record_set_put(set, record, node_name, event, err);
-}
-
-int record_set_put_copy(struct record_set *set, const void *object, struct view node_name,
-			const struct record_event *event, struct error *err)
+int record_set_put_copy(struct record_set *set, const void *fields, const struct record_event *event,
+			struct error *err)
 {
 	const struct record_kind *kind = set->kind;
-	void *copy;
+	struct record *record = calloc(1, sizeof(*record));
+	int failed = !record                              ? error_no_memory(err)
+		     : kind->make                         ? kind->make(fields, &record->object, err)
+							  : compact_new(kind->rows, fields, kind->size,
+									COMPACT_ANY_TEXT, &record->object, err);
 
-	if (compact_new(kind->rows, object, kind->size, COMPACT_ANY_TEXT, &copy, err) < 0)
+	if (failed) {
+		free(record);
 		return -1;
-	return record_set_put_object(set, copy, node_name, event, err);
+	}
+	record->key = *(const struct view *)record->object;
+	return record_set_put(set, record, kind->node_of ? kind->node_of(record->object) : (struct view){0},
+			      event, err);
 }
 
 void record_set_remove(struct record_set *set, struct record *record,

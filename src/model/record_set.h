@@ -2,15 +2,12 @@
 #pragma once
 
 /*
- * record_set - the objects of one kind that the API server has, by key; each may hang on the place
- * of a node.
+ * record_set - the objects of one kind that the API server has, by key; each may hang on the place of a
+ * node. One that arrives is judged by its version (base/store.h): it replaces the one that was there, or is
+ * dropped. What is particular to a kind stands in its struct record_kind.
  *
- * What is the same for every kind is done here. An object that arrives is judged by its version
- * (base/store.h). It replaces the one that was there, or is dropped. What is particular to a kind
- * stands in its struct record_kind.
- *
- * A kind embeds a struct record in its records and a struct record_set in its set, and finds its
- * own by CONTAINER_OF().
+ * A kind may embed a struct record in its records and a struct record_set in its set, and finds its own
+ * by CONTAINER_OF().
  *
  * Threads: the loop thread.
  */
@@ -49,7 +46,10 @@ struct record_kind {
 	/* What the objects say, by which two are compared, and their size. NULL: as are_equal() does. */
 	const struct compact_row *rows;
 	size_t size;
-	bool is_always_news; /* an object of a newer version is news, whatever it says */
+	/* Of a kind with rows: makes a block of what a decoder found. NULL: that is the object itself. */
+	int (*make)(const void *fields, void **ret_object, struct error *err);
+	/* The name of the node on whose place an object with rows hangs. NULL: it hangs on none. */
+	struct view (*node_of)(const void *object);
 	/* True when both say the same; they are of one node. NULL: they never do. */
 	bool (*are_equal)(const struct record *a, const struct record *b);
 	/*
@@ -83,17 +83,9 @@ void record_set_deinit(struct record_set *set);
 MUST_USE int record_set_put(struct record_set *set, struct record *take_record,
 			    struct view node_name, const struct record_event *event,
 			    struct error *err);
-/*
- * The same of a record that is nothing but its object, which begins with its key: takes over that block
- * of memory.
- */
-MUST_USE int record_set_put_object(struct record_set *set, void *take_object,
-				   struct view node_name, const struct record_event *event,
-				   struct error *err);
-/* The same of a copy of the object, of a kind with rows. */
-MUST_USE int record_set_put_copy(struct record_set *set, const void *object,
-				 struct view node_name, const struct record_event *event,
-				 struct error *err);
+/* The same of a copy of what a decoder found, of a kind with rows: the object begins with its key. */
+MUST_USE int record_set_put_copy(struct record_set *set, const void *fields,
+				 const struct record_event *event, struct error *err);
 /* Removes and frees a record of the set. */
 void record_set_remove(struct record_set *set, struct record *record,
 		       const struct record_event *event);

@@ -10,7 +10,7 @@
  * Threads: the loop thread; immutable once made.
  */
 
-#include "base/compact.h"
+#include "model/pod_set.h"
 
 /* A device that the claim was given; only those of drivers of GPUs. */
 struct resource_claim_result {
@@ -51,5 +51,19 @@ MUST_USE int resource_claim_new(const struct resource_claim_fields *fields,
 				struct resource_claim **ret_claim, struct error *err);
 /* True when the pod of that UID may use the claim. */
 bool resource_claim_is_reserved_for(const struct resource_claim *claim, struct view pod_uid);
-/* Every fact of one, for compact_equal(): an event between two that are equal needs no reconcile. */
-extern const struct compact_row resource_claim_rows[];
+
+/*
+ * The ResourceClaims that the API server has. A claim belongs to no node: it matters to the nodes of the
+ * pods that it is, and was, reserved for. These are touched. A new one touches those that lack a claim.
+ */
+struct resource_claim_set {
+	struct record_set records; /* by "namespace/name" */
+	const struct pod_set *pods;
+	size_t n_otherwise; /* claims of GPUs that are reserved for what is no pod: not attributed */
+};
+
+/* Without any. pods is borrowed and must outlive the set. */
+void resource_claim_set_init(struct resource_claim_set *set, const struct pod_set *pods);
+/* The claim of that key, or NULL; borrowed until the next change. */
+const struct resource_claim *resource_claim_set_find(const struct resource_claim_set *set,
+						     struct view key);

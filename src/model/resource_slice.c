@@ -12,7 +12,7 @@ static const struct compact_row device_rows[] = {
 	{0},
 };
 
-const struct compact_row resource_slice_rows[] = {
+static const struct compact_row rows[] = {
 	COMPACT_TEXTS_ROW(resource_slice, name, pool),
 	COMPACT_PLAIN_ROW(resource_slice, generation, slice_count),
 	COMPACT_ARRAY_ROW(resource_slice, devices, struct resource_slice_device, device_rows),
@@ -27,7 +27,7 @@ int resource_slice_new(const struct resource_slice_fields *fields,
 
 	assert(slice.devices.count <= RESOURCE_SLICE_MAX_DEVICES);
 	slice.devices = array_of(fields->devices, slice.devices.count);
-	if (compact_new(resource_slice_rows, &slice, sizeof(slice), MAX_TEXT, &copy, err) < 0)
+	if (compact_new(rows, &slice, sizeof(slice), MAX_TEXT, &copy, err) < 0)
 		return error_wrap(err, "slice");
 	*ret_slice = copy;
 	return 0;
@@ -36,4 +36,89 @@ int resource_slice_new(const struct resource_slice_fields *fields,
 bool resource_slice_has_pool_of(const struct resource_slice *a, const struct resource_slice *b)
 {
 	return view_equal(a->pool, b->pool) && view_equal(a->driver, b->driver);
+}
+
+static bool is_unplaced(const struct resource_slice *slice)
+{
+	return slice->driver.len > 0 && slice->node.len == 0;
+}
+
+static int admit(struct record_set *records, const struct record *record, const struct record *old,
+		 struct error *err)
+{
+	const struct place *place = record->place;
+
+	(void)records;
+	if (!place || (old && old->place == place) ||
+	    place->n_slices < RESOURCE_SLICE_SET_MAX_OF_NODE)
+		return 0;
+	return error_set(err, ERROR_LIMIT, 0, "node %.*s has more than %u slices",
+			 VIEW_ARG(place->name), RESOURCE_SLICE_SET_MAX_OF_NODE);
+}
+
+/* Touches before the old one is unlinked: a node that has nothing else is told of nothing then. */
+static void change(struct record_set *records, struct record *old, struct record *record,
+		   const struct record_event *event)
+{
+	struct resource_slice_set *set = CONTAINER_OF(records, struct resource_slice_set, records);
+
+	assert(set->n_unplaced > 0 || !old || !is_unplaced(old->object));
+	set->n_unplaced -= old && is_unplaced(old->object);
+	set->n_unplaced += record && is_unplaced(record->object);
+	if (old && old->place) {
+		assert(old->place->n_slices > 0);
+		old->place->n_slices--;
+		place_touch(records->places, old->place, event->is_initial);
+	}
+	if (record && record->place) {
+		list_append(&record->place->slices, &record->link);
+		record->place->n_slices++;
+		place_touch(records->places, record->place, event->is_initial);
+	}
+}
+
+static int make(const void *fields, void **ret_object, struct error *err)
+{
+	struct resource_slice *slice;
+
+	if (resource_slice_new(fields, &slice, err) < 0)
+		return -1;
+	*ret_object = slice;
+	return 0;
+}
+
+static struct view node_of(const void *slice)
+{
+	return ((const struct resource_slice *)slice)->node;
+}
+
+static const struct record_kind kind = {
+	.rows = rows,
+	.make = make,
+	.node_of = node_of,
+	.admit = admit,
+	.change = change,
+};
+
+void resource_slice_set_init(struct resource_slice_set *set, struct place_book *places)
+{
+	*set = (struct resource_slice_set){0};
+	record_set_init(&set->records, &kind, places);
+}
+
+static bool describes(const struct resource_slice *slice, struct view uuid)
+{
+	ARRAY_EACH(const struct resource_slice_device, device, slice->devices)
+		if (view_equal_ignoring_case(device->uuid, uuid) ||
+		    view_equal_ignoring_case(device->parent_uuid, uuid))
+			return true;
+	return false;
+}
+
+bool resource_slice_set_names_device(const struct place *place, struct view uuid)
+{
+	for (const struct list *l = place->slices.next; l != &place->slices; l = l->next)
+		if (describes(CONTAINER_OF(l, struct record, link)->object, uuid))
+			return true;
+	return false;
 }

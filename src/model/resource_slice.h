@@ -10,7 +10,7 @@
  * Threads: the loop thread; immutable once made.
  */
 
-#include "base/compact.h"
+#include "model/record_set.h"
 
 struct resource_slice_device {
 	struct view name; /* in the pool */
@@ -52,5 +52,20 @@ MUST_USE int resource_slice_new(const struct resource_slice_fields *fields,
 				struct resource_slice **ret_slice, struct error *err);
 /* True when both are of one pool of a driver. */
 bool resource_slice_has_pool_of(const struct resource_slice *a, const struct resource_slice *b);
-/* Every fact of one, for compact_equal(): an event between two that are equal needs no reconcile. */
-extern const struct compact_row resource_slice_rows[];
+
+/* A node's devices fit into a handful; whoever writes for a node cannot make joins slow by more. */
+#define RESOURCE_SLICE_SET_MAX_OF_NODE 64u
+
+/*
+ * The ResourceSlices that the API server has. Each that is of one node hangs on the place of that node,
+ * RESOURCE_SLICE_SET_MAX_OF_NODE at most. A change touches its node, and the one that it was of.
+ */
+struct resource_slice_set {
+	struct record_set records; /* of struct resource_slice, by name */
+	size_t n_unplaced; /* slices of drivers of GPUs that are of no single node: not used */
+};
+
+/* Without any. places is borrowed and must outlive the set. */
+void resource_slice_set_init(struct resource_slice_set *set, struct place_book *places);
+/* True when a slice of the place describes the device of that UUID, or a part of it. */
+bool resource_slice_set_names_device(const struct place *place, struct view uuid);

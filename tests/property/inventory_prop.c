@@ -142,7 +142,7 @@ static void put_claim(struct inventory *inventory, unsigned i, const struct obje
 			.device = view_from(names[object->results[k].name]),
 			.is_admin = object->results[k].is_admin,
 		};
-	if (inventory_put_resource_claim(inventory, &fields, change, object->version, &err) < 0)
+	if (inventory_put(inventory, INVENTORY_RESOURCE_CLAIMS, &fields, change, object->version, &err) < 0)
 		fail_msg("seed %llu: %s", (unsigned long long)world.seed, err.text);
 }
 
@@ -162,7 +162,7 @@ static void put_slice(struct inventory *inventory, unsigned i, const struct obje
 		fields.devices[k].name = view_from(names[object->devices[k].name]);
 		fields.devices[k].uuid = view_from(uuids[object->devices[k].uuid]);
 	}
-	if (inventory_put_resource_slice(inventory, &fields, change, object->version, &err) < 0)
+	if (inventory_put(inventory, INVENTORY_RESOURCE_SLICES, &fields, change, object->version, &err) < 0)
 		fail_msg("seed %llu: %s", (unsigned long long)world.seed, err.text);
 }
 
@@ -185,7 +185,7 @@ static void begin_inventory(struct inventory **inventory)
 	assert_int_equal(inventory_new(0, inventory, &err), 0);
 	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++) {
 		inventory_begin_replace(*inventory, (enum inventory_kind)i);
-		inventory_end_replace(*inventory, (enum inventory_kind)i, 0);
+		inventory_end_list(*inventory, (enum inventory_kind)i, 0, 0);
 	}
 	for (unsigned i = 0; i < N_NODES; i++) {
 		world.reports[i] = (struct report){.version = 1, .node = view_from(nodes[i])};
@@ -478,7 +478,7 @@ static void list(const struct kind *kind)
 		if (object->exists)
 			kind->put(world.inventory, i, object, STORE_LISTED);
 	}
-	inventory_end_replace(world.inventory, kind->kind, 0);
+	inventory_end_list(world.inventory, kind->kind, 0, 0);
 }
 
 static void take_step(void)

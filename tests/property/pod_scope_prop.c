@@ -334,7 +334,7 @@ static void check_all(void)
 {
 	const struct place *place = NULL;
 
-	while ((place = inventory_place_next(world.inventory, place)))
+	while ((place = place_next(inventory_pod_scope(world.inventory)->places, place)))
 		check_place(place);
 }
 
@@ -373,7 +373,7 @@ static void begin_world(uint64_t seed)
 	world.streams[WHOLE].runs = true;
 	for (unsigned i = 0; i < N_NODES; i++) {
 		node.name = node_name(i, name);
-		assert_int_equal(inventory_put_node(world.inventory, &node, STORE_LISTED, 1, &err), 0);
+		assert_int_equal(inventory_put(world.inventory, INVENTORY_NODES, &node, STORE_LISTED, 1, &err), 0);
 	}
 }
 

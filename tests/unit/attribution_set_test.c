@@ -5,7 +5,7 @@
 #include "lib/test_main.h"
 
 #include "model/attribution_set.h"
-#include "model/resource_slice_set.h"
+#include "model/resource_slice.h"
 
 static struct place_book places;
 static struct claim_book claims;

@@ -52,7 +52,7 @@ static int set_up(void **state)
 		    0)
 		return -1;
 	inventory_begin_replace(world.inventory, INVENTORY_POLICIES);
-	inventory_end_replace(world.inventory, INVENTORY_POLICIES, fake_now_ms);
+	inventory_end_list(world.inventory, INVENTORY_POLICIES, 0, fake_now_ms);
 	inventory_on_touch(world.inventory, on_touch, &world);
 	return config_watch_new(world.loop, NULL, world.inventory, &config, &world.watch, &err);
 }
@@ -78,7 +78,7 @@ static void govern_by(struct world *world, const struct policy *policy)
 {
 	struct error err;
 
-	assert_int_equal(inventory_put_policy(world->inventory, policy, STORE_UPSERT,
+	assert_int_equal(inventory_put(world->inventory, INVENTORY_POLICIES, policy, STORE_UPSERT,
 					      ++world->version, &err),
 			 0);
 	config_watch_look(world->watch);

@@ -10,8 +10,8 @@
 #include "model/claim.h"
 #include "model/pod_scope.h"
 #include "model/pod_set.h"
-#include "model/resource_claim_set.h"
-#include "model/resource_slice_set.h"
+#include "model/resource_claim.h"
+#include "model/resource_slice.h"
 
 #define N_OBJECTS (3 * LIMIT_REPORT_DEVICES)
 #define MANY 2000u
@@ -162,7 +162,7 @@ static void put_slice(const char *node, unsigned first, unsigned n)
 	for (unsigned i = first; i < first + n; i++)
 		fields.devices[fields.slice.devices.count++] = (struct resource_slice_device){
 			.name = view_from(uuids[i]), .uuid = view_from(uuids[i])};
-	assert_int_equal(resource_slice_set_put(&slices, &fields, UPSERT(1), &err), 0);
+	assert_int_equal(record_set_put_copy(&slices.records, &fields, UPSERT(1), &err), 0);
 }
 
 /* The node reported so, first at `since`, and last at `at`. */
@@ -483,7 +483,7 @@ static void put_claim(struct view name, const char *uid)
 	};
 	struct error err;
 
-	assert_int_equal(resource_claim_set_put(&resource_claims, &fields, UPSERT(1), &err), 0);
+	assert_int_equal(record_set_put_copy(&resource_claims.records, &fields, UPSERT(1), &err), 0);
 }
 
 static void put_claim_without_gpu(struct view name, bool is_allocated, uint64_t version)
@@ -493,7 +493,7 @@ static void put_claim_without_gpu(struct view name, bool is_allocated, uint64_t 
 	};
 	struct error err;
 
-	assert_int_equal(resource_claim_set_put(&resource_claims, &fields, UPSERT(version), &err),
+	assert_int_equal(record_set_put_copy(&resource_claims.records, &fields, UPSERT(version), &err),
 			 0);
 }
 

@@ -87,7 +87,7 @@ static void sync_all(struct world *world, uint64_t now)
 {
 	for (int kind = 0; kind < INVENTORY_N_KINDS; kind++) {
 		inventory_begin_replace(world->inventory, (enum inventory_kind)kind);
-		inventory_end_replace(world->inventory, (enum inventory_kind)kind, now);
+		inventory_end_list(world->inventory, (enum inventory_kind)kind, 0, now);
 	}
 	world->touched[0] = '\0';
 }
@@ -124,7 +124,7 @@ static void put_node(struct world *world, const char *name, const char *boot_id,
 		.boot_id = view_from(boot_id),
 	};
 
-	assert_int_equal(inventory_put_node(world->inventory, &fields, STORE_UPSERT, version, &err),
+	assert_int_equal(inventory_put(world->inventory, INVENTORY_NODES, &fields, STORE_UPSERT, version, &err),
 			 0);
 }
 
@@ -347,7 +347,7 @@ static void what_is_asked_for_outlives_the_list_unless_it_is_an_older_event(void
 		inventory_begin_replace(world->inventory, INVENTORY_PODS);
 		(void)inventory_wants(world->inventory, INVENTORY_PODS, VIEW("ml/a"),
 				      rows[i].change, rows[i].version);
-		inventory_end_replace(world->inventory, INVENTORY_PODS, 2000);
+		inventory_end_list(world->inventory, INVENTORY_PODS, 0, 2000);
 		assert_int_equal(inventory_count(world->inventory, INVENTORY_PODS), rows[i].n_left);
 	}
 }
@@ -365,7 +365,7 @@ static void what_a_complete_list_lacks_is_gone(void **state)
 	inventory_begin_replace(world->inventory, INVENTORY_PODS);
 	assert_false(
 		inventory_wants(world->inventory, INVENTORY_PODS, VIEW("ml/b"), STORE_LISTED, 2));
-	inventory_end_replace(world->inventory, INVENTORY_PODS, 2000);
+	inventory_end_list(world->inventory, INVENTORY_PODS, 0, 2000);
 	assert_touched(world, "gpu-a ");
 	struct join_input input = gather(world, "gpu-a", 2000);
 	assert_int_equal(input.n_pods, 1);
@@ -1276,7 +1276,7 @@ static void what_is_not_there_ended_before_the_first_list(void **state)
 	put_attribution(world, "gpu-a", 1);
 	assert_int_equal(gather(world, "gpu-a", 1000).ended_for_ms, -1);
 	inventory_begin_replace(world->inventory, INVENTORY_PODS);
-	inventory_end_replace(world->inventory, INVENTORY_PODS, 2000);
+	inventory_end_list(world->inventory, INVENTORY_PODS, 0, 2000);
 	sync_all(world, 2000);
 	put_attribution(world, "gpu-a", 1);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
@@ -1331,7 +1331,7 @@ static void the_oldest_policy_counts_then_the_lowest_name(void **state)
 	assert_false(gather(world, "x", 1000).intent->known);
 	sync_all(world, 1000);
 	for (size_t i = 0; i < ARRAY_SIZE(policies); i++)
-		assert_int_equal(inventory_put_policy(world->inventory, &policies[i], STORE_UPSERT,
+		assert_int_equal(inventory_put(world->inventory, INVENTORY_POLICIES, &policies[i], STORE_UPSERT,
 						      i + 1, &err),
 				 0);
 	const struct intent *intent = gather(world, "x", 1000).intent;
@@ -1352,7 +1352,7 @@ static void a_change_of_policies_touches_every_node(void **state)
 	put_report(world, &a, 1000);
 	world->touched[0] = '\0';
 	for (uint64_t version = 2; version >= 1; version--) {
-		assert_int_equal(inventory_put_policy(world->inventory, &policy, STORE_UPSERT,
+		assert_int_equal(inventory_put(world->inventory, INVENTORY_POLICIES, &policy, STORE_UPSERT,
 						      version, &err),
 				 0);
 		assert_touched(world, version == 2 ? "gpu-a " : "");
@@ -1369,7 +1369,7 @@ static void a_kind_that_does_not_exist_is_known_and_empty(void **state)
 	struct error err;
 
 	/* It has been there before. */
-	assert_int_equal(inventory_put_policy(world->inventory, &policy, STORE_UPSERT, 1, &err), 0);
+	assert_int_equal(inventory_put(world->inventory, INVENTORY_POLICIES, &policy, STORE_UPSERT, 1, &err), 0);
 	assert_false(inventory_is_synced(world->inventory, INVENTORY_POLICIES));
 	inventory_set_absent(world->inventory, INVENTORY_POLICIES);
 	assert_true(inventory_is_synced(world->inventory, INVENTORY_POLICIES));
@@ -1495,7 +1495,7 @@ static void put_claim(struct world *world, const char *uid, uint64_t version)
 	struct resource_claim_fields fields = claim_for(uid);
 	struct error err;
 
-	assert_int_equal(inventory_put_resource_claim(world->inventory, &fields, STORE_UPSERT,
+	assert_int_equal(inventory_put(world->inventory, INVENTORY_RESOURCE_CLAIMS, &fields, STORE_UPSERT,
 						      version, &err),
 			 0);
 }
@@ -1519,7 +1519,7 @@ static void put_slice(struct world *world, const char *node, int64_t generation,
 	struct resource_slice_fields fields = slice_on(node, generation);
 	struct error err;
 
-	assert_int_equal(inventory_put_resource_slice(world->inventory, &fields, STORE_UPSERT,
+	assert_int_equal(inventory_put(world->inventory, INVENTORY_RESOURCE_SLICES, &fields, STORE_UPSERT,
 						      version, &err),
 			 0);
 }
@@ -1634,10 +1634,10 @@ static void without_a_report_it_is_told_whether_the_api_names_the_device_elsewhe
 		slice.slice.name = VIEW("other");
 		slice.devices[0].uuid = view_from(rows[i].slice_uuid);
 		slice.devices[0].parent_uuid = view_from(rows[i].slice_parent);
-		assert_int_equal(inventory_put_resource_slice(world->inventory, &slice,
+		assert_int_equal(inventory_put(world->inventory, INVENTORY_RESOURCE_SLICES, &slice,
 							      STORE_UPSERT, 1, &err),
 				 0);
-		inventory_end_replace(world->inventory, INVENTORY_PODS, 1000);
+		inventory_end_list(world->inventory, INVENTORY_PODS, 0, 1000);
 		struct join_input input = gather(world, "gpu-a", 1000);
 		assert_int_equal(input.n_previous, 1);
 		assert_int_equal(input.previous[0].is_named_elsewhere, rows[i].is_named);
@@ -1667,7 +1667,7 @@ static void what_changes_of_claims_and_slices_touches_their_nodes(void **state)
 	inventory_remove(world->inventory, INVENTORY_RESOURCE_SLICES, VIEW("s"), 3, 1000);
 	assert_touched(world, "gpu-b ");
 	inventory_begin_replace(world->inventory, INVENTORY_RESOURCE_CLAIMS);
-	inventory_end_replace(world->inventory, INVENTORY_RESOURCE_CLAIMS, 1000);
+	inventory_end_list(world->inventory, INVENTORY_RESOURCE_CLAIMS, 0, 1000);
 	assert_touched(world, "gpu-a ");
 	assert_int_equal(inventory_count(world->inventory, INVENTORY_RESOURCE_CLAIMS), 0);
 }
@@ -1712,7 +1712,7 @@ static void a_newer_generation_that_is_not_whole_makes_the_pool_unknown(void **s
 	put_claim(world, "u1", 1);
 	put_claimer(world, "u1", "c", 1);
 	assert_int_equal(
-		inventory_put_resource_slice(world->inventory, &newer, STORE_UPSERT, 2, &err), 0);
+		inventory_put(world->inventory, INVENTORY_RESOURCE_SLICES, &newer, STORE_UPSERT, 2, &err), 0);
 	struct join_input input = gather(world, "gpu-a", 1000);
 	assert_true(input.grants_unknown);
 	assert_int_equal(input.grants[0].uuid.len, 0);
@@ -1722,7 +1722,7 @@ static void a_newer_generation_that_is_not_whole_makes_the_pool_unknown(void **s
 	newer.slice.slice_count = 2;
 	newer.slice.devices.count = 0;
 	assert_int_equal(
-		inventory_put_resource_slice(world->inventory, &newer, STORE_UPSERT, 3, &err), 0);
+		inventory_put(world->inventory, INVENTORY_RESOURCE_SLICES, &newer, STORE_UPSERT, 3, &err), 0);
 	input = gather(world, "gpu-a", 1000);
 	assert_false(input.grants_unknown);
 	assert_true(view_equal(input.grants[0].uuid, VIEW(UUID_A)));
@@ -1743,10 +1743,10 @@ static void grants_are_unknown_until_claims_and_slices_are_here(void **state)
 		assert_true(gather(world, "gpu-a", 1000).grants_unknown);
 		inventory_begin_replace(world->inventory, orders[i][0]);
 		put_slice(world, "gpu-a", 1, 2);
-		inventory_end_replace(world->inventory, orders[i][0], 1000);
+		inventory_end_list(world->inventory, orders[i][0], 0, 1000);
 		assert_true(gather(world, "gpu-a", 1000).grants_unknown);
 		inventory_begin_replace(world->inventory, orders[i][1]);
-		inventory_end_replace(world->inventory, orders[i][1], 1000);
+		inventory_end_list(world->inventory, orders[i][1], 0, 1000);
 		assert_false(gather(world, "gpu-a", 1000).grants_unknown);
 		/* That there is no such kind is so for both, or soon for none. */
 		inventory_set_absent(world->inventory, orders[i][1]);
@@ -1811,7 +1811,7 @@ static void what_cannot_be_used_is_counted(void **state)
 	assert_int_equal(inventory_unused(world->inventory).of_pods, 0);
 	fields.claim.has_other_consumers = true;
 	assert_int_equal(
-		inventory_put_resource_claim(world->inventory, &fields, STORE_UPSERT, 1, &err), 0);
+		inventory_put(world->inventory, INVENTORY_RESOURCE_CLAIMS, &fields, STORE_UPSERT, 1, &err), 0);
 	put_slice(world, "", 1, 1);
 	assert_int_equal(inventory_unused(world->inventory).resource_claims, 1);
 	assert_int_equal(inventory_unused(world->inventory).resource_slices, 1);
@@ -1824,7 +1824,7 @@ static void what_cannot_be_used_is_counted(void **state)
 static void sync_one(struct world *world, enum inventory_kind kind, uint64_t now)
 {
 	inventory_begin_replace(world->inventory, kind);
-	inventory_end_replace(world->inventory, kind, now);
+	inventory_end_list(world->inventory, kind, 0, now);
 }
 
 /* A record of that kind, which is of gpu-a, and which differs from version to version. */
@@ -1843,7 +1843,7 @@ static void put_kind(struct world *world, enum inventory_kind kind, uint64_t ver
 		put_node(world, "gpu-a", uid, version);
 		break;
 	case INVENTORY_POLICIES:
-		assert_int_equal(inventory_put_policy(world->inventory, &policy, STORE_UPSERT,
+		assert_int_equal(inventory_put(world->inventory, INVENTORY_POLICIES, &policy, STORE_UPSERT,
 						      version, &err),
 				 0);
 		break;
@@ -1857,7 +1857,7 @@ static void put_kind(struct world *world, enum inventory_kind kind, uint64_t ver
 		put_slice(world, "gpu-a", (int64_t)version, version);
 		break;
 	case INVENTORY_GPU_CLUSTERS:
-		assert_int_equal(inventory_put_gpu_cluster(world->inventory, &cluster, STORE_UPSERT,
+		assert_int_equal(inventory_put(world->inventory, INVENTORY_GPU_CLUSTERS, &cluster, STORE_UPSERT,
 							   version, &err),
 				 0);
 		break;
@@ -2088,12 +2088,12 @@ static bool fill(struct inventory *inventory, struct world *world)
 	report = report_of("gpu-a", true, "u1");
 	arena_init(&arena, 4096);
 	filled = inventory_put_pod(inventory, &pod, STORE_UPSERT, 1, 0, &err) == 0 &&
-		 inventory_put_node(inventory, &node, STORE_UPSERT, 1, &err) == 0 &&
-		 inventory_put_policy(inventory, &policy, STORE_UPSERT, 1, &err) == 0 &&
+		 inventory_put(inventory, INVENTORY_NODES, &node, STORE_UPSERT, 1, &err) == 0 &&
+		 inventory_put(inventory, INVENTORY_POLICIES, &policy, STORE_UPSERT, 1, &err) == 0 &&
 		 inventory_put_attribution(inventory, &object, &arena, STORE_UPSERT, 1, &err) ==
 			 0 &&
-		 inventory_put_resource_claim(inventory, &claim, STORE_UPSERT, 1, &err) == 0 &&
-		 inventory_put_resource_slice(inventory, &slice, STORE_UPSERT, 1, &err) == 0 &&
+		 inventory_put(inventory, INVENTORY_RESOURCE_CLAIMS, &claim, STORE_UPSERT, 1, &err) == 0 &&
+		 inventory_put(inventory, INVENTORY_RESOURCE_SLICES, &slice, STORE_UPSERT, 1, &err) == 0 &&
 		 inventory_place_put_report(inventory, &report, count_release, world, 0, &err) == 0;
 	arena_deinit(&arena);
 	return filled;

@@ -4,7 +4,7 @@
 #include "lib/record_events.h"
 #include "lib/test_main.h"
 
-#include "model/node_set.h"
+#include "model/node.h"
 
 static struct place_book places;
 static struct record_set set;
@@ -29,7 +29,7 @@ static int put(const char *boot_id, uint64_t version, struct error *err)
 {
 	const struct node fields = {.name = VIEW("gpu-a"), .boot_id = view_from(boot_id)};
 
-	return record_set_put_copy(&set, &fields, fields.name, UPSERT(version), err);
+	return record_set_put_copy(&set, &fields, UPSERT(version), err);
 }
 
 static void assert_boot_id(const char *boot_id)
@@ -94,7 +94,7 @@ static void a_node_that_comes_changes_or_goes_touches_its_place(void **state)
 	list_append(&place->attributions, &object);
 	places.touch = on_touch;
 	places.boot = on_boot;
-	assert_int_equal(record_set_put_copy(&set, &fields, fields.name, LISTED_FIRST(1), &err), 0);
+	assert_int_equal(record_set_put_copy(&set, &fields, LISTED_FIRST(1), &err), 0);
 	assert_string_equal(touched, "gpu-a? ");
 	assert_int_equal(put("b1", 2, &err), 0);
 	assert_string_equal(touched, "gpu-a? ");
@@ -102,7 +102,7 @@ static void a_node_that_comes_changes_or_goes_touches_its_place(void **state)
 	assert_string_equal(touched, "gpu-a? gpu-a ");
 	assert_int_equal(n_boots, 2);
 	fields = (struct node){.name = VIEW("gpu-a"), .boot_id = VIEW("b2"), .uid = VIEW("u")};
-	assert_int_equal(record_set_put_copy(&set, &fields, fields.name, UPSERT(4), &err), 0);
+	assert_int_equal(record_set_put_copy(&set, &fields, UPSERT(4), &err), 0);
 	assert_string_equal(touched, "gpu-a? gpu-a gpu-a ");
 	assert_int_equal(n_boots, 2);
 	assert_int_equal(place->node_changes, 1);
@@ -129,7 +129,7 @@ static void each_fact_of_a_node_makes_a_difference(void **state)
 	struct error err;
 
 	for (uint64_t i = 0; i < 2 * ARRAY_SIZE(nodes); i++) {
-		assert_int_equal(record_set_put_copy(&set, &nodes[i / 2], VIEW("gpu-a"), UPSERT(i + 1), &err), 0);
+		assert_int_equal(record_set_put_copy(&set, &nodes[i / 2], UPSERT(i + 1), &err), 0);
 		const struct node *node = place_find(&places, VIEW("gpu-a"))->node;
 		assert_true(view_equal(node->uid, nodes[i / 2].uid));
 		assert_true(view_equal(node->boot_id, nodes[i / 2].boot_id));
@@ -166,8 +166,7 @@ static void each_label_and_each_resource_makes_a_difference(void **state)
 		else
 			node.allocatable = array_of(&resources[i - n_labels - 4], 1);
 		for (int is_same = 0; is_same < 2; is_same++) {
-			assert_int_equal(record_set_put_copy(&set, &node, VIEW("gpu-a"),
-							     UPSERT(++version), &err), 0);
+			assert_int_equal(record_set_put_copy(&set, &node, UPSERT(++version), &err), 0);
 			const struct node *now = place_find(&places, VIEW("gpu-a"))->node;
 			assert_int_equal(now == before, is_same);
 			before = now;

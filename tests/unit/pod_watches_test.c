@@ -140,7 +140,7 @@ static void put_node(const char *name, bool has_gpu)
 	const struct node node = {.name = view_from(name),
 				  .gpu_present = has_gpu ? VIEW("true") : (struct view){0}};
 
-	assert_int_equal(inventory_put_node(world.inventory, &node, STORE_UPSERT, 0, &err), 0);
+	assert_int_equal(inventory_put(world.inventory, INVENTORY_NODES, &node, STORE_UPSERT, 0, &err), 0);
 }
 
 /* So many, of which the first have GPUs: n0, n1, ... */

@@ -58,7 +58,7 @@ static bool put(const char *name, int64_t created_at, const char *namespace, uin
 	unsigned before = n_touched;
 	struct error err;
 
-	assert_int_equal(record_set_put_copy(&set.records, &policy, (struct view){0}, UPSERT(version), &err), 0);
+	assert_int_equal(record_set_put_copy(&set.records, &policy, UPSERT(version), &err), 0);
 	return n_touched > before;
 }
 
@@ -145,8 +145,7 @@ static void each_fact_of_a_policy_is_news(void **state)
 		for (unsigned news = 2; news-- > 0;) {
 			unsigned before = n_touched;
 
-			assert_int_equal(record_set_put_copy(&set.records, &policy, (struct view){0},
-							     UPSERT(++version), &err),
+			assert_int_equal(record_set_put_copy(&set.records, &policy, UPSERT(++version), &err),
 					 0);
 			assert_int_equal(n_touched, before + news);
 		}
@@ -163,8 +162,7 @@ static void gpu_clusters_are_counted_as_they_come_and_go(void **state)
 	for (uint32_t i = 0; i < 2; i++) {
 		const struct gpu_cluster cluster = {.name = view_from(names[i])};
 
-		assert_int_equal(record_set_put_copy(&set.gpu_clusters, &cluster, (struct view){0},
-						     UPSERT(i + 1), &err),
+		assert_int_equal(record_set_put_copy(&set.gpu_clusters, &cluster, UPSERT(i + 1), &err),
 				 0);
 		assert_int_equal(set.intent.n_gpu_clusters, i + 1);
 	}
@@ -194,14 +192,13 @@ static void without_memory_what_is_there_stays(void **state)
 		struct error err = {0};
 
 		failing_malloc_at(k);
-		int result = record_set_put_copy(&set.records, &policies[1], (struct view){0}, UPSERT(2), &err);
+		int result = record_set_put_copy(&set.records, &policies[1], UPSERT(2), &err);
 		failed = failing_malloc_off();
 		assert_int_equal(result, failed ? -1 : 0);
 		assert_int_equal(err.kind, failed ? ERROR_NO_MEMORY : ERROR_NONE);
 		assert_counts("p", "ready", failed ? 1 : 2);
 		failing_malloc_at(1);
-		assert_int_equal(record_set_put_copy(&set.records, &policies[0], (struct view){0},
-						     UPSERT(2), &err),
+		assert_int_equal(record_set_put_copy(&set.records, &policies[0], UPSERT(2), &err),
 				 -1);
 		assert_true(failing_malloc_off());
 		assert_counts("p", "ready", failed ? 1 : 2);

@@ -417,7 +417,7 @@ static void nothing_is_deleted_of_a_node_that_a_watch_has_told_of_since(void **s
 	for (unsigned is_gone_again = 0; is_gone_again < 2; is_gone_again++) {
 		fake_apiclient_reset();
 		apply(world, &gone, 1);
-		assert_int_equal(inventory_put_node(world->inventory, &node, STORE_UPSERT,
+		assert_int_equal(inventory_put(world->inventory, INVENTORY_NODES, &node, STORE_UPSERT,
 						    version++, &err),
 				 0);
 		if (is_gone_again)

@@ -57,9 +57,9 @@ static int set_up(void **state)
 		return -1;
 	for (int kind = 0; kind < INVENTORY_N_KINDS; kind++) {
 		inventory_begin_replace(world.inventory, (enum inventory_kind)kind);
-		inventory_end_replace(world.inventory, (enum inventory_kind)kind, fake_now_ms);
+		inventory_end_list(world.inventory, (enum inventory_kind)kind, 0, fake_now_ms);
 	}
-	if (inventory_put_node(world.inventory, &node, STORE_UPSERT, 1, &err) < 0)
+	if (inventory_put(world.inventory, INVENTORY_NODES, &node, STORE_UPSERT, 1, &err) < 0)
 		return -1;
 	config.loop = world.loop;
 	config.inventory = world.inventory;

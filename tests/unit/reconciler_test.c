@@ -369,7 +369,8 @@ static void a_node_that_is_not_current_is_not_joined_until_it_is_touched_again(v
 	advance(world, 60000);
 	assert_joined(world, "n01 ");
 	world->not_current = NULL;
-	inventory_place_touch(world->inventory, VIEW("n00"));
+	const struct place_book *places = inventory_parts(world->inventory).places;
+	place_touch(places, place_find(places, VIEW("n00")), false);
 	advance(world, 0);
 	assert_joined(world, "n00 ");
 }

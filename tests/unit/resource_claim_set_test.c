@@ -4,7 +4,7 @@
 #include "lib/record_events.h"
 #include "lib/test_main.h"
 
-#include "model/resource_claim_set.h"
+#include "model/resource_claim.h"
 
 static struct place_book places;
 static struct pod_set pods;
@@ -84,7 +84,7 @@ static void put(const char *device, const char *uid, uint64_t version)
 	struct resource_claim_fields fields = claim_of(device, uid);
 	struct error err;
 
-	assert_int_equal(resource_claim_set_put(&set, &fields, UPSERT(version), &err), 0);
+	assert_int_equal(record_set_put_copy(&set.records, &fields, UPSERT(version), &err), 0);
 }
 
 static const struct resource_claim *found(void)
@@ -122,7 +122,7 @@ static void each_pod_of_a_claim_has_its_node_touched(void **state)
 	struct error err;
 
 	fields.consumers[fields.claim.consumers.count++] = VIEW("u2");
-	assert_int_equal(resource_claim_set_put(&set, &fields, UPSERT(1), &err), 0);
+	assert_int_equal(record_set_put_copy(&set.records, &fields, UPSERT(1), &err), 0);
 	assert_touched("gpu-a gpu-b ");
 }
 
@@ -168,7 +168,7 @@ static void the_allocation_of_no_gpu_touches_the_nodes_that_await_one(void **sta
 	place_note_claims(&places, place, true);
 	fields.claim.is_allocated = true;
 	for (uint64_t version = 2; version < 4; version++) {
-		assert_int_equal(resource_claim_set_put(&set, &fields, UPSERT(version), &err), 0);
+		assert_int_equal(record_set_put_copy(&set.records, &fields, UPSERT(version), &err), 0);
 		assert_touched(version == 2 ? "gpu-b " : "");
 	}
 	/* Taken back: who has it is not told. */
@@ -196,11 +196,11 @@ static void claims_that_are_reserved_for_something_else_are_counted(void **state
 	struct error err;
 
 	fields.claim.has_other_consumers = true;
-	assert_int_equal(resource_claim_set_put(&set, &fields, UPSERT(1), &err), 0);
+	assert_int_equal(record_set_put_copy(&set.records, &fields, UPSERT(1), &err), 0);
 	assert_int_equal(set.n_otherwise, 1);
 	put("gpu-0", "u1", 2);
 	assert_int_equal(set.n_otherwise, 0);
-	assert_int_equal(resource_claim_set_put(&set, &fields, UPSERT(3), &err), 0);
+	assert_int_equal(record_set_put_copy(&set.records, &fields, UPSERT(3), &err), 0);
 	assert_int_equal(set.n_otherwise, 1);
 	remove_record(&set.records, VIEW("ml/c"), 0);
 	assert_int_equal(set.n_otherwise, 0);
@@ -212,7 +212,7 @@ static void before_the_first_sync_touches_are_initial(void **state)
 	struct resource_claim_fields fields = claim_of("gpu-0", "u1");
 	struct error err;
 
-	assert_int_equal(resource_claim_set_put(&set, &fields, LISTED_FIRST(1), &err), 0);
+	assert_int_equal(record_set_put_copy(&set.records, &fields, LISTED_FIRST(1), &err), 0);
 	assert_touched("gpu-a! ");
 }
 
@@ -225,7 +225,7 @@ static void without_memory_a_new_claim_leaves_nothing_and_a_present_one_stays(vo
 
 	for (unsigned k = 1; failed; k++) {
 		failing_malloc_at(k);
-		int result = resource_claim_set_put(&set, &fields, UPSERT(1), &err);
+		int result = record_set_put_copy(&set.records, &fields, UPSERT(1), &err);
 		failed = failing_malloc_off();
 		assert_int_equal(result, failed ? -1 : 0);
 		assert_int_equal(set.records.store.table.count, failed ? 0 : 1);
@@ -233,7 +233,7 @@ static void without_memory_a_new_claim_leaves_nothing_and_a_present_one_stays(vo
 	}
 	fields = claim_of("gpu-1", "u2");
 	failing_malloc_at(1);
-	assert_int_equal(resource_claim_set_put(&set, &fields, UPSERT(2), &err), -1);
+	assert_int_equal(record_set_put_copy(&set.records, &fields, UPSERT(2), &err), -1);
 	assert_true(failing_malloc_off());
 	assert_true(resource_claim_is_reserved_for(found(), VIEW("u1")));
 	assert_int_equal(record_set_find(&set.records, VIEW("ml/c"))->entry.version, 1);

@@ -4,7 +4,7 @@
 #include "lib/record_events.h"
 #include "lib/test_main.h"
 
-#include "model/resource_slice_set.h"
+#include "model/resource_slice.h"
 
 static struct place_book places;
 static struct resource_slice_set set;
@@ -55,7 +55,7 @@ static int put_as(const char *name, const char *node, int64_t generation, uint64
 		.slice.pool = VIEW("p"), .slice.generation = generation,
 	};
 
-	return resource_slice_set_put(&set, &fields, UPSERT(version), err);
+	return record_set_put_copy(&set.records, &fields, UPSERT(version), err);
 }
 
 static void put(const char *name, const char *node, int64_t generation, uint64_t version)
@@ -132,7 +132,7 @@ static void slices_of_gpus_of_no_single_node_are_counted(void **state)
 
 	put("s1", "", 1, 1);
 	assert_int_equal(set.n_unplaced, 1);
-	assert_int_equal(resource_slice_set_put(&set, &foreign, UPSERT(2), &err), 0);
+	assert_int_equal(record_set_put_copy(&set.records, &foreign, UPSERT(2), &err), 0);
 	assert_int_equal(set.n_unplaced, 1);
 	put("s1", "gpu-a", 1, 3);
 	assert_int_equal(set.n_unplaced, 0);
@@ -142,7 +142,7 @@ static void slices_of_gpus_of_no_single_node_are_counted(void **state)
 	remove_record(&set.records, VIEW("s1"), 0);
 	assert_int_equal(set.n_unplaced, 1);
 	assert_int_equal(
-		resource_slice_set_put(&set, &short_driver, UPSERT(6), &err), 0);
+		record_set_put_copy(&set.records, &short_driver, UPSERT(6), &err), 0);
 	assert_int_equal(set.n_unplaced, 2);
 }
 
@@ -179,7 +179,7 @@ static void before_the_first_sync_touches_are_initial(void **state)
 	};
 	struct error err;
 
-	assert_int_equal(resource_slice_set_put(&set, &fields, LISTED_FIRST(1), &err), 0);
+	assert_int_equal(record_set_put_copy(&set.records, &fields, LISTED_FIRST(1), &err), 0);
 	assert_true(was_initial);
 	put("s1", "gpu-a", 7, 2);
 	assert_false(was_initial);
