@@ -145,12 +145,8 @@ static void read_entry(struct entry entry, bool is_foreign)
 void from_pod_resources_read(struct facts_draft *draft, const struct checkpoint_index *checkpoint)
 {
 	const struct join_input *input = draft->facts->input;
-	const struct array list = input->report->pod_resources;
+	const bool *is_foreign = input->is_foreign;
 
-	for (uint32_t i = 0; i < list.count; i++)
-		read_entry((struct entry){.draft = draft,
-					  .facts = draft->facts,
-					  .checkpoint = checkpoint,
-					  .said = ARRAY_AT(list, struct report_pod_resource, i)},
-			   input->is_foreign && input->is_foreign[i]);
+	ARRAY_EACH(const struct report_pod_resource, said, input->report->pod_resources)
+		read_entry((struct entry){draft, draft->facts, checkpoint, said}, is_foreign && *is_foreign++);
 }

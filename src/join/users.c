@@ -169,9 +169,10 @@ static void witness(struct attribution_tenant *tenant)
 /* Of a pod that the API server does not know, the process may be in any container. */
 static void conclude_tenants(struct finder *finder)
 {
-	struct attribution_tenant *tenant = finder->status->tenants.items;
-	for (uint32_t i = 0; i < finder->status->tenants.count; i++, tenant++) {
-		if (finder->is_untold[i])
+	const bool *untold = finder->is_untold;
+
+	ARRAY_EACH(struct attribution_tenant, tenant, finder->status->tenants) {
+		if (*untold++)
 			tenant->processes = tenant->memory_mib = 0;
 		if (tenant->processes > 0 && tenant->phase != ATTRIBUTION_PHASE_PENDING &&
 		    tenant->phase != ATTRIBUTION_PHASE_UNRESOLVED)

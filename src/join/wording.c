@@ -32,35 +32,17 @@ static const struct view messages[] = {WORDING_MESSAGES(TEXT)};
 
 _Static_assert(ARRAY_SIZE(witnesses) == N_WITNESSES, "a text for each witness");
 
-struct view wording_witness(unsigned index)
-{
-	assert(index < ARRAY_SIZE(witnesses));
-	return witnesses[index];
-}
-
-struct view wording_placeholder(enum placeholder placeholder)
-{
-	assert(placeholder < ARRAY_SIZE(placeholders));
-	return placeholders[placeholder];
-}
-
-struct view wording_condition(enum condition_type type)
-{
-	assert(type < N_CONDITION_TYPES);
-	return conditions[type];
-}
-
-struct view wording_reason(enum reason reason)
-{
-	assert(reason < ARRAY_SIZE(reasons));
-	return reasons[reason];
-}
-
-struct view wording_message(enum message message)
-{
-	assert(message < ARRAY_SIZE(messages));
-	return messages[message];
-}
+#define TEXT_OF(function, type, table) \
+	struct view function(type value) \
+	{ \
+		assert((unsigned)value < ARRAY_SIZE(table)); \
+		return table[value]; \
+	}
+TEXT_OF(wording_witness, unsigned, witnesses)
+TEXT_OF(wording_placeholder, enum placeholder, placeholders)
+TEXT_OF(wording_condition, enum condition_type, conditions)
+TEXT_OF(wording_reason, enum reason, reasons)
+TEXT_OF(wording_message, enum message, messages)
 
 /* The index of the text in the table, or n. */
 static unsigned find(const struct view *table, unsigned n, struct view text)
@@ -71,23 +53,17 @@ static unsigned find(const struct view *table, unsigned n, struct view text)
 	return i;
 }
 
-static unsigned find_bit(const struct view *table, unsigned n, struct view text)
-{
-	unsigned index = find(table, n, text);
-	return index < n ? 1u << index : 0;
-}
-
 unsigned wording_witnesses_of(struct array texts)
 {
 	unsigned found = 0;
-	for (uint32_t i = 0; i < texts.count; i++)
-		found |= find_bit(witnesses, ARRAY_SIZE(witnesses), *ARRAY_AT(texts, struct view, i));
-	return found;
+	ARRAY_EACH(const struct view, text, texts)
+		found |= 1u << find(witnesses, N_WITNESSES, *text);
+	return found & ((1u << N_WITNESSES) - 1);
 }
 
 bool wording_is_condition(struct view type)
 {
-	return find_bit(conditions, ARRAY_SIZE(conditions), type) != 0;
+	return find(conditions, ARRAY_SIZE(conditions), type) < ARRAY_SIZE(conditions);
 }
 
 enum placeholder wording_placeholder_of(struct view text)

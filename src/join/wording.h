@@ -3,7 +3,7 @@
 
 /*
  * wording - the reasons, messages and other texts that a status is published with, as enumerations
- * (join/wording.def). Everything else in the join decides by these enumerations: rewording a text changes no decision.
+ * (join/wording.def), by which all else decides: rewording a text changes no decision.
  *
  * Threads: any; pure.
  */

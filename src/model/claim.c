@@ -111,11 +111,9 @@ static int add(struct claim *claim, struct place *place, uint64_t now_ms, struct
 int claim_add(struct claim_book *book, struct place *place, const struct report *report,
 	      uint64_t now_ms, struct error *err)
 {
-	const struct report_device *devices = report->devices.items;
-
-	for (uint32_t i = 0; i < report->devices.count; i++) {
+	ARRAY_EACH(const struct report_device, device, report->devices) {
 		char buffer[CLAIM_NAME_SIZE];
-		struct claim *claim = ensure(book, claim_object_name(devices[i].uuid, buffer), err);
+		struct claim *claim = ensure(book, claim_object_name(device->uuid, buffer), err);
 
 		if (!claim)
 			return -1;
@@ -127,17 +125,25 @@ int claim_add(struct claim_book *book, struct place *place, const struct report 
 	return 0;
 }
 
+static bool reports_device(const struct report *report, struct view object_name)
+{
+	ARRAY_EACH(const struct report_device, device, report->devices)
+		if (view_equal_ignoring_case(device->uuid, object_name))
+			return true;
+	return false;
+}
+
 void claim_drop(struct claim_book *book, const struct place *place, const struct report *report,
 		const struct report *keep)
 {
-	const struct report_device *devices = report ? report->devices.items : NULL;
+	const struct array devices = report ? report->devices : (struct array){0};
 
-	for (uint32_t i = 0; report && i < report->devices.count; i++) {
+	ARRAY_EACH(const struct report_device, device, devices) {
 		char buffer[CLAIM_NAME_SIZE];
-		struct view name = claim_object_name(devices[i].uuid, buffer);
+		struct view name = claim_object_name(device->uuid, buffer);
 		struct claim *claim = find(book, name);
 
-		if (claim && !(keep && place_reports_device(keep, name)))
+		if (claim && !(keep && reports_device(keep, name)))
 			drop(book, claim, place);
 	}
 }

@@ -111,8 +111,8 @@ static void add_former(struct former *former, const struct plugin_configs *confi
 static void add_all(struct former *former, const struct plugin_configs *configs,
 		    struct array before)
 {
-	for (uint32_t i = 0; i < before.count; i++)
-		add_former(former, configs, ARRAY_AT(before, struct plugin_config, i));
+	ARRAY_EACH(const struct plugin_config, config, before)
+		add_former(former, configs, config);
 }
 
 /* What the keys meant until now, and what they had meant before; *ret_former.configs is the caller's. */

@@ -32,15 +32,15 @@ static size_t count_partitions(const struct report *report)
 {
 	size_t n = 0;
 
-	for (uint32_t i = 0; i < report->devices.count; i++)
-		n += ARRAY_AT(report->devices, struct report_device, i)->partitions.count;
+	ARRAY_EACH(const struct report_device, device, report->devices)
+		n += device->partitions.count;
 	return n;
 }
 
 static void copy_device(struct figures *figures, uint32_t n, uint32_t partitions_at,
 			const struct report_device *device)
 {
-	const struct report_partition *partitions = device->partitions.items;
+	int64_t *utilization = figures->partitions + partitions_at;
 
 	figures->devices[n] = (struct device_figures){
 		.now = device->figures,
@@ -50,28 +50,24 @@ static void copy_device(struct figures *figures, uint32_t n, uint32_t partitions
 		.partitions_at = partitions_at,
 		.n_partitions = device->partitions.count,
 	};
-	for (uint32_t i = 0; i < device->partitions.count; i++)
-		figures->partitions[partitions_at + i] = partitions[i].activity.utilization;
+	ARRAY_EACH(const struct report_partition, partition, device->partitions)
+		*utilization++ = partition->activity.utilization;
 }
 
 int figures_new(const struct report *report, struct figures **ret_figures, struct error *err)
 {
 	const uint32_t n = report->devices.count;
-	struct figures *figures =
-		malloc(sizeof(*figures) + n * sizeof(figures->devices[0]) +
-		       count_partitions(report) * sizeof(figures->partitions[0]));
-	uint32_t partitions_at = 0;
+	struct figures *figures = malloc(sizeof(*figures) + n * sizeof(figures->devices[0]) +
+					 count_partitions(report) * sizeof(figures->partitions[0]));
+	uint32_t i = 0, partitions_at = 0;
 
 	if (!figures)
 		return error_no_memory(err);
 	figures->uptime_ms = figures_uptime_of(report);
 	figures->n_devices = n;
 	figures->partitions = (int64_t *)(figures->devices + n);
-	for (uint32_t i = 0; i < n; i++) {
-		const struct report_device *device =
-			ARRAY_AT(report->devices, struct report_device, i);
-
-		copy_device(figures, i, partitions_at, device);
+	ARRAY_EACH(const struct report_device, device, report->devices) {
+		copy_device(figures, i++, partitions_at, device);
 		partitions_at += device->partitions.count;
 	}
 	*ret_figures = figures;

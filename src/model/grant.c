@@ -61,10 +61,8 @@ static bool is_current(const struct grant_input *input, size_t i, bool *ret_whol
 static int compare_entries(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
-	int order = view_compare(x->slice->driver, y->slice->driver);
+	int order = view_compare_pairs(x->slice->driver, x->slice->pool, y->slice->driver, y->slice->pool);
 
-	if (order == 0)
-		order = view_compare(x->slice->pool, y->slice->pool);
 	return order != 0 ? order : view_compare(x->device->name, y->device->name);
 }
 
@@ -76,16 +74,15 @@ static int make_catalog(const struct grant_input *input, struct arena *arena,
 
 	for (size_t i = 0; i < input->n_slices; i++)
 		cap += input->slices[i]->devices.count;
-	catalog.entries = arena_alloc(arena, cap, sizeof(*catalog.entries));
-	if (!catalog.entries)
+	if (!ARENA_NEW(catalog.entries, arena, cap))
 		return error_no_memory(err);
 	for (size_t i = 0; i < input->n_slices; i++) {
 		const struct resource_slice *slice = input->slices[i];
-		const struct resource_slice_device *devices = slice->devices.items;
 		bool is_whole, counts = is_current(input, i, &is_whole);
 
-		for (uint32_t k = 0; counts && k < slice->devices.count; k++)
-			catalog.entries[catalog.n++] = (struct entry){slice, &devices[k]};
+		if (counts)
+			ARRAY_EACH(const struct resource_slice_device, device, slice->devices)
+				catalog.entries[catalog.n++] = (struct entry){slice, device};
 		*ret_incomplete |= !is_whole;
 	}
 	assert(catalog.n <= cap);
@@ -235,17 +232,18 @@ static int add_grants(const struct grant_input *input, const struct catalog *cat
 
 	for (size_t i = 0; i < input->n_uses; i++)
 		cap += is_in_force(&input->uses[i]) ? input->uses[i].claim->results.count : 0;
-	result->grants = grants = arena_alloc(arena, cap, sizeof(*grants));
-	if (!grants)
+	if (!ARENA_NEW(grants, arena, cap))
 		return error_no_memory(err);
+	result->grants = grants;
 	for (size_t i = 0; i < input->n_uses; i++) {
 		const struct grant_use *use = &input->uses[i];
-		const struct resource_claim_result *given = use->claim->results.items;
 
-		for (uint32_t k = 0; k < use->claim->results.count && is_in_force(use); k++) {
-			if (!is_meant(use->use, &given[k]) || is_granted_before(input, i, &given[k]))
+		if (!is_in_force(use))
+			continue;
+		ARRAY_EACH(const struct resource_claim_result, given, use->claim->results) {
+			if (!is_meant(use->use, given) || is_granted_before(input, i, given))
 				continue;
-			if (!add_grant(use, &given[k], catalog, arena, &grants[result->n_grants++]))
+			if (!add_grant(use, given, catalog, arena, &grants[result->n_grants++]))
 				return error_no_memory(err);
 		}
 	}
@@ -311,12 +309,12 @@ static bool is_nameless(const struct grant_use *use)
 static void mark_nameless(const struct grant_use *use, const struct catalog *catalog,
 			  struct slice_device *devices, size_t n)
 {
-	const struct resource_claim_result *given = use->claim->results.items;
+	if (!is_nameless(use))
+		return;
+	ARRAY_EACH(const struct resource_claim_result, given, use->claim->results) {
+		struct view uuid = resolve(catalog, given).uuid;
 
-	for (uint32_t k = 0; k < use->claim->results.count && is_nameless(use); k++) {
-		struct view uuid = resolve(catalog, &given[k]).uuid;
-
-		if (!is_meant(use->use, &given[k]) || given[k].is_admin)
+		if (!is_meant(use->use, given) || given->is_admin)
 			continue;
 		for (size_t i = 0; i < n; i++)
 			devices[i].is_nameless |= view_equal(devices[i].uuid, uuid);
@@ -326,16 +324,14 @@ static void mark_nameless(const struct grant_use *use, const struct catalog *cat
 static int add_devices(const struct grant_input *input, const struct catalog *catalog,
 		       struct arena *arena, struct grant_result *result, struct error *err)
 {
-	struct slice_device *devices = arena_alloc(arena, LIMIT_REPORT_DEVICES,
-						   sizeof(*devices));
+	struct slice_device *devices;
 
-	if (!devices)
+	if (!ARENA_NEW(devices, arena, LIMIT_REPORT_DEVICES))
 		return error_no_memory(err);
 	for (size_t i = 0; i < catalog->n; i++) {
 		const struct entry *entry = &catalog->entries[i];
-		struct view uuid = resolve_entry(catalog, entry->slice->driver, entry->slice->pool,
-						 entry->device)
-					   .uuid;
+		struct view uuid =
+			resolve_entry(catalog, entry->slice->driver, entry->slice->pool, entry->device).uuid;
 		struct slice_device *device =
 			uuid.len > 0 ? find_entry(devices, &result->n_devices, uuid) : NULL;
 

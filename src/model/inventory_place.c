@@ -9,11 +9,12 @@
 static void touch_holders(const struct inventory *inventory, const struct place *place,
 			  const struct report *report)
 {
-	for (uint32_t i = 0; report && i < report->devices.count; i++) {
-		struct view uuid = ARRAY_AT(report->devices, struct report_device, i)->uuid;
+	const struct array devices = report ? report->devices : (struct array){0};
+
+	ARRAY_EACH(const struct report_device, device, devices) {
 		char buffer[CLAIM_NAME_SIZE];
 		const struct attribution_record *record = attribution_set_find(
-			&inventory->attributions, claim_object_name(uuid, buffer));
+			&inventory->attributions, claim_object_name(device->uuid, buffer));
 
 		if (record && record->base.place != place)
 			place_touch(&inventory->places, record->base.place, false);

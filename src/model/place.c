@@ -128,34 +128,20 @@ void place_touch_all(const struct place_book *book, bool only_lacking, bool init
 
 bool place_reports_uid(const struct place *place, struct view uid)
 {
-	const struct report *report = place->report;
-	const struct report_checkpoint_entry *entries =
-		report ? report->checkpoint.entries.items : NULL;
+	const struct array entries = place->report ? place->report->checkpoint.entries : (struct array){0};
 
-	for (uint32_t i = 0; report && i < report->checkpoint.entries.count; i++)
-		if (view_equal(entries[i].pod_uid, uid))
+	ARRAY_EACH(const struct report_checkpoint_entry, entry, entries)
+		if (view_equal(entry->pod_uid, uid))
 			return true;
 	return false;
 }
 
 bool place_reports_name(const struct place *place, struct view namespace, struct view name)
 {
-	const struct report *report = place->report;
-	const struct report_pod_resource *entries = report ? report->pod_resources.items : NULL;
+	const struct array entries = place->report ? place->report->pod_resources : (struct array){0};
 
-	for (uint32_t i = 0; report && i < report->pod_resources.count; i++)
-		if (view_equal(entries[i].name, name) &&
-		    view_equal(entries[i].namespace, namespace))
-			return true;
-	return false;
-}
-
-bool place_reports_device(const struct report *report, struct view object_name)
-{
-	const struct report_device *devices = report->devices.items;
-
-	for (uint32_t i = 0; i < report->devices.count; i++)
-		if (view_equal_ignoring_case(devices[i].uuid, object_name))
+	ARRAY_EACH(const struct report_pod_resource, entry, entries)
+		if (view_equal(entry->name, name) && view_equal(entry->namespace, namespace))
 			return true;
 	return false;
 }

@@ -136,8 +136,6 @@ void place_note_claims(struct place_book *book, struct place *place, bool lacks_
 bool place_reports_uid(const struct place *place, struct view uid);
 /* True when it names the pod of that namespace and name. */
 bool place_reports_name(const struct place *place, struct view namespace, struct view name);
-/* True when the report names the device of the object with that name. */
-bool place_reports_device(const struct report *report, struct view object_name);
 /* Notes what a join refused, and returns what it had not yet refused of the same report's content. */
 struct place_refusals place_note_refusals(struct place *place, struct place_refusals refused);
 /* Keeps the report instead of the last one, which it gives back to its owner by release(owner). */

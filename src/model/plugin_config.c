@@ -27,13 +27,9 @@ static struct view strategy_of(const struct plugin_config *config)
 /* Of resources that are written twice the first counts. */
 static bool shares_all_of(const struct plugin_config *a, const struct plugin_config *b)
 {
-	for (uint32_t i = 0; i < b->shared.count; i++) {
-		const struct view resource =
-			ARRAY_AT(b->shared, struct plugin_config_shared, i)->resource;
-
-		if (plugin_config_replicas(a, resource) != plugin_config_replicas(b, resource))
+	ARRAY_EACH(const struct plugin_config_shared, shared, b->shared)
+		if (plugin_config_replicas(a, shared->resource) != plugin_config_replicas(b, shared->resource))
 			return false;
-	}
 	return true;
 }
 

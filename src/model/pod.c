@@ -186,9 +186,9 @@ const struct pod_container *pod_container_at(const struct pod *pod, uint32_t i)
 
 const struct pod_container *pod_find_container(const struct pod *pod, struct view name)
 {
-	for (uint32_t i = 0; i < pod_gpu(pod)->containers.count; i++)
-		if (view_equal(pod_container_at(pod, i)->name, name))
-			return pod_container_at(pod, i);
+	ARRAY_EACH(const struct pod_container, c, pod_gpu(pod)->containers)
+		if (view_equal(c->name, name))
+			return c;
 	return NULL;
 }
 

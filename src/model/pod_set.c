@@ -225,11 +225,8 @@ const struct place *pod_set_place_of_name(const struct pod_set *set, struct view
 
 static bool is_told_of(const struct pod *pod, struct view uuid)
 {
-	const struct pod_allocation *allocations = pod_gpu(pod)->allocations.items;
-	const uint32_t n = pod_gpu(pod)->allocations.count;
-
-	for (uint32_t i = 0; i < n; i++)
-		if (view_equal_ignoring_case(device_id_parse(allocations[i].id).uuid, uuid))
+	ARRAY_EACH(const struct pod_allocation, told, pod_gpu(pod)->allocations)
+		if (view_equal_ignoring_case(device_id_parse(told->id).uuid, uuid))
 			return !pod_is_over(pod);
 	return false;
 }

@@ -237,8 +237,6 @@ static void it_is_known_what_the_report_names(void **state)
 	assert_true(place_reports_name(place, VIEW("web"), VIEW("b")));
 	assert_false(place_reports_name(place, VIEW("ml"), VIEW("b")));
 	assert_false(place_reports_name(place, VIEW("web"), VIEW("a")));
-	assert_true(place_reports_device(&full, VIEW("gpu-cd")));
-	assert_false(place_reports_device(&full, VIEW("gpu-c")));
 	place_release_report(place);
 	place_release(&book, place);
 }
