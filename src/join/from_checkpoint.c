@@ -12,7 +12,7 @@
  * So these are sorted by their UID.
  */
 
-#include "join/witnesses.h"
+#include "join/readers.h"
 
 #include <assert.h>
 

@@ -26,7 +26,7 @@
  * container, and not at all otherwise.
  */
 
-#include "join/witnesses.h"
+#include "join/readers.h"
 
 #include <assert.h>
 

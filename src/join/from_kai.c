@@ -9,7 +9,7 @@
  * Annotations: run.ai/reserve_for_gpu_index and gpu-fraction-container-name.
  */
 
-#include "join/witnesses.h"
+#include "join/readers.h"
 
 #include <assert.h>
 

@@ -23,7 +23,7 @@
  * "Old" is what a source said before it failed.
  */
 
-#include "join/witnesses.h"
+#include "join/readers.h"
 
 /* An entry of the List. */
 struct entry {

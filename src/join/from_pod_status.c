@@ -2,7 +2,7 @@
 
 /* PodStatus: allocatedResourcesStatus, which kubelets of 1.36 and later fill. */
 
-#include "join/witnesses.h"
+#include "join/readers.h"
 
 void from_pod_status_read(struct facts_draft *draft, const struct pod *pod)
 {

@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "join/from_resource_claim.h"
+#include "join/readers.h"
 
 /* The checkpoint helps to explain the List, and the List to read the checkpoint. */
 static int read_report(struct facts_draft *draft, struct error *err)

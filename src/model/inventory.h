@@ -88,9 +88,8 @@ bool inventory_wants(struct inventory *inventory, enum inventory_kind kind, stru
 		     enum store_change change, uint64_t version);
 
 /*
- * Keeps a copy of the pod; change, here and below, is STORE_LISTED or STORE_UPSERT. Fails with
- * ERROR_NO_MEMORY, ERROR_LIMIT, or ERROR_REJECTED for a pod with the UID of another; the record
- * then keeps its contents.
+ * Keeps a copy of the pod; change, here and below, is STORE_LISTED or STORE_UPSERT. Fails as pod_set_put()
+ * does; the record then keeps its contents.
  */
 MUST_USE int inventory_put_pod(struct inventory *inventory, const struct pod_fields *fields,
 			       enum store_change change, uint64_t version, uint64_t now_ms,
