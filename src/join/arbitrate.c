@@ -36,7 +36,6 @@ static bool fits(const struct arbitrate_rule *rule, const struct arbitrate_input
 struct arbitrate_result arbitrate_decide(const struct arbitrate_input *input)
 {
 	const struct arbitrate_rule *rule = rules;
-
 	assert(input->pod < ARBITRATE_N_PODS && input->uid < ARBITRATE_N_VOTES);
 	assert(input->name < ARBITRATE_BOTH && input->annotation < ARBITRATE_BOTH);
 	while (!fits(rule, input)) {
@@ -55,7 +54,6 @@ int arbitrate_keep(const struct arbitrate_input *left)
 {
 	const bool is_any_left = left->uid == ARBITRATE_YES || left->name == ARBITRATE_YES ||
 				 left->annotation == ARBITRATE_YES;
-
 	return left->was_disputed && is_any_left ? ATTRIBUTION_CONFIDENCE_DISPUTED
 						 : arbitrate_decide(left).confidence;
 }

@@ -51,7 +51,6 @@ struct run {
 static void count_replica(const struct slot *slot, struct run *run, struct drift_offer *offer)
 {
 	const bool goes_on = run->n > 0 && view_equal(run->partition, slot->partition);
-
 	*run = (struct run){slot->partition, goes_on ? run->n + 1 : 1};
 	offer->n_replicas = run->n > offer->n_replicas ? run->n : offer->n_replicas;
 }
@@ -108,8 +107,7 @@ struct drift_node compare_node(const struct facts *facts, const struct slots *sl
 
 static bool was_missing(const struct drift_previous *intent)
 {
-	return intent->drifts[DRIFT_DEVICE_MISSING] ||
-	       intent->pending_since[DRIFT_DEVICE_MISSING] != 0;
+	return intent->drifts[DRIFT_DEVICE_MISSING] || intent->pending_since[DRIFT_DEVICE_MISSING] != 0;
 }
 
 /*
@@ -119,7 +117,6 @@ static bool was_missing(const struct drift_previous *intent)
 static bool is_seen_since_boot(const struct subject *subject)
 {
 	const struct previous *published = subject->device->published;
-
 	return previous_boot(published, subject->facts->input->report) == REPORT_BOOT_SAME &&
 	       (was_missing(&published->intent) || health_was_listed(&published->health));
 }
@@ -128,7 +125,6 @@ static bool is_seen_since_boot(const struct subject *subject)
 static int64_t offered_since(const struct subject *subject)
 {
 	const struct join_input *input = subject->facts->input;
-
 	return subject->published->slots.total == subject->status->slots.total ? input->offered_since
 									       : input->now_wall_ms;
 }
@@ -144,8 +140,7 @@ static int64_t here_since(const struct subject *subject)
 	if (!healthy || health_was_missing(&published->health))
 		return 0;
 	since = offered_since(subject);
-	return since > healthy->last_transition_time || since == 0 ? since
-								    : healthy->last_transition_time;
+	return since > healthy->last_transition_time || since == 0 ? since : healthy->last_transition_time;
 }
 
 int compare_intent(struct subject *subject, const struct drift_node *node, struct error *err)

@@ -64,7 +64,6 @@ static bool is_well(const struct report_source *source)
 static void complain(const struct complaint *complaints, struct sbuf *message)
 {
 	const char *before = " (";
-
 	for (const struct complaint *c = complaints; c->name; c++) {
 		struct view why = c->source->message;
 		if (is_well(c->source))
@@ -99,8 +98,7 @@ static struct rule judge_unresolved(const struct tenants *t)
 	const struct rule rules[] = {
 		{n == t->slots_pending, CONDITION_FALSE, REASON_PENDING, MESSAGE_PENDING},
 		{n == t->slots_nameless, CONDITION_FALSE, REASON_POD_UNKNOWN, MESSAGE_POD_UNKNOWN},
-		{n == t->slots_placeholder, CONDITION_FALSE, REASON_PLACEHOLDER,
-		 MESSAGE_PLACEHOLDER},
+		{n == t->slots_placeholder, CONDITION_FALSE, REASON_PLACEHOLDER, MESSAGE_PLACEHOLDER},
 		{t->slots_nameless + t->slots_placeholder > 0, CONDITION_FALSE, REASON_UNRESOLVED,
 		 MESSAGE_UNRESOLVED_AND_UNKNOWN},
 		{true, CONDITION_FALSE, REASON_UNRESOLVED, MESSAGE_UNRESOLVED},
@@ -165,7 +163,6 @@ static struct rule judge_attributed(const struct subject *s)
 	const struct report_sources *sources = sources_of(s);
 	const enum inventory_age pods_age = s->facts->input->pods_age;
 	const struct attribution_status *status = s->status;
-
 	if (pods_age == INVENTORY_CURRENT && !s->is_awaited && s->tenants.slots_unresolved > 0)
 		return judge_unresolved(&s->tenants);
 	const struct rule rules[] = {
@@ -217,7 +214,6 @@ static int make_attributed(const struct subject *s, struct condition *ret, struc
 	const struct report_sources *sources = sources_of(s);
 	const struct rule rule = judge_attributed(s);
 	CLEANUP(sbuf_deinit) struct sbuf message;
-
 	sbuf_init(&message, LIMIT_TEXT_CONDITION_MESSAGE);
 	*ret = verdict_of(rule);
 	if (rule.status == AS_PUBLISHED)
@@ -264,7 +260,6 @@ static int make_healthy(const struct subject *s, struct condition *ret, struct e
 {
 	const struct health *health = &s->health;
 	CLEANUP(sbuf_deinit) struct sbuf message;
-
 	sbuf_init(&message, LIMIT_TEXT_CONDITION_MESSAGE);
 	*ret = (struct condition){0}; /* as published */
 	if (is_silent(s))
@@ -326,7 +321,6 @@ static struct condition finish(const struct subject *s, enum condition_type type
 	const struct view name = wording_condition(type);
 	const struct condition *before = s->published ? attribution_find_condition(s->published, name) : NULL;
 	bool is_same;
-
 	if (verdict.status == AS_PUBLISHED)
 		verdict = before ? *before
 				 : verdict_of((struct rule){true, CONDITION_UNKNOWN, REASON_AWAITING_REPORT,
@@ -343,7 +337,6 @@ static uint32_t add_others(const struct device *device, struct condition *condit
 {
 	const struct array there = device->object ? device->object->object->status.conditions : (struct array){0};
 	uint32_t n = N_CONDITION_TYPES;
-
 	ARRAY_EACH(const struct condition, found, there)
 		if (n < LIMIT_CONDITIONS && !wording_is_condition(found->type))
 			conditions[n++] = *found;
@@ -355,7 +348,6 @@ int conditions_make(const struct subject *s, struct error *err)
 {
 	struct condition *conditions = arena_alloc(s->arena, LIMIT_CONDITIONS, sizeof(*conditions));
 	struct condition verdicts[N_CONDITION_TYPES];
-
 	assert(!s->is_awaited || s->published);
 	if (!conditions)
 		return error_no_memory(err);

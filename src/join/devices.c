@@ -62,7 +62,6 @@ static struct view partition_at(const struct device *device, const struct device
 {
 	const struct array partitions = device->reported ? device->reported->partitions : (struct array){0};
 	const struct report_partition *found = NULL;
-
 	ARRAY_EACH(const struct report_partition, p, partitions)
 		if (p->gpu_instance_id == id->gpu_instance &&
 		    (!found || p->compute_instance_id < found->compute_instance_id))
@@ -174,7 +173,6 @@ static void name_ids(struct array ids, devices_named_fn named, void *owner)
 static void name_by_kubelet(const struct report *report, devices_named_fn named, void *owner)
 {
 	const struct array offers[] = {report->allocatable, report->checkpoint.registered};
-
 	for (size_t k = 0; k < ARRAY_SIZE(offers); k++)
 		ARRAY_EACH(const struct report_resource_devices, of, offers[k])
 			name_ids(of->device_ids, named, owner);
@@ -207,7 +205,6 @@ struct adder {
 static void add_named(void *owner, struct view uuid)
 {
 	struct adder *adder = owner;
-
 	if (adder->devices->n_devices < adder->limit)
 		add(adder->devices, adder->input, uuid);
 }
@@ -266,7 +263,6 @@ static void add_published_partitions(struct devices *devices, size_t index)
 {
 	const struct attribution_status *status = devices->devices[index].published->status;
 	const uint32_t end = devices->partitions.n + MAX_PAST_PARTITIONS;
-
 	ARRAY_EACH(const struct attribution_partition, partition, status->partitions)
 		if (devices->partitions.n < end)
 			add_partition(devices, partition->uuid, index);
@@ -293,7 +289,6 @@ static size_t count_partitions(const struct devices *devices)
 static int index_devices(struct devices *devices, struct arena *arena, struct error *err)
 {
 	const size_t n = devices->n_devices, n_partitions = count_partitions(devices);
-
 	if (!ARENA_NEW(devices->partition_items, arena, n_partitions))
 		return error_no_memory(err);
 	if (lookup_make(&devices->uuids, n, arena, err) < 0 ||

@@ -25,7 +25,6 @@ static void add_tenant(const struct subject *subject, struct attribution_health_
 		       struct attribution_event_tenant tenant)
 {
 	const struct pod *pod = node_pods_find_uid(&subject->facts->node_pods, tenant.pod_uid);
-
 	ARRAY_EACH(const struct attribution_event_tenant, listed, event->tenants)
 		if (view_equal(listed->pod_uid, tenant.pod_uid) && view_equal(listed->container, tenant.container))
 			return;
@@ -47,7 +46,6 @@ static bool was_there(const struct subject *subject, struct view uid, int64_t si
 {
 	const struct pod *pod = node_pods_find_uid(&subject->facts->node_pods, uid);
 	const int64_t started_at = pod ? pod_gpu(pod)->started_at : 0;
-
 	if (started_at)
 		return time >= started_at + POD_GRANULARITY_MS;
 	return since && time >= since - TOLD_LATE_MS;
@@ -130,7 +128,6 @@ static bool is_withdrawn(const struct subject *subject)
 static bool is_plugin_unhealthy(const struct subject *subject)
 {
 	const struct node_pods *pods = &subject->facts->node_pods;
-
 	for (size_t i = 0; i < pods->n_gpu_pods; i++)
 		ARRAY_EACH(const struct pod_allocation, a, pod_gpu(pods->gpu_pods[i])->allocations)
 			if (a->is_unhealthy && !pod_is_over(pods->gpu_pods[i]) && is_of(subject, a->id))

@@ -23,7 +23,6 @@
 static size_t count_ids(const struct report *report)
 {
 	size_t n = 0;
-
 	ARRAY_EACH(const struct report_pod_resource, listed, report->pod_resources)
 		n += listed->device_ids.count;
 	ARRAY_EACH(const struct report_checkpoint_entry, entry, report->checkpoint.entries)
@@ -36,7 +35,6 @@ static bool grow(struct facts_draft *draft, size_t cap)
 {
 	struct facts *facts = draft->facts;
 	struct fact *items;
-
 	assert(cap > facts->n_items);
 	if (!ARENA_NEW(items, draft->arena, cap))
 		return false;
@@ -52,7 +50,6 @@ int facts_open(struct facts *facts, struct arena *arena, struct facts_draft *ret
 {
 	struct facts_draft draft = {.facts = facts, .arena = arena};
 	const struct report *report = facts->input->report;
-
 	draft.nobody = facts_add_holder(&draft, (struct holder){0});
 	if (!draft.nobody || !grow(&draft, ROOM + (report ? count_ids(report) : 0)))
 		return error_no_memory(err);
@@ -63,7 +60,6 @@ int facts_open(struct facts *facts, struct arena *arena, struct facts_draft *ret
 struct holder *facts_add_holder(struct facts_draft *draft, struct holder holder)
 {
 	struct holder *added;
-
 	if (!ARENA_NEW(added, draft->arena, 1)) {
 		draft->has_failed = true;
 		return NULL;
@@ -84,7 +80,6 @@ struct holder *facts_add_container(struct facts_draft *draft, const struct pod *
 static void add(struct facts_draft *draft, struct fact item)
 {
 	struct facts *facts = draft->facts;
-
 	assert(item.owner && item.witnesses != 0);
 	assert(item.device == FACT_NOWHERE || item.device < facts->devices->n_devices);
 	if (facts->n_items < draft->items_cap || grow(draft, 2 * draft->items_cap))
@@ -115,7 +110,6 @@ void facts_add(struct facts_draft *draft, struct holder *holder, struct view id,
 {
 	struct facts *facts = draft->facts;
 	struct device_place place = devices_find(facts->devices, id);
-
 	what.owner = holder ? holder : draft->nobody;
 	what.id = id;
 	what.device = FACT_NOWHERE;
@@ -158,7 +152,6 @@ static void rank_holders(struct facts_draft *draft, struct holder **owners)
 {
 	struct holder *holder = draft->holders;
 	size_t n = 0;
-
 	for (size_t i = 0; i < draft->n_holders; i++, holder = holder->next)
 		owners[i] = holder;
 	assert(!holder);
@@ -185,8 +178,7 @@ static int by_place(const void *a, const void *b)
 
 static bool is_same(const struct fact *a, const struct fact *b)
 {
-	return a->device == b->device && a->owner->rank == b->owner->rank &&
-	       view_equal(a->id, b->id);
+	return a->device == b->device && a->owner->rank == b->owner->rank && view_equal(a->id, b->id);
 }
 
 static void merge(struct fact *into, const struct fact *item)
@@ -203,7 +195,6 @@ int facts_close(struct facts_draft *draft, struct error *err)
 	struct facts *facts = draft->facts;
 	struct holder **owners;
 	size_t n = 0;
-
 	if (!ARENA_NEW(owners, draft->arena, draft->n_holders) || draft->has_failed)
 		return error_no_memory(err);
 	rank_holders(draft, owners);

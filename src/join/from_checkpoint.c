@@ -23,7 +23,6 @@ static int list_published(const struct facts *facts, struct arena *arena,
 {
 	const struct devices *devices = facts->devices;
 	size_t max = 0, n = 0;
-
 	for (size_t i = 0; i < devices->n_devices; i++)
 		max += previous_max_pods(devices->devices[i].previous);
 	if (!ARENA_NEW(checkpoint->published, arena, max))
@@ -54,8 +53,7 @@ static enum checkpoint_standing judge(const struct facts *facts,
 		return CHECKPOINT_REFUSED;
 	return view_is_found(uid, facts->input->ended, facts->input->n_ended) ||
 			       view_is_found(uid, checkpoint->published, checkpoint->n_published)
-		       ? CHECKPOINT_ENDED
-		       : CHECKPOINT_UNKNOWN;
+		       ? CHECKPOINT_ENDED : CHECKPOINT_UNKNOWN;
 }
 
 /* Places */
@@ -83,7 +81,6 @@ static void add_place(struct checkpoint_index *checkpoint, struct view id, struc
 		      const struct pod *pod, unsigned standing)
 {
 	struct checkpoint_place *place = from_checkpoint_find(checkpoint, id, container, pod);
-
 	if (!place) {
 		place = &checkpoint->places[lookup_add(&checkpoint->lookup,
 						       hash_place(id, container, pod))];
@@ -99,7 +96,6 @@ static void index_entry(const struct facts *facts, const struct report_checkpoin
 	const struct view container = entry->container;
 	const unsigned standing = judge(facts, checkpoint, entry->pod_uid, pod);
 	const bool is_live = standing == CHECKPOINT_LIVE;
-
 	ARRAY_EACH(const struct view, id, entry->device_ids) {
 		add_place(checkpoint, *id, container, NULL, standing);
 		if (is_live)
@@ -114,7 +110,6 @@ int from_checkpoint_index(const struct facts_draft *draft, struct checkpoint_ind
 	const struct facts *facts = draft->facts;
 	const struct array all = facts->input->report->checkpoint.entries;
 	size_t n = 0;
-
 	*ret = (struct checkpoint_index){0};
 	ARRAY_EACH(const struct report_checkpoint_entry, entry, all)
 		n += 2 * (size_t)entry->device_ids.count + 1;
@@ -160,7 +155,6 @@ static void read_entry(struct facts_draft *draft, const struct checkpoint_index 
 	struct facts *facts = draft->facts;
 	const struct pod *pod = node_pods_find_uid(&facts->node_pods, entry->pod_uid);
 	const enum checkpoint_standing standing = judge(facts, checkpoint, entry->pod_uid, pod);
-
 	/* When a pod is deleted on another node, it does not become one that nobody knows here. */
 	if (standing == CHECKPOINT_REFUSED)
 		facts->claims_refused++;
@@ -177,7 +171,6 @@ int from_checkpoint_read(struct facts_draft *draft, const struct checkpoint_inde
 	struct facts *facts = draft->facts;
 	const struct array all = facts->input->report->checkpoint.entries;
 	struct view *ended;
-
 	if (!ARENA_NEW(ended, draft->arena, all.count))
 		return error_no_memory(err);
 	facts->ended = ended;

@@ -41,8 +41,7 @@ static bool is_better(const struct fact *a, const struct fact *b, size_t device)
 
 static bool is_hami_of(const struct fact *item, const struct pod *pod, struct view container)
 {
-	return item->is_hami && item->owner->pod == pod &&
-	       view_equal(item->owner->container, container);
+	return item->is_hami && item->owner->pod == pod && view_equal(item->owner->container, container);
 }
 
 /* The best for the device; NULL: the container has none. */
@@ -52,8 +51,7 @@ static const struct fact *find_id(const struct facts *facts, const struct pod *p
 	const struct fact *found = NULL;
 	for (size_t i = 0; i < facts->n_items; i++) {
 		const struct fact *item = &facts->items[i];
-		if (is_hami_of(item, pod, container) &&
-		    (!found || is_better(item, found, device)))
+		if (is_hami_of(item, pod, container) && (!found || is_better(item, found, device)))
 			found = item;
 	}
 	return found;
@@ -65,7 +63,6 @@ static bool take_id(struct facts *facts, const struct pod *pod, struct view cont
 {
 	const struct fact *taken = find_id(facts, pod, container, device);
 	size_t n = 0;
-
 	if (!taken)
 		return false;
 	const struct view id = taken->id;
@@ -115,7 +112,6 @@ static void read_part(struct facts_draft *draft, const struct pod *pod, struct v
 {
 	const struct devices *devices = draft->facts->devices;
 	struct view text;
-
 	while (part.len > 0) {
 		view_cut(part, VIEW(":"), &text, &part);
 		const struct device *device = devices_find(devices, uuid_of(text)).device;
@@ -135,7 +131,6 @@ static size_t list_containers(const struct facts *facts, const struct pod *pod, 
 {
 	const uint32_t n = pod_gpu(pod)->containers.count;
 	size_t n_names = 0;
-
 	for (uint32_t i = 0; i < 2 * n; i++) {
 		const struct pod_container *c = pod_container_at(pod, i < n ? i : i - n);
 		bool is_main = c->kind == POD_CONTAINER_MAIN;
@@ -153,7 +148,6 @@ void from_hami_read(struct facts_draft *draft, const struct pod *pod)
 	struct view names[POD_MAX_CONTAINERS], part, text = pod_gpu(pod)->hami_devices;
 	size_t n;
 	bool by_position;
-
 	if (text.len == 0 || pod_state(pod)->is_reservation)
 		return;
 	n = list_containers(draft->facts, pod, true, names);

@@ -18,7 +18,6 @@
 static struct view find_container(const struct pod *pod)
 {
 	const struct pod_container *named = pod_find_container(pod, pod_gpu(pod)->kai_container);
-
 	if (named && named->kind != POD_CONTAINER_EPHEMERAL)
 		return named->name;
 	ARRAY_EACH(const struct pod_container, c, pod_gpu(pod)->containers)
@@ -38,7 +37,6 @@ static bool add_sharers(struct facts_draft *draft, struct view group, const stru
 	const struct fact what = {.witnesses = WITNESS_KAI, .takes_no_slot = true};
 	const struct node_pods *node_pods = &draft->facts->node_pods;
 	bool has_any = false;
-
 	for (size_t i = 0; i < node_pods->n_gpu_pods; i++) {
 		const struct pod *pod = node_pods->gpu_pods[i];
 		if (!is_sharer(pod, group))
@@ -54,7 +52,6 @@ static bool add_sharers(struct facts_draft *draft, struct view group, const stru
 static const struct device *find_held(const struct facts *facts, const struct pod *pod)
 {
 	size_t device = FACT_NOWHERE;
-
 	for (size_t i = 0; i < facts->n_items; i++) {
 		const struct fact *item = &facts->items[i];
 		assert(item->owner);
@@ -84,7 +81,6 @@ void from_kai_read(struct facts_draft *draft, const struct pod *pod)
 	const struct facts *facts = draft->facts;
 	const struct device *device;
 	bool is_resolved;
-
 	if (!pod_state(pod)->is_reservation)
 		return;
 	device = find_held(facts, pod);

@@ -68,15 +68,13 @@ static void add_by_name(const struct entry *entry, struct view id)
 	const struct device_place place = devices_find(entry->facts->devices, id);
 	const struct pod *pod = entry->pod;
 	struct holder *holder = NULL;
-
 	if (pod && from_checkpoint_find(entry->checkpoint, VIEW(""), entry->said->container, pod)) {
 		if (entry->facts->source.checkpoint != SOURCE_UNREADABLE &&
 		    is_since_start(entry->facts, pod))
 			facts_add(entry->draft, entry->holder, id, listed);
 		return;
 	}
-	if (place.device && pod &&
-	    (was_listed(entry, &place) || is_since_start(entry->facts, pod)))
+	if (place.device && pod && (was_listed(entry, &place) || is_since_start(entry->facts, pod)))
 		holder = entry->holder;
 	else if (place.device && !(pod && pod_gpu(pod)->started_at) &&
 		 previous_had_namesake(place.device->previous, entry->said, pod))
@@ -88,7 +86,6 @@ static void add_by_name(const struct entry *entry, struct view id)
 static void add_agreed(const struct entry *entry, struct view id)
 {
 	const struct facts *facts = entry->facts;
-
 	if (facts->source.pod_resources != SOURCE_UNREADABLE ||
 	    (pod_gpu(entry->pod)->started_at && node_pods_is_read_since(&facts->node_pods, entry->pod)))
 		facts_add(entry->draft, entry->holder, id, listed);
@@ -107,7 +104,6 @@ static void explain(const struct entry *entry, struct view id)
 	const struct view container = entry->said->container;
 	const bool is_successor = entry->pod && pod_gpu(entry->pod)->started_at &&
 				  entry->facts->source.checkpoint == SOURCE_UNREADABLE;
-
 	if (entry->pod && from_checkpoint_find(entry->checkpoint, id, container, entry->pod))
 		add_agreed(entry, id);
 	else if ((entry->has & CHECKPOINT_REFUSED) ||
@@ -123,7 +119,6 @@ static void explain(const struct entry *entry, struct view id)
 static void read_entry(struct entry entry, bool is_foreign)
 {
 	const struct report_pod_resource *said = entry.said;
-
 	entry.pod = node_pods_find_name(&entry.facts->node_pods, said->namespace, said->name);
 	ARRAY_EACH(const struct view, id, said->device_ids) {
 		const struct checkpoint_place *place =
@@ -146,7 +141,6 @@ void from_pod_resources_read(struct facts_draft *draft, const struct checkpoint_
 {
 	const struct join_input *input = draft->facts->input;
 	const bool *is_foreign = input->is_foreign;
-
 	ARRAY_EACH(const struct report_pod_resource, said, input->report->pod_resources)
 		read_entry((struct entry){draft, draft->facts, checkpoint, said}, is_foreign && *is_foreign++);
 }

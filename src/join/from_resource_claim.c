@@ -22,7 +22,6 @@ static int64_t minor_of(struct view name)
 {
 	struct view prefix, number, rest;
 	int64_t minor;
-
 	if (!view_starts_with(name, VIEW("gpu-")))
 		return -1;
 	view_cut(name, VIEW("-"), &prefix, &rest);
@@ -34,7 +33,6 @@ static int64_t minor_of(struct view name)
 static bool is_any_contradicted(const struct join_input *input)
 {
 	const struct array nvml = input->report ? input->report->devices : (struct array){0};
-
 	for (size_t i = 0; i < input->n_slice_devices; i++) {
 		const struct slice_device *slice = &input->slice_devices[i];
 		const int64_t minor = minor_of(slice->name);
@@ -128,7 +126,6 @@ static struct places find_places(const struct facts *facts, const struct device 
 	const struct join_input *input = facts->input;
 	const bool is_whole = device->slice && device->slice->is_whole;
 	struct places places = {0};
-
 	for (size_t i = 0; i < input->n_grants; i++) {
 		const struct grant *grant = &input->grants[i];
 		const struct device *placed = device_of(facts, grant);
@@ -147,7 +144,6 @@ static bool is_renumbered(const struct device *device)
 {
 	const int64_t now = device->reported ? device->reported->minor : -1;
 	const int64_t before = device->published ? device->published->status->device.minor : -1;
-
 	return now >= 0 && before >= 0 && now != before;
 }
 
@@ -164,7 +160,6 @@ enum resource_claim_word from_resource_claim_hear(const struct facts *facts,
 	const bool is_claims = view_equal(tenant->published->resource, RESOURCE);
 	const bool is_named = tenant->witnesses & WITNESS_RESOURCE_CLAIM;
 	struct places places;
-
 	if (!is_claims && !is_named)
 		return RESOURCE_CLAIM_NO_WORD;
 	places = find_places(facts, device, tenant->published);
@@ -208,7 +203,6 @@ static void restate(struct facts_draft *draft, const struct device *device, cons
 static void restate_all(struct facts_draft *draft, const struct device *device)
 {
 	const struct previous *published = device->published;
-
 	for (uint32_t i = 0; published && i < published->n_tenants; i++) {
 		const struct previous_tenant *tenant = &published->tenants[i];
 		const struct pod *pod = node_pods_find_uid(&draft->facts->node_pods, tenant->published->pod_uid);
@@ -234,7 +228,6 @@ static bool is_shown(const struct facts *facts, const struct grant *grant)
 bool from_resource_claim_is_unheard(const struct facts *facts, const struct pod *pod)
 {
 	const struct join_input *input = facts->input;
-
 	for (size_t i = 0; i < input->n_grants; i++) {
 		const struct grant *grant = &input->grants[i];
 		if (grant->pod == pod && !device_of(facts, grant) && !is_shown(facts, grant))
@@ -247,7 +240,6 @@ bool from_resource_claim_is_unheard(const struct facts *facts, const struct pod 
 void from_resource_claim_read(struct facts_draft *draft)
 {
 	const struct facts *facts = draft->facts;
-
 	for (size_t i = 0; i < facts->devices->n_devices; i++)
 		restate_all(draft, &facts->devices->devices[i]);
 	for (size_t i = 0; i < facts->input->n_grants && !is_silent(facts); i++) {
@@ -263,7 +255,6 @@ void from_resource_claim_read(struct facts_draft *draft)
 bool from_resource_claim_is_described(const struct facts *facts, const struct device *device)
 {
 	const struct previous *published = device->published;
-
 	return device->slice ||
 	       (is_silent(facts) && published && published->status->slots.total > 0 &&
 		(published->evidence == EVIDENCE_NO_IDS ||

@@ -20,8 +20,7 @@
  * claim. UNREADABLE: the right to read them is missing, or they were never read. PARTIAL: slices are
  * incomplete or all gone, or nothing bears out that they are of this boot. COMPLETE: else.
  */
-enum source_state from_resource_claim_judge(const struct join_input *input,
-					    const struct devices *devices);
+enum source_state from_resource_claim_judge(const struct join_input *input, const struct devices *devices);
 /*
  * Adds the facts: what claims give, and what was published by a claim of pods about which the witness
  * is silent. facts->claims is set, and the devices and pods are known.

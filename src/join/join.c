@@ -44,8 +44,7 @@ static int64_t duplicate_in(const struct joiner *joiner, const struct device *de
 
 static bool is_duplicate(const struct joiner *joiner, const struct device *device)
 {
-	return devices_is_claimed_elsewhere(joiner->input, device) &&
-	       duplicate_in(joiner, device) == 0;
+	return devices_is_claimed_elsewhere(joiner->input, device) && duplicate_in(joiner, device) == 0;
 }
 
 /* May this node speak for the device? */
@@ -70,8 +69,7 @@ static bool may_begin(const struct joiner *joiner, const struct device *device)
 		return false;
 	if (!previous)
 		return !is_contested(joiner, device);
-	return previous->claimed_age_ms < 0 ||
-	       previous->claimed_age_ms >= joiner->input->report_age_ms;
+	return previous->claimed_age_ms < 0 || previous->claimed_age_ms >= joiner->input->report_age_ms;
 }
 
 /* Only what the API server says put the object where it is. */
@@ -98,7 +96,6 @@ static bool may_be_listed_again(const struct joiner *joiner, const struct report
 {
 	const int64_t age = joiner->input->report->observed_at - event->time +
 			    joiner->input->report_held_ms;
-
 	return age >= 0 && age < joiner->input->limits->report_stale_ms;
 }
 
@@ -111,7 +108,6 @@ static int64_t find_events_until(const struct joiner *joiner)
 	const struct report *report = joiner->input->report;
 	const struct array events = report ? report->events : (struct array){0};
 	int64_t until = 0;
-
 	ARRAY_EACH(const struct report_event, event, events) {
 		const struct device *device = devices_find(&joiner->devices, event->uuid).device;
 
@@ -136,7 +132,6 @@ static struct join_device begin(const struct device *device)
 {
 	const struct attribution *object = device->object ? device->object->object : NULL;
 	struct join_device joined = {.action = JOIN_KEEP, .uuid = device->uuid, .previous = object};
-
 	if (object) {
 		joined.name = object->name;
 		joined.status = object->status;
@@ -175,13 +170,11 @@ static bool is_by_names(const struct facts *facts, size_t device)
 {
 	size_t n;
 	const struct fact *items = facts_of(facts, device, &n);
-
 	for (size_t i = 0; i < n; i++)
 		if ((items[i].witnesses & (WITNESS_POD_RESOURCES | WITNESS_CHECKPOINT)) ==
 		    WITNESS_POD_RESOURCES)
 			return true;
-	return facts->source.pod_resources != SOURCE_ABSENT &&
-	       !source_is_good(facts->source.checkpoint);
+	return facts->source.pod_resources != SOURCE_ABSENT && !source_is_good(facts->source.checkpoint);
 }
 
 bool join_is_by_name(const struct join_device *device, const struct attribution_tenant *tenant)
@@ -199,7 +192,6 @@ static int join_one(struct joiner *joiner, size_t index, struct error *err)
 	const struct device *device = &joiner->devices.devices[index];
 	struct join_device joined = begin(device);
 	struct stages_result made;
-
 	assert(index < joiner->devices.n_devices);
 	watch_others(joiner, device);
 	if (!may_write(joiner, device)) {
@@ -341,8 +333,7 @@ static int read_input(struct joiner *joiner, struct error *err)
 		return -1;
 	node->intent = compare_node(&node->facts, &node->slots);
 	return ARENA_NEW(joiner->result->devices, joiner->node.arena, joiner->devices.n_devices)
-		       ? 0
-		       : error_no_memory(err);
+		       ? 0 : error_no_memory(err);
 }
 
 /*
@@ -352,13 +343,11 @@ static int read_input(struct joiner *joiner, struct error *err)
 static int64_t find_offered_since(const struct joiner *joiner)
 {
 	const struct join_input *input = joiner->input;
-
 	if (input->pods_age != INVENTORY_CURRENT)
 		return 0;
 	for (size_t i = 0; i < joiner->result->n_devices; i++) {
 		const struct join_device *device = &joiner->result->devices[i];
-		if (device->previous &&
-		    device->previous->status.slots.total != device->status.slots.total)
+		if (device->previous && device->previous->status.slots.total != device->status.slots.total)
 			return input->now_wall_ms;
 	}
 	return input->offered_since != 0 ? input->offered_since : input->now_wall_ms;
@@ -370,7 +359,6 @@ static void set_debounced(struct joiner *joiner)
 	const struct debounce_result debounced = debounce_close(joiner->node.debounce);
 	const bool is_frozen = joiner->node.facts.is_frozen;
 	struct recall *recall = &joiner->result->recall;
-
 	recall->debounced = is_frozen ? joiner->input->debounced : debounced.seen;
 	recall->n_debounced = is_frozen ? joiner->input->n_debounced : debounced.n_seen;
 	recall->is_hearing_awaited = debounced.is_hearing_awaited || joiner->node.facts.awaits_list;

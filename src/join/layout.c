@@ -71,7 +71,6 @@ int layout_describe(const struct subject *subject, struct error *err)
 {
 	const struct join_input *input = subject->facts->input;
 	struct attribution_device described = {.index = -1, .minor = -1};
-
 	if (subject->published)
 		described = subject->published->device;
 	if (subject->device->reported)
@@ -138,7 +137,6 @@ int layout_partition(const struct subject *subject, struct error *err)
 {
 	uint32_t n = count_partitions(subject);
 	struct attribution_partition *to;
-
 	if (!ARENA_NEW(to, subject->arena, n))
 		return error_no_memory(err);
 	for (uint32_t i = 0; i < n; i++)
@@ -178,7 +176,6 @@ static int64_t count_nameless(const struct subject *subject)
 {
 	const struct pod *pod = NULL;
 	int64_t n = 0, n_of_pod = 0, n_in_turn = 0;
-
 	for (size_t i = 0; i < subject->n_items; i++) {
 		const struct fact *item = &subject->items[i];
 		if (item->id.len > 0 || item->takes_no_slot)
@@ -200,7 +197,6 @@ static int64_t count_nameless(const struct subject *subject)
 static int64_t carry_allocated(const struct subject *subject, int64_t n_given)
 {
 	int64_t n = subject->published->slots.allocated - subject->tenants.slots_ended;
-
 	/* Two containers of a pod may have one slot in turn: it must not be counted again. */
 	ARRAY_EACH(const struct attribution_tenant, t, subject->status->tenants)
 		if (!previous_find(subject->device->published, t->pod_uid, t->container))
@@ -212,7 +208,6 @@ static int64_t carry_allocated(const struct subject *subject, int64_t n_given)
 static int64_t count_allocated(const struct subject *subject, int64_t n_given)
 {
 	const bool has_books = facts_have_books(subject->facts);
-
 	if (!has_books && subject->published && subject->published->slots.allocated >= 0)
 		return carry_allocated(subject, n_given);
 	return subject->status->tenant_count >= 0 || (!has_books && n_given > 0) ? n_given : -1;
@@ -222,7 +217,6 @@ static int64_t count_allocated(const struct subject *subject, int64_t n_given)
 static int64_t count_total(const struct subject *subject, int64_t n_given)
 {
 	int64_t total = -1;
-
 	if (subject->is_offer_known && !subject->is_rest_held)
 		total = (int64_t)subject->n_slots;
 	if (subject->is_claimed)

@@ -27,8 +27,7 @@ int measure_activity(struct subject *subject, struct error *err)
 	const struct previous *previous = subject->device->published;
 	const struct attribution_status *published = subject->published;
 	const bool is_in_boot = previous_boot(previous, join->report) == REPORT_BOOT_SAME;
-	const bool is_by_same_agent = is_in_boot &&
-				      published->report.instance == join->report->instance;
+	const bool is_by_same_agent = is_in_boot && published->report.instance == join->report->instance;
 	const struct activity_input input = {
 		.silence = silence_of(subject),
 		.reported = subject->device->reported,
@@ -47,6 +46,5 @@ int measure_activity(struct subject *subject, struct error *err)
 	};
 	assert(!previous == !published);
 	subject->activity_again_in_ms = activity_again_in(&input);
-	return activity_judge(&input, status->partitions, &status->partitions, &status->activity,
-			      err);
+	return activity_judge(&input, status->partitions, &status->partitions, &status->activity, err);
 }

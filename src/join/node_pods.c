@@ -32,7 +32,6 @@ static void index_id(struct node_pods *node_pods, struct view id, const struct p
 static void index_pod(struct node_pods *node_pods, const struct pod *pod)
 {
 	uint32_t at = lookup_add(&node_pods->names, hash_name(pod_namespace(pod), pod_name(pod)));
-
 	node_pods->by_name[at] = (struct node_pods_name){.pod = pod};
 	index_id(node_pods, pod_uid(pod), pod);
 	if (pod_config_hash(pod).len > 0)
@@ -43,7 +42,6 @@ static void index_pod(struct node_pods *node_pods, const struct pod *pod)
 static void index_pods(struct node_pods *node_pods)
 {
 	const struct join_input *input = node_pods->input;
-
 	for (size_t i = input->n_pods; i > 0; i--)
 		if (!pod_state(input->pods[i - 1])->wants_gpu)
 			index_pod(node_pods, input->pods[i - 1]);
@@ -65,7 +63,6 @@ int node_pods_take(const struct join_input *input, struct arena *arena, struct n
 	struct node_pods node_pods = {.input = input};
 	const struct array list = input->report ? input->report->pod_resources : (struct array){0};
 	const size_t n = input->n_pods;
-
 	if (!ARENA_NEW(node_pods.gpu_pods, arena, n) || !ARENA_NEW(node_pods.by_id, arena, 2 * n) ||
 	    !ARENA_NEW(node_pods.by_name, arena, n))
 		return error_no_memory(err);
@@ -91,7 +88,6 @@ static const struct pod *find_hash(const struct node_pods *node_pods, struct vie
 {
 	const struct pod *found = NULL;
 	size_t n_alive = 0;
-
 	LOOKUP_EACH(at, &node_pods->ids, lookup_hash(0, hash)) {
 		const struct pod *pod = node_pods->by_id[at];
 		bool is_alive = !pod_is_over(pod) && !pod_state(pod)->deleting;
@@ -139,7 +135,6 @@ int64_t node_pods_ended_at(const struct node_pods *node_pods, struct view uid)
 {
 	const struct join_input *input = node_pods->input;
 	const struct pod *pod = node_pods_find_uid(node_pods, uid);
-
 	for (size_t i = 0; i < input->n_ends && (!pod || pod_is_over(pod)); i++)
 		if (view_equal(input->ends[i].pod_uid, uid))
 			return input->now_wall_ms - input->ends[i].age_ms;
@@ -149,7 +144,6 @@ int64_t node_pods_ended_at(const struct node_pods *node_pods, struct view uid)
 bool node_pods_is_read_since(const struct node_pods *node_pods, const struct pod *pod)
 {
 	const struct join_input *input = node_pods->input;
-
 	return !node_pods_include(input->told_later, input->n_told_later, pod) &&
 	       input->listed_at >= pod_gpu(pod)->started_at + POD_GRANULARITY_MS;
 }

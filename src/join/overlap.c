@@ -45,7 +45,6 @@ struct finder {
 static unsigned believed(const struct facts *facts)
 {
 	unsigned witnesses = WITNESS_POD_STATUS | WITNESS_RESOURCE_CLAIM;
-
 	if (source_is_good(facts->source.checkpoint))
 		witnesses |= WITNESS_CHECKPOINT;
 	else if (source_is_good(facts->source.pod_resources))
@@ -72,8 +71,7 @@ static bool is_whole(const struct fact *item)
 /* Whoever has the whole device by a claim shares it with nobody to whom the plugin gives a part. */
 static struct view unit_of(const struct finder *finder, const struct fact *item)
 {
-	if (is_whole(item) ||
-	    (is_claimed(item) ? finder->has_whole_given : finder->has_whole_claimed))
+	if (is_whole(item) || (is_claimed(item) ? finder->has_whole_given : finder->has_whole_claimed))
 		return finder->subject->device->uuid;
 	return item->partition.len == 0 || device_id_parse(item->id).is_replica ? item->id
 										: item->partition;
@@ -95,7 +93,6 @@ static void read_facts(struct finder *finder)
 {
 	const struct fact *items = finder->subject->items;
 	const size_t n_items = finder->subject->n_items;
-
 	for (size_t i = 0; i < n_items; i++)
 		if (is_seat(finder, &items[i]) && is_whole(&items[i]))
 			*(is_claimed(&items[i]) ? &finder->has_whole_claimed
@@ -131,7 +128,6 @@ static size_t read_unit(const struct seat *seats, size_t n_seats, struct holding
 {
 	struct holding holding = {.unit = seats->unit};
 	size_t i;
-
 	assert(n_seats > 0);
 	for (i = 0; i < n_seats && compare_units(seats, &seats[i]) == 0; i++) {
 		holding.is_given |= !seats[i].is_claimed;
@@ -164,7 +160,6 @@ static bool find(const struct finder *finder, struct holding *ret_lowest)
 {
 	struct holding holding;
 	bool is_any = false, does_any_count = false;
-
 	for (size_t i = 0; i < finder->n_seats;) {
 		i += read_unit(&finder->seats[i], finder->n_seats - i, &holding);
 		if (holding.n_pods < 2 || !holding.is_given)
@@ -182,11 +177,9 @@ static int tell(const struct holding *holding, struct arena *arena, struct view 
 {
 	CLEANUP(sbuf_deinit) struct sbuf message;
 	size_t n_named = holding->n_pods < OVERLAP_PODS ? holding->n_pods : OVERLAP_PODS;
-
 	assert(holding->n_pods > 1);
 	sbuf_init(&message, OVERLAP_MESSAGE);
-	wording_held_twice(holding->unit, holding->pods, n_named, holding->n_pods - n_named,
-			   &message);
+	wording_held_twice(holding->unit, holding->pods, n_named, holding->n_pods - n_named, &message);
 	if (sbuf_check(&message, "message", err) < 0)
 		return -1;
 	return arena_keep(arena, sbuf_view(&message), ret_message, err);
@@ -196,7 +189,6 @@ int overlap_find(struct subject *subject, struct error *err)
 {
 	struct finder finder = {.subject = subject};
 	struct holding found;
-
 	if (!ARENA_NEW(finder.seats, subject->arena, subject->n_items))
 		return error_no_memory(err);
 	read_facts(&finder);
@@ -226,7 +218,6 @@ bool overlap_is_possible(const struct subject *subject)
 	const struct array tenants = subject->tenants.slots_kept > 0 ? subject->status->tenants
 								     : (struct array){0};
 	size_t n_facts;
-
 	ARRAY_EACH(const struct attribution_tenant, a, tenants) {
 		(void)facts_of_holder(subject->facts, subject->index, a->pod_uid, a->container, &n_facts);
 		ARRAY_EACH(const struct attribution_tenant, b, tenants)

@@ -8,8 +8,7 @@
 
 static enum reason read_reason(const struct attribution_status *status, enum condition_type type)
 {
-	const struct condition *condition = attribution_find_condition(status,
-								       wording_condition(type));
+	const struct condition *condition = attribution_find_condition(status, wording_condition(type));
 	return condition ? wording_reason_of(condition->reason) : REASON_NONE;
 }
 
@@ -26,7 +25,6 @@ int previous_read(const struct attribution_status *status, struct arena *arena,
 	struct previous *previous;
 	struct previous_tenant *tenants;
 	uint32_t n = 0;
-
 	if (!ARENA_NEW(previous, arena, 1) || !ARENA_NEW(tenants, arena, status->tenants.count))
 		return error_no_memory(err);
 	ARRAY_EACH(const struct attribution_tenant, tenant, status->tenants)
@@ -57,8 +55,7 @@ int previous_read(const struct attribution_status *status, struct arena *arena,
 
 enum report_boot previous_boot(const struct previous *previous, const struct report *report)
 {
-	return previous ? report_boot_of(report, previous->status->report.boot_id)
-			: REPORT_BOOT_UNKNOWN;
+	return previous ? report_boot_of(report, previous->status->report.boot_id) : REPORT_BOOT_UNKNOWN;
 }
 
 size_t previous_max_pods(const struct previous *previous)
@@ -70,7 +67,6 @@ size_t previous_list_pods(const struct previous *previous, struct view *uids)
 {
 	const struct array recent = previous ? previous->status->recent_tenants : (struct array){0};
 	size_t n = 0;
-
 	ARRAY_EACH(const struct attribution_past_tenant, past, recent)
 		uids[n++] = past->pod_uid;
 	for (uint32_t i = 0; previous && i < previous->n_tenants; i++)
@@ -92,7 +88,6 @@ bool previous_had_namesake(const struct previous *previous, const struct report_
 			   const struct pod *pod)
 {
 	const struct array recent = previous ? previous->status->recent_tenants : (struct array){0};
-
 	ARRAY_EACH(const struct attribution_past_tenant, t, recent)
 		if (is_namesake(t->pod_uid, t->pod_namespace, t->pod_name, t->container, said, pod))
 			return true;

@@ -32,7 +32,6 @@ static unsigned form_of(const struct slot *slot)
 static unsigned use_of(const struct slot *slot)
 {
 	unsigned found = slot->is_share ? EVIDENCE_SHARE_BY_CLAIM : 0;
-
 	if (slot->is_share || slot->is_shared)
 		found |= slot->is_mig ? SHARING_SHARED_PART : SHARING_SHARED_WHOLE;
 	if (!slot->is_replica)
@@ -50,7 +49,6 @@ static unsigned use_of(const struct slot *slot)
 static unsigned look_at_slots(const struct subject *subject)
 {
 	unsigned found = EVIDENCE_NO_IDS, forms = 0, left_over = 0;
-
 	for (size_t i = 0; i < subject->n_slots; i++) {
 		const struct slot *slot = &subject->slots[i];
 		const bool is_of_before = subject->is_offered && !slot->is_offered;
@@ -67,8 +65,7 @@ static unsigned look_at_slots(const struct subject *subject)
 		found |= subject->items[i].witnesses & WITNESS_KAI ? SHARING_SHARED_WHOLE : 0u;
 	if (!(found & SHARING_SHARED_WHOLE))
 		found |= SHARING_UNSHARED;
-	if (found & (SHARING_SHARED_WHOLE | SHARING_SHARED_PART) &&
-	    !(found & EVIDENCE_SHARE_BY_CLAIM))
+	if (found & (SHARING_SHARED_WHOLE | SHARING_SHARED_PART) && !(found & EVIDENCE_SHARE_BY_CLAIM))
 		found |= EVIDENCE_SHARED_ID;
 	/* Replicas of the device beside MIG devices are IDs of the whole device. */
 	if (forms & SHARING_WHOLE && forms & EVIDENCE_MIG_IDS)
@@ -91,7 +88,6 @@ bool sharing_has_mps_process(const struct report_device *reported)
 static unsigned look_at_device(const struct report_device *reported, unsigned slots)
 {
 	unsigned found = 0;
-
 	if (!reported)
 		return 0;
 	if (reported->mig.present && reported->mig.current)
@@ -109,7 +105,6 @@ static unsigned look_at_device(const struct report_device *reported, unsigned sl
 static unsigned look_at_label(const struct node *node, unsigned slots)
 {
 	struct view label = node ? node->sharing_strategy : (struct view){0};
-
 	if (view_equal(label, VIEW("mps")))
 		return EVIDENCE_LABEL_MPS | EVIDENCE_LABEL_MPS_CONTRADICTS;
 	if (view_equal(label, VIEW("time-slicing")))
@@ -124,7 +119,6 @@ static int64_t count_replicas(const struct subject *subject)
 {
 	const struct slot *last = NULL;
 	int64_t n = 0, most = 0;
-
 	for (size_t i = 0; i < subject->n_slots; i++) {
 		const struct slot *slot = &subject->slots[i];
 		if (subject->is_offered && !slot->is_offered)
@@ -145,7 +139,6 @@ static int tell(unsigned lines, struct arena *arena, struct array *ret_texts, st
 {
 	struct view *texts = arena_alloc(arena, N_EVIDENCE, sizeof(*texts));
 	uint32_t n = 0;
-
 	if (!texts)
 		return error_no_memory(err);
 	for (unsigned i = 0; i < N_EVIDENCE; i++)
@@ -166,7 +159,6 @@ int sharing_conclude(struct subject *subject, struct error *err)
 	struct attribution_sharing *sharing = &subject->status->sharing;
 	const struct sharing_rule *rule;
 	unsigned slots, found;
-
 	subject->is_without_ids = subject->is_as_published && is_without_ids(before->evidence);
 	if (subject->is_as_published && before->status->sharing.mode != ATTRIBUTION_MODE_UNSET &&
 	    !(subject->is_without_ids && subject->n_slots > 0)) {

@@ -94,7 +94,6 @@ static void add_offers(const struct facts *facts, const struct report *report, s
 	const bool is_known[] = {lists[0].present, report->checkpoint.present && lists[1].present};
 	const bool is_good[] = {is_known[0] && source_is_good(facts->source.pod_resources),
 				is_known[1] && source_is_good(facts->source.checkpoint)};
-
 	slots->is_offer_known = is_known[0] || is_known[1];
 	slots->is_offer_told_now = is_good[0] || is_good[1];
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
@@ -165,7 +164,6 @@ int slots_collect(const struct facts *facts, struct arena *arena, struct slots *
 	const struct report *report = facts->input->report;
 	struct slots slots = {0};
 	size_t n = facts->n_placed;
-
 	if (report)
 		n += count_ids(report->allocatable) + count_ids(report->checkpoint.registered);
 	if (!ARENA_NEW(slots.items, arena, n) || !ARENA_NEW(slots.first, arena, facts->devices->n_devices + 1))
@@ -210,7 +208,6 @@ void slots_look(const struct slots *slots, struct subject *subject)
 {
 	const struct facts *facts = subject->facts;
 	const size_t first = slots->first[subject->index];
-
 	assert(first <= slots->first[subject->index + 1]);
 	assert(slots->first[subject->index + 1] <= slots->n_items);
 	subject->slots = &slots->items[first];

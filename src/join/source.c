@@ -33,7 +33,6 @@ static int64_t find_settled_restart(const struct join_input *input, bool is_list
 {
 	const struct report *report = input->report;
 	int64_t restart = report->kubelet_restarted_at;
-
 	if (is_list_complete && report->sources.pod_resources.observed_at >= restart)
 		return restart;
 	return input->settled_restart == restart ? restart : 0;
@@ -53,13 +52,10 @@ struct source source_judge(const struct node_pods *node_pods)
 		return source;
 	int64_t settles_in_ms = settles_in(input);
 	source.checkpoint = judge(&report->sources.checkpoint, report->checkpoint.present);
-	source.pod_resources =
-		judge(&report->sources.pod_resources, report->pod_resources.present);
-	source.is_list_complete = source.pod_resources == SOURCE_COMPLETE &&
-				  node_pods_is_listed(node_pods);
+	source.pod_resources = judge(&report->sources.pod_resources, report->pod_resources.present);
+	source.is_list_complete = source.pod_resources == SOURCE_COMPLETE && node_pods_is_listed(node_pods);
 	source.settled_restart = find_settled_restart(input, source.is_list_complete);
-	source.is_settling = settles_in_ms > 0 && !source.is_list_complete &&
-			     source.settled_restart == 0;
+	source.is_settling = settles_in_ms > 0 && !source.is_list_complete && source.settled_restart == 0;
 	if (source.is_settling)
 		source.settles_in_ms = settles_in_ms;
 	if (source.is_settling && source.pod_resources == SOURCE_COMPLETE)

@@ -48,7 +48,6 @@ static void begin_status(const struct subject *subject)
 	const struct join_input *input = subject->facts->input;
 	const struct join_previous *object = subject->device->object;
 	struct attribution_status *status = subject->status;
-
 	assert(!subject->is_awaited || subject->published);
 	*status = (struct attribution_status){
 		.node_name = input->node_name,
@@ -67,7 +66,6 @@ static void begin_status(const struct subject *subject)
 static void set_report_state(const struct subject *subject)
 {
 	struct attribution_status *status = subject->status;
-
 	if (!subject->facts->input->report && !subject->is_awaited)
 		status->report_state = ATTRIBUTION_REPORT_NO_AGENT;
 	else if (!subject->is_fresh)
@@ -96,7 +94,6 @@ static int find_reported(struct subject *subject, struct error *err)
 static int64_t again_in(const struct subject *subject, bool is_heard)
 {
 	int64_t soonest = again_sooner(subject->tenants.again_in_ms, subject->activity_again_in_ms);
-
 	return is_heard ? again_sooner(soonest, again_sooner(subject->health.again_in_ms,
 							     subject->intent.again_in_ms))
 			: soonest;
@@ -108,7 +105,6 @@ int stages_run(const struct stages_node *node, size_t index, bool is_duplicate,
 	struct attribution_status status;
 	struct subject subject = begin(node, index, is_duplicate, &status);
 	const bool is_heard = node->facts.input->report && node->is_fresh;
-
 	begin_status(&subject);
 	if (tenants_find(&subject, err) < 0)
 		return -1;

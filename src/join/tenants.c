@@ -59,7 +59,6 @@ static void list_named(struct walk *walk)
 {
 	const struct fact *items = walk->subject->items;
 	struct votes_holder *holder = NULL;
-
 	for (size_t i = 0; i < walk->subject->n_items; i++) {
 		const struct holder *owner = items[i].owner;
 		if (owner->pod_uid.len == 0) {
@@ -83,7 +82,6 @@ static void list_published(struct walk *walk)
 {
 	const struct previous *published = walk->subject->device->published;
 	const size_t n_named = walk->n_holders;
-
 	for (uint32_t i = 0; published && i < published->n_tenants; i++) {
 		const struct previous_tenant *previous = &published->tenants[i];
 		const struct view uid = previous->published->pod_uid;
@@ -107,7 +105,6 @@ static void set_partitions(struct walk *walk, const struct votes_holder *holder,
 {
 	struct view *texts = walk->texts;
 	size_t n = 0;
-
 	for (size_t i = 0; i < holder->n_items; i++)
 		if (holder->items[i].partition.len > 0)
 			texts[n++] = holder->items[i].partition;
@@ -137,7 +134,6 @@ static void describe_facts(struct walk *walk, struct votes_holder *holder,
 	const struct attribution_tenant *before = holder->previous ? holder->previous->published : NULL;
 	const bool is_mirror = holder->pod && pod_config_hash(holder->pod).len > 0;
 	bool is_kept = false, is_monitor = true, serves_others = true;
-
 	*tenant = (struct attribution_tenant){
 		.pod_uid = holder->pod_uid,
 		.container = holder->container,
@@ -171,7 +167,6 @@ static void describe_facts(struct walk *walk, struct votes_holder *holder,
 static int phase_of(const struct pod *pod, struct view container)
 {
 	const struct pod_container *c = pod_find_container(pod, container);
-
 	if (pod_state(pod)->deleting)
 		return ATTRIBUTION_PHASE_TERMINATING;
 	if (c && c->state == POD_CONTAINER_TERMINATED)
@@ -191,7 +186,6 @@ static void describe_pod(const struct walk *walk, const struct votes_holder *hol
 	const struct pod *pod = holder->pod;
 	const struct pod_workload workload = pod_gpu(pod)->workload;
 	const struct intent *intent = walk->input->intent;
-
 	tenant->phase = phase_of(pod, tenant->container);
 	if (holder->n_items == 0 && !holder->previous->is_unknown)
 		return;
@@ -208,7 +202,6 @@ static void describe_pod(const struct walk *walk, const struct votes_holder *hol
 static void wait_for_pod(struct walk *walk, struct attribution_tenant *tenant)
 {
 	int64_t now = walk->input->now_wall_ms;
-
 	/* The clock was set back: better to wait once more than until it has caught up. */
 	if (tenant->start_time > now)
 		tenant->start_time = now;
@@ -246,7 +239,6 @@ static int add_disputed(struct walk *walk, const struct votes *votes, struct err
 static void remember(struct walk *walk, const struct previous_tenant *previous, int64_t until)
 {
 	const struct attribution_tenant *tenant = previous->published;
-
 	if (previous->is_unknown || previous->placeholder == PLACEHOLDER_HAMI)
 		return;
 	walk->recent[walk->n_recent++] = (struct attribution_past_tenant){
@@ -274,7 +266,6 @@ static void count_tenant(struct walk *walk, const struct attribution_tenant *ten
 {
 	struct tenants *result = &walk->result;
 	const bool is_pending = tenant->phase == ATTRIBUTION_PHASE_PENDING;
-
 	if (is_pending)
 		result->slots_pending += tenant->slots;
 	if (is_pending || tenant->phase == ATTRIBUTION_PHASE_UNRESOLVED)
@@ -296,7 +287,6 @@ static int add_tenant(struct walk *walk, const struct votes *votes, unsigned wit
 {
 	const struct votes_holder *holder = votes->of;
 	struct attribution_tenant *tenant = &walk->tenants[walk->n_tenants++];
-
 	if (holder->pod)
 		describe_pod(walk, holder, tenant);
 	else if (walk->input->report && !walk->subject->facts->is_frozen)
@@ -312,7 +302,6 @@ static int visit(struct walk *walk, struct votes_holder *holder, struct error *e
 	struct attribution_tenant *tenant = &walk->tenants[walk->n_tenants];
 	struct arbitrate_result result;
 	struct votes votes;
-
 	assert(walk->n_tenants < walk->n_holders);
 	if (holder->n_items > 0)
 		describe_facts(walk, holder, tenant);
@@ -343,7 +332,6 @@ static void set_recent(struct walk *walk)
 {
 	const struct previous *previous = walk->subject->device->previous;
 	const struct array before = previous ? previous->status->recent_tenants : (struct array){0};
-
 	assert(!walk->subject->device->is_taken || !walk->subject->device->published);
 	for (uint32_t i = 0; walk->subject->device->is_taken && i < previous->n_tenants; i++)
 		remember(walk, &previous->tenants[i], walk->input->now_wall_ms);
@@ -385,7 +373,6 @@ static bool is_count_known(const struct walk *walk)
 {
 	const struct facts *facts = walk->subject->facts;
 	const struct previous *published = walk->subject->device->published;
-
 	return walk->n_tenants > 0 || facts->source.checkpoint != SOURCE_ABSENT ||
 	       (facts->source.pod_resources != SOURCE_ABSENT && !facts->source.is_settling) ||
 	       (published && published->status->tenant_count >= 0 && !published->is_agentless);
@@ -396,10 +383,8 @@ static void sum_up(struct walk *walk)
 	struct attribution_status *status = &walk->status;
 	struct tenants *result = &walk->result;
 	size_t n = walk->n_tenants;
-
 	result->slots_unresolved += result->slots_nameless + result->slots_placeholder;
-	status->tenant_count = is_count_known(walk) ? status->tenant_count + status->tenants_left_out
-						    : -1;
+	status->tenant_count = is_count_known(walk) ? status->tenant_count + status->tenants_left_out : -1;
 	if (n > LIMIT_TENANTS) {
 		status->tenants_left_out += (int64_t)(n - LIMIT_TENANTS);
 		n = LIMIT_TENANTS;

@@ -25,7 +25,6 @@ static int describe(const struct fact *items, size_t n_items, struct arena *aren
 	const struct holder *owner = items->owner;
 	uint32_t n = n_items < LIMIT_UNPLACED_IDS ? (uint32_t)n_items : LIMIT_UNPLACED_IDS;
 	struct view *ids;
-
 	if (!ARENA_NEW(ids, arena, n))
 		return error_no_memory(err);
 	for (uint32_t i = 0; i < n; i++)
@@ -64,7 +63,6 @@ static int list(const struct subject *subject, struct array *listed, int64_t *le
 	struct attribution_unplaced *added = listed->items;
 	int64_t n_waiting = 0;
 	size_t end;
-
 	for (size_t at = facts->n_placed; at < facts->n_items; at = end) {
 		const struct holder *owner = facts->items[at].owner;
 		for (end = at + 1; end < facts->n_items; end++)
@@ -93,7 +91,6 @@ static bool is_gone(const struct node_pods *node_pods, const struct attribution_
 static void keep(const struct subject *subject, struct array *listed)
 {
 	struct attribution_unplaced *added = listed->items;
-
 	ARRAY_EACH(const struct attribution_unplaced, kept, subject->published->unplaced_tenants)
 		if (listed->count < LIMIT_UNPLACED_TENANTS && !is_gone(&subject->facts->node_pods, kept))
 			added[listed->count++] = *kept;
@@ -115,7 +112,6 @@ int unplaced_find(struct subject *subject, struct error *err)
 	struct attribution_unplaced *room;
 	struct array listed = {.present = true};
 	int64_t left_out = 0;
-
 	if (!ARENA_NEW(room, subject->arena, LIMIT_UNPLACED_TENANTS))
 		return error_no_memory(err);
 	listed.items = room;

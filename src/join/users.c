@@ -73,7 +73,6 @@ static const struct attribution_past_tenant *find_past(const struct finder *find
 static const struct pod_container *find_container(const struct pod *pod, struct view id)
 {
 	const struct array containers = pod ? pod_gpu(pod)->containers : (struct array){0};
-
 	ARRAY_EACH(const struct pod_container, c, containers)
 		if (c->id.len > 0 && view_equal(c->id, id))
 			return c;
@@ -85,15 +84,13 @@ static struct suspect identify(struct finder *finder, const struct report_proces
 	const struct node_pods *node_pods = &finder->subject->facts->node_pods;
 	const struct pod *pod = node_pods_find_uid(node_pods, process->pod_uid);
 	struct view uid = pod ? pod_uid(pod) : process->pod_uid;
-
 	if (!pod && node_pods_is_elsewhere(node_pods, uid)) {
 		finder->subject->claims_refused++;
 		return (struct suspect){.process = process};
 	}
 	const struct facts *facts = finder->subject->facts;
 	const struct attribution_past_tenant *past = find_past(finder, uid);
-	const bool has_ended = pod ? pod_is_over(pod)
-				   : view_is_found(uid, facts->ended, facts->n_ended);
+	const bool has_ended = pod ? pod_is_over(pod) : view_is_found(uid, facts->ended, facts->n_ended);
 	return (struct suspect){process, uid, pod, find_container(pod, process->container_id), past,
 				past || has_ended};
 }
@@ -116,7 +113,6 @@ static bool may_be_on(const struct finder *finder, const struct attribution_tena
 	size_t n_facts;
 	const struct fact *facts = facts_of_holder(finder->subject->facts, finder->subject->index,
 						   tenant->pod_uid, tenant->container, &n_facts);
-
 	for (size_t i = 0; i < n_facts; i++)
 		if (facts[i].partition.len == 0)
 			return true;
@@ -138,7 +134,6 @@ static bool credit_tenant(struct finder *finder, const struct suspect *suspect)
 	const uint32_t n_tenants = finder->status->tenants.count;
 	struct attribution_tenant *tenants = finder->status->tenants.items, *last = NULL;
 	uint32_t n = 0;
-
 	for (uint32_t i = 0; i < n_tenants; i++)
 		if (may_be_of(finder, &tenants[i], suspect)) {
 			last = &tenants[i];
@@ -158,7 +153,6 @@ static bool credit_tenant(struct finder *finder, const struct suspect *suspect)
 static void witness(struct attribution_tenant *tenant)
 {
 	struct view *texts = tenant->witnesses.items;
-
 	tenant->confidence = arbitrate_bear_out(tenant->confidence);
 	if (wording_witnesses_of(tenant->witnesses) & WITNESS_PROCESSES)
 		return;
@@ -170,7 +164,6 @@ static void witness(struct attribution_tenant *tenant)
 static void conclude_tenants(struct finder *finder)
 {
 	const bool *untold = finder->is_untold;
-
 	ARRAY_EACH(struct attribution_tenant, tenant, finder->status->tenants) {
 		if (*untold++)
 			tenant->processes = tenant->memory_mib = 0;
@@ -196,7 +189,6 @@ static const struct attribution_user *find_published(const struct finder *finder
 {
 	const struct attribution_status *published = finder->subject->published;
 	const struct array listed = published ? published->unallocated_users : (struct array){0};
-
 	ARRAY_EACH(const struct attribution_user, found, listed)
 		if (by_key(found, user) == 0)
 			return found;
@@ -255,7 +247,6 @@ static bool would_be_named(const struct facts *facts, const struct suspect *susp
 {
 	bool is_init = suspect->container && suspect->container->kind == POD_CONTAINER_INIT;
 	bool has_started = suspect->pod && pod_gpu(suspect->pod)->started_at > 0;
-
 	return source_is_good(facts->source.checkpoint) ||
 	       facts->input->report->sources.checkpoint.state == REPORT_SOURCE_ABSENT ||
 	       (has_started && !is_init && facts->source.pod_resources == SOURCE_COMPLETE);
@@ -265,7 +256,6 @@ static bool would_be_named(const struct facts *facts, const struct suspect *susp
 static bool holds_unknown(const struct finder *finder, struct view uid)
 {
 	const struct facts *facts = finder->subject->facts;
-
 	for (size_t i = 0; i < facts->n_items; i++) {
 		const struct fact *fact = &facts->items[i];
 		bool is_unknown = fact->device == FACT_NOWHERE || fact->is_hami;
@@ -282,7 +272,6 @@ static bool holds_unknown(const struct finder *finder, struct view uid)
 static bool may_hold(const struct finder *finder, const struct suspect *suspect)
 {
 	const struct facts *facts = finder->subject->facts;
-
 	if (suspect->pod_uid.len == 0 || suspect->is_past ||
 	    (suspect->container && suspect->container->kind == POD_CONTAINER_EPHEMERAL))
 		return false;
@@ -325,7 +314,6 @@ static void add_user(struct finder *finder, const struct suspect *suspect)
 static void judge(struct finder *finder, const struct report_process *process)
 {
 	struct suspect suspect = identify(finder, process);
-
 	/* The agent could not look at it: it has ended, or is too new, or one of too many. */
 	if (suspect.pod_uid.len == 0 && process->command.len == 0) {
 		finder->n_unknown++;
@@ -353,7 +341,6 @@ static void list_users(struct finder *finder)
 	const struct attribution_status *published = finder->subject->published;
 	struct attribution_user *found = finder->found;
 	uint32_t n = 0, n_listed;
-
 	qsort(found, finder->n_found, sizeof(*found), by_key);
 	for (size_t i = 0; i < finder->n_found; i++)
 		if (n == 0 || by_key(&found[n - 1], &found[i]) != 0)
@@ -388,7 +375,6 @@ static int find(struct finder *finder, struct error *err)
 {
 	const struct report_process *processes = finder->subject->device->reported->processes.items;
 	const uint32_t n_processes = finder->subject->device->reported->processes.count;
-
 	if (!ARENA_NEW(finder->found, finder->subject->arena, n_processes) ||
 	    !ARENA_NEW(finder->is_untold, finder->subject->arena, finder->status->tenants.count))
 		return error_no_memory(err);
@@ -408,7 +394,6 @@ static int find(struct finder *finder, struct error *err)
 static void carry(const struct finder *finder)
 {
 	const struct attribution_status *published = finder->subject->published;
-
 	ARRAY_EACH(struct attribution_tenant, tenant, finder->status->tenants) {
 		const struct attribution_tenant *was =
 			attribution_find_tenant(published, tenant->pod_uid, tenant->container);

@@ -53,7 +53,6 @@ static unsigned find_kept(const struct votes_holder *of, unsigned named)
 {
 	const struct facts *facts = of->facts;
 	unsigned kept = WITNESS_PROCESSES;
-
 	if (!of->previous)
 		return 0;
 	if (!facts->input->report)
@@ -94,7 +93,6 @@ static bool is_left_open(const struct votes_holder *of)
 	const struct view nobody = {0};
 	size_t n_open;
 	const struct fact *open = facts_of_holder(of->facts, of->device, nobody, nobody, &n_open);
-
 	for (size_t i = 0; i < of->n_items && n_open > 0; i++)
 		if (bsearch(&of->items[i].id, open, n_open, sizeof(*open), by_id))
 			return true;
@@ -135,7 +133,6 @@ static void compare(const struct votes_holder *of, struct votes *votes, struct d
 {
 	const unsigned heard = facts_heard_of(of->facts, of->pod_uid, of->container);
 	const int64_t n_named = count_named(of, COMPARED);
-
 	for (unsigned i = 0; i < N_COMPARED; i++) {
 		const unsigned witness = 1u << i;
 		if (witness == WITNESS_POD_STATUS && pod_gpu(of->pod)->allocations_left_out > 0)
@@ -158,7 +155,6 @@ static void hear_facts(const struct votes_holder *of, struct votes *votes,
 		       struct debounce *debounce)
 {
 	const struct join_input *input = of->facts->input;
-
 	for (size_t i = 0; i < of->n_items; i++)
 		votes->yes |= of->items[i].witnesses;
 	assert(votes->yes != 0);
@@ -178,7 +174,6 @@ static void hear_facts(const struct votes_holder *of, struct votes *votes,
 static bool has_status(const struct votes_holder *of)
 {
 	const struct array allocations = of->pod ? pod_gpu(of->pod)->allocations : (struct array){0};
-
 	ARRAY_EACH(const struct pod_allocation, told, allocations)
 		if (view_equal(told->container, of->container))
 			return true;
@@ -189,7 +184,6 @@ static bool has_status(const struct votes_holder *of)
 static unsigned find_lost(const struct votes_holder *of, enum resource_claim_word claims)
 {
 	unsigned lost = claims >= RESOURCE_CLAIM_STAYS ? 0 : WITNESS_RESOURCE_CLAIM;
-
 	/* No pod is found anew, but claims go on telling what they have given to whom. */
 	if (of->facts->is_frozen)
 		return lost;
@@ -211,7 +205,6 @@ static bool is_gone_from_checkpoint(const struct votes_holder *of, unsigned lost
 {
 	const struct facts *facts = of->facts;
 	const struct device *device = &facts->devices->devices[of->device];
-
 	if (of->previous->is_unknown)
 		return facts->source.checkpoint != SOURCE_ABSENT || (lost & WITNESS_POD_RESOURCES);
 	return (lost & WITNESS_CHECKPOINT) && facts->source.is_list_complete &&
@@ -262,14 +255,12 @@ static enum arbitrate_pod judge_pod(const struct votes_holder *of)
 		return ARBITRATE_POD_OVER;
 	if (!of->pod)
 		return ARBITRATE_POD_UNKNOWN;
-	return of->placeholder == PLACEHOLDER_HAMI ? ARBITRATE_POD_PLACEHOLDER
-						   : ARBITRATE_POD_KNOWN;
+	return of->placeholder == PLACEHOLDER_HAMI ? ARBITRATE_POD_PLACEHOLDER : ARBITRATE_POD_KNOWN;
 }
 
 struct votes votes_take(const struct votes_holder *holder, struct debounce *debounce)
 {
 	struct votes votes = {.of = holder, .pod = judge_pod(holder)};
-
 	assert(holder->device < holder->facts->devices->n_devices);
 	assert(holder->n_items > 0 || holder->previous);
 	if (holder->n_items > 0)
@@ -307,7 +298,6 @@ struct arbitrate_result votes_decide(const struct votes *votes)
 	const struct arbitrate_input input = input_of(votes, votes->yes, votes->no);
 	const struct arbitrate_input left = input_of(votes, votes->left, 0);
 	struct arbitrate_result result = arbitrate_decide(&input);
-
 	if (result.verdict == ARBITRATE_KEEP)
 		result.confidence = arbitrate_keep(&left);
 	return result;
@@ -335,7 +325,6 @@ int votes_state(const struct votes *votes, struct arena *arena, struct array *re
 {
 	struct attribution_statement *said;
 	struct view *ids;
-
 	assert(votes->speaks != 0);
 	if (!ARENA_NEW(said, arena, N_COMPARED) || !ARENA_NEW(ids, arena, (size_t)N_COMPARED * LIMIT_STATED_IDS))
 		return error_no_memory(err);

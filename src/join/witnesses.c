@@ -10,7 +10,6 @@
 static int read_report(struct facts_draft *draft, struct error *err)
 {
 	struct checkpoint_index checkpoint;
-
 	if (from_checkpoint_index(draft, &checkpoint, err) < 0)
 		return -1;
 	from_pod_resources_read(draft, &checkpoint);
@@ -22,7 +21,6 @@ static void ask_pods(struct facts_draft *draft,
 		     void (*read)(struct facts_draft *draft, const struct pod *pod))
 {
 	const struct node_pods *node_pods = &draft->facts->node_pods;
-
 	for (size_t i = 0; i < node_pods->n_gpu_pods; i++)
 		if (!pod_is_over(node_pods->gpu_pods[i]))
 			read(draft, node_pods->gpu_pods[i]);

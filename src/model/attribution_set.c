@@ -18,7 +18,6 @@ static void touch(const struct attribution_set *set, const struct record *record
 {
 	struct view name = record_of(record)->attribution.name;
 	const struct place *place;
-
 	place_touch(set->records.places, record->place, event->is_initial);
 	for (unsigned i = 0; (place = claim_place(set->claims, name, i)); i++)
 		if (place != record->place)
@@ -39,7 +38,6 @@ static void touch_agentless(const struct attribution_set *set, const struct reco
 {
 	const struct attribution *object = &record_of(record)->attribution;
 	const struct place *place = NULL;
-
 	if (claim_place(set->claims, object->name, 0) ||
 	    (record->place && !record->place->report &&
 	     attribution_set_is_named(record->place, object->uuid)))
@@ -64,7 +62,6 @@ static void change(struct record_set *records, struct record *old, struct record
 {
 	const struct attribution_set *set = CONTAINER_OF(records, struct attribution_set, records);
 	struct attribution_record *record;
-
 	if (old)
 		touch(set, old, event);
 	if (!base) {
@@ -83,7 +80,6 @@ static void change(struct record_set *records, struct record *old, struct record
 static void free_record(struct record_set *records, struct record *base)
 {
 	struct attribution_record *record = CONTAINER_OF(base, struct attribution_record, base);
-
 	(void)records;
 	arena_deinit(&record->arena);
 	free(record);
@@ -105,7 +101,6 @@ void attribution_set_init(struct attribution_set *set, struct place_book *places
 void attribution_set_listen(struct attribution_set *set, attribution_set_fn changed, void *owner)
 {
 	size_t i = 0;
-
 	while (i < ATTRIBUTION_SET_LISTENERS && set->listeners[i].changed)
 		i++;
 	assert(i < ATTRIBUTION_SET_LISTENERS);
@@ -125,21 +120,18 @@ int attribution_set_put(struct attribution_set *set, const struct attribution *a
 			struct error *err)
 {
 	struct attribution_record *record = calloc(1, sizeof(*record));
-
 	if (!record)
 		return error_no_memory(err);
 	arena_init(&record->arena, LIMIT_OBJECT_BYTES);
 	record->take = take_arena;
 	record->attribution = *attribution;
 	record->base.key = attribution->name;
-	return record_set_put(&set->records, &record->base, attribution->status.node_name, event,
-			      err);
+	return record_set_put(&set->records, &record->base, attribution->status.node_name, event, err);
 }
 
 const struct attribution_record *attribution_set_find(const struct attribution_set *set,
 						      struct view name)
 {
 	const struct record *record = record_set_find(&set->records, name);
-
 	return record ? record_of(record) : NULL;
 }

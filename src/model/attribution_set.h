@@ -53,7 +53,6 @@ MUST_USE int attribution_set_put(struct attribution_set *set, const struct attri
 				 struct arena *take_arena, const struct record_event *event,
 				 struct error *err);
 /* The record with that name, or NULL. */
-const struct attribution_record *attribution_set_find(const struct attribution_set *set,
-						      struct view name);
+const struct attribution_record *attribution_set_find(const struct attribution_set *set, struct view name);
 /* True when a pod of the place, or a slice of it, names the device of that UUID. */
 bool attribution_set_is_named(const struct place *place, struct view uuid);

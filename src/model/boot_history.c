@@ -35,7 +35,6 @@ static struct boot_history_device *find(const struct boot_history *history, stru
 static struct boot_history_device *add(struct boot_history *history, struct view uuid)
 {
 	struct boot_history_device *devices = NULL;
-
 	assert(history->n_devices <= LIMIT_REPORT_DEVICES);
 	if (history->n_devices < LIMIT_REPORT_DEVICES && uuid.len <= LIMIT_TEXT_UUID)
 		devices = reallocarray(history->devices, history->n_devices + 1, sizeof(*devices));
@@ -63,7 +62,6 @@ static int64_t count_nvlinks(const struct report_device *reported)
 static void note_nvlinks(struct boot_history_device *device, const struct report_device *reported)
 {
 	const int64_t active = count_nvlinks(reported);
-
 	if (reported->mig.current || active > device->told.most_nvlinks)
 		device->told.most_nvlinks = active;
 }
@@ -73,7 +71,6 @@ static int64_t take(struct count *count, int64_t now, int64_t read_at)
 {
 	const bool is_low = now < count->last && now < count->before_last;
 	const int64_t reset = is_low ? count->told_at : 0;
-
 	if (now < 0)
 		return 0;
 	if (is_low && !count->is_low) {
@@ -113,7 +110,6 @@ static bool hear(struct boot_history_device *device, const struct report_device 
 {
 	const struct report_condition *condition = &reported->condition;
 	bool is_news = false;
-
 	device->has_asked |= asks_for_reset(condition);
 	if (condition->reset_required) /* it answers nothing else: the counts are those of before */
 		return false;
@@ -139,7 +135,6 @@ bool boot_history_hear(struct boot_history *history, const struct report *report
 	const bool is_new = read_at > history->read_uptime_ms;
 	const struct report_device *reported = report->devices.items;
 	bool is_news = false;
-
 	if (report->boot_id.len == 0)
 		return false;
 	if (is_new)
@@ -166,7 +161,6 @@ bool boot_history_hear(struct boot_history *history, const struct report *report
 struct boot_history_told boot_history_find(const struct boot_history *history, struct view uuid)
 {
 	const struct boot_history_device *device = history ? find(history, uuid) : NULL;
-
 	return device ? device->told : (struct boot_history_told){0};
 }
 

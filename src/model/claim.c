@@ -43,14 +43,12 @@ struct view claim_object_name(struct view uuid, char buffer[static CLAIM_NAME_SI
 static struct claim *find(const struct claim_book *book, struct view object_name)
 {
 	struct table_node *node = table_find(&book->by_name, object_name);
-
 	return node ? CONTAINER_OF(node, struct claim, link) : NULL;
 }
 
 static struct claim *ensure(struct claim_book *book, struct view object_name, struct error *err)
 {
 	struct claim *claim = find(book, object_name);
-
 	assert(object_name.len <= CLAIM_NAME_SIZE);
 	if (claim)
 		return claim;
@@ -71,7 +69,6 @@ static struct claim *ensure(struct claim_book *book, struct view object_name, st
 static unsigned index_of(const struct claim *claim, const struct place *place)
 {
 	unsigned i = 0;
-
 	while (i < claim->n_namings && claim->namings[i].place != place)
 		i++;
 	return i;
@@ -80,7 +77,6 @@ static unsigned index_of(const struct claim *claim, const struct place *place)
 static void drop(struct claim_book *book, struct claim *claim, const struct place *place)
 {
 	unsigned i = index_of(claim, place);
-
 	if (i < claim->n_namings)
 		claim->namings[i] = claim->namings[--claim->n_namings];
 	assert(!claim->n_namings || claim->namings);
@@ -96,7 +92,6 @@ static int add(struct claim *claim, struct place *place, uint64_t now_ms, struct
 {
 	unsigned i = index_of(claim, place);
 	struct naming *namings;
-
 	if (i < claim->n_namings)
 		return 0;
 	namings = realloc(claim->namings, (i + 1) * sizeof(*namings));
@@ -137,7 +132,6 @@ void claim_drop(struct claim_book *book, const struct place *place, const struct
 		const struct report *keep)
 {
 	const struct array devices = report ? report->devices : (struct array){0};
-
 	ARRAY_EACH(const struct report_device, device, devices) {
 		char buffer[CLAIM_NAME_SIZE];
 		struct view name = claim_object_name(device->uuid, buffer);
@@ -151,7 +145,6 @@ void claim_drop(struct claim_book *book, const struct place *place, const struct
 struct place *claim_place(const struct claim_book *book, struct view object_name, unsigned i)
 {
 	const struct claim *claim = find(book, object_name);
-
 	return claim && i < claim->n_namings ? claim->namings[i].place : NULL;
 }
 
@@ -160,7 +153,6 @@ struct claim_ages claim_ages(const struct claim_book *book, struct view object_n
 {
 	const struct claim *claim = find(book, object_name);
 	struct claim_ages ages = {-1, -1};
-
 	for (unsigned i = 0; claim && i < claim->n_namings; i++) {
 		const struct naming *naming = &claim->namings[i];
 		int64_t age = (int64_t)(now_ms - naming->place->report_at);

@@ -94,7 +94,6 @@ static void add_former(struct former *former, const struct plugin_configs *confi
 {
 	const struct plugin_config *present = plugin_config_find(configs->configs, config->name);
 	unsigned n = 0;
-
 	if (config->error.len > 0 || config->unsupported.len > 0 ||
 	    (present && plugin_config_equal(present, config)))
 		return;
@@ -120,7 +119,6 @@ static int collect_former(const struct plugin_configs *before, const struct plug
 			  struct former *ret_former, struct error *err)
 {
 	struct former former = {0};
-
 	if (before && is_same_map(before, configs)) {
 		former.configs = calloc(before->configs.count + before->former.count + 1,
 					sizeof(*former.configs));
@@ -155,7 +153,6 @@ int config_set_put_plugin(struct config_set *set, const struct plugin_configs *c
 	struct plugin_configs with_former = *configs;
 	struct former former;
 	int failed;
-
 	if (collect_former(set->blocks[INTENT_PLUGIN_CONFIG], configs, &former, err) < 0)
 		return -1;
 	with_former.former = array_of(former.configs, former.n);
@@ -174,7 +171,6 @@ bool config_set_state(struct config_set *set, enum intent_config config,
 		      enum intent_config_state state)
 {
 	bool is_news = set->states[config] != state;
-
 	assert(config < INTENT_N_CONFIGS);
 	if (state == INTENT_CONFIG_NONE) {
 		free(set->blocks[config]);
@@ -191,7 +187,6 @@ bool config_set_unreadable(struct config_set *set, enum intent_config config,
 {
 	const enum intent_config_why before = set->whys[config];
 	const bool is_news = config_set_state(set, config, INTENT_CONFIG_UNREADABLE);
-
 	set->whys[config] = why;
 	return is_news || before != why;
 }
@@ -200,7 +195,6 @@ void config_set_tell(const struct config_set *set, struct intent *intent)
 {
 	const enum intent_config_state plugin = set->states[INTENT_PLUGIN_CONFIG],
 				       mig = set->states[INTENT_MIG_CONFIG];
-
 	intent->plugin_configs_state = plugin;
 	intent->plugin_configs_why = set->whys[INTENT_PLUGIN_CONFIG];
 	intent->plugin_configs = plugin == INTENT_CONFIG_THERE ? set->blocks[INTENT_PLUGIN_CONFIG] : NULL;

@@ -37,8 +37,7 @@ static bool parse_number(struct view text, int64_t *ret)
 static bool is_numbered(struct view text, struct view prefix)
 {
 	int64_t n;
-	return view_starts_with(text, prefix) &&
-	       parse_number(view_from_offset(text, prefix.len), &n);
+	return view_starts_with(text, prefix) && parse_number(view_from_offset(text, prefix.len), &n);
 }
 
 /* "MIG-GPU-<uuid>/<gi>/<ci>", which may be a replica too */
@@ -46,7 +45,6 @@ static bool parse_old_mig(struct view text, struct device_id *id)
 {
 	struct view base, rest, gi, ci, replica;
 	int64_t n;
-
 	id->is_replica = view_cut(text, VIEW("::"), &base, &replica);
 	id->form = DEVICE_ID_MIG_OLD;
 	if (!view_starts_with(base, VIEW("MIG-")))
@@ -61,7 +59,6 @@ static bool parse_old_mig(struct view text, struct device_id *id)
 static bool parse_minor(struct view text, struct device_id *id)
 {
 	struct view minor, rest, part;
-
 	if (!view_starts_with(text, VIEW("nvidia")))
 		return false;
 	view_cut(view_from_offset(text, 6), VIEW("/"), &minor, &rest);
@@ -98,8 +95,7 @@ static bool parse_uuid(struct view text, struct device_id *id)
 
 struct device_id device_id_parse(struct view text)
 {
-	bool (*const forms[])(struct view, struct device_id *) = {parse_uuid, parse_old_mig,
-								  parse_minor};
+	bool (*const forms[])(struct view, struct device_id *) = {parse_uuid, parse_old_mig, parse_minor};
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
 		struct device_id id = nothing;
 		if (forms[i](text, &id))
@@ -116,7 +112,5 @@ bool device_id_is_gpu_uuid(struct view text)
 bool device_id_is_mig_uuid(struct view text)
 {
 	struct device_id id = device_id_parse(text);
-
-	return (id.form == DEVICE_ID_MIG || id.form == DEVICE_ID_MIG_OLD) && !id.is_replica &&
-	       !id.is_odd;
+	return (id.form == DEVICE_ID_MIG || id.form == DEVICE_ID_MIG_OLD) && !id.is_replica && !id.is_odd;
 }

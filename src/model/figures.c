@@ -31,7 +31,6 @@ struct figures {
 static size_t count_partitions(const struct report *report)
 {
 	size_t n = 0;
-
 	ARRAY_EACH(const struct report_device, device, report->devices)
 		n += device->partitions.count;
 	return n;
@@ -41,7 +40,6 @@ static void copy_device(struct figures *figures, uint32_t n, uint32_t partitions
 			const struct report_device *device)
 {
 	int64_t *utilization = figures->partitions + partitions_at;
-
 	figures->devices[n] = (struct device_figures){
 		.now = device->figures,
 		.utilization = device->activity.utilization,
@@ -60,7 +58,6 @@ int figures_new(const struct report *report, struct figures **ret_figures, struc
 	struct figures *figures = malloc(sizeof(*figures) + n * sizeof(figures->devices[0]) +
 					 count_partitions(report) * sizeof(figures->partitions[0]));
 	uint32_t i = 0, partitions_at = 0;
-
 	if (!figures)
 		return error_no_memory(err);
 	figures->uptime_ms = figures_uptime_of(report);
@@ -83,7 +80,6 @@ void figures_apply(const struct figures *figures, uint32_t n, struct report_devi
 		   struct report_partition *room)
 {
 	const struct device_figures *own = &figures->devices[n];
-
 	assert(n < figures->n_devices && own->n_partitions == device->partitions.count);
 	assert(own->n_partitions <= LIMIT_REPORT_PARTITIONS);
 	device->figures = own->now;
@@ -114,6 +110,5 @@ int64_t figures_uptime_of(const struct report *report)
 	const struct report_source *nvml = &report->sources.nvml;
 	const int64_t age = report->observed_at - nvml->observed_at;
 	const bool is_known = nvml->state == REPORT_SOURCE_OK && age >= 0;
-
 	return is_known && report->uptime_ms > age ? report->uptime_ms - age : 0;
 }

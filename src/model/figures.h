@@ -16,8 +16,7 @@
 struct figures;
 
 /* Those of the devices of the report and of their partitions; copied. Fails with ERROR_NO_MEMORY. */
-MUST_USE int figures_new(const struct report *report, struct figures **ret_figures,
-			 struct error *err);
+MUST_USE int figures_new(const struct report *report, struct figures **ret_figures, struct error *err);
 /* Accepts NULL. */
 void figures_free(struct figures *figures);
 /*

@@ -39,7 +39,6 @@ static bool is_current(const struct grant_input *input, size_t i, bool *ret_whol
 	const struct resource_slice *slice = input->slices[i];
 	int64_t newest = slice->generation, n = 0;
 	bool agree = true;
-
 	assert(i < input->n_slices);
 	for (size_t k = 0; k < input->n_slices; k++)
 		if (resource_slice_has_pool_of(slice, input->slices[k]) &&
@@ -62,7 +61,6 @@ static int compare_entries(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
 	int order = view_compare_pairs(x->slice->driver, x->slice->pool, y->slice->driver, y->slice->pool);
-
 	return order != 0 ? order : view_compare(x->device->name, y->device->name);
 }
 
@@ -71,7 +69,6 @@ static int make_catalog(const struct grant_input *input, struct arena *arena,
 {
 	struct catalog catalog = {0};
 	size_t cap = 0;
-
 	for (size_t i = 0; i < input->n_slices; i++)
 		cap += input->slices[i]->devices.count;
 	if (!ARENA_NEW(catalog.entries, arena, cap))
@@ -123,7 +120,6 @@ static struct resolved resolve_entry(const struct catalog *catalog, struct view 
 	const struct resource_slice_device *parent;
 	struct resolved resolved = {0};
 	struct view name, rest;
-
 	resolved.is_part = view_cut(device->name, VIEW("-mig-"), &name, &rest) || is_mig ||
 			   device->parent_uuid.len > 0;
 	if (is_mig)
@@ -144,7 +140,6 @@ static struct resolved resolve(const struct catalog *catalog,
 	const struct resource_slice_device withdrawn = {.name = result->device};
 	const struct resource_slice_device *device = find_device(catalog, result->driver,
 								 result->pool, result->device);
-
 	return resolve_entry(catalog, result->driver, result->pool, device ? device : &withdrawn);
 }
 
@@ -154,7 +149,6 @@ static struct resolved resolve(const struct catalog *catalog,
 static bool is_meant(const struct pod_claim *use, const struct resource_claim_result *result)
 {
 	struct view request, alternative;
-
 	view_cut(result->request, VIEW("/"), &request, &alternative);
 	return use->request.len == 0 || view_equal(use->request, result->request) ||
 	       view_equal(use->request, request);
@@ -165,7 +159,6 @@ static bool is_granted_before(const struct grant_input *input, size_t i,
 			      const struct resource_claim_result *result)
 {
 	const struct grant_use *use = &input->uses[i];
-
 	assert(i < input->n_uses && use->pod && use->claim);
 	while (i-- > 0 && input->uses[i].pod == use->pod) {
 		const struct grant_use *before = &input->uses[i];
@@ -180,8 +173,7 @@ static bool is_granted_before(const struct grant_input *input, size_t i,
 
 static bool is_in_force(const struct grant_use *use)
 {
-	return !pod_is_over(use->pod) &&
-	       resource_claim_is_reserved_for(use->claim, pod_uid(use->pod));
+	return !pod_is_over(use->pod) && resource_claim_is_reserved_for(use->claim, pod_uid(use->pod));
 }
 
 /* "pool/device", or "pool/device/share". */
@@ -210,7 +202,6 @@ static bool add_grant(const struct grant_use *use, const struct resource_claim_r
 		      const struct catalog *catalog, struct arena *arena, struct grant *grant)
 {
 	struct resolved resolved = resolve(catalog, result);
-
 	*grant = (struct grant){
 		.pod = use->pod,
 		.container = use->use->container,
@@ -229,7 +220,6 @@ static int add_grants(const struct grant_input *input, const struct catalog *cat
 {
 	struct grant *grants;
 	size_t cap = 0;
-
 	for (size_t i = 0; i < input->n_uses; i++)
 		cap += is_in_force(&input->uses[i]) ? input->uses[i].claim->results.count : 0;
 	if (!ARENA_NEW(grants, arena, cap))
@@ -257,7 +247,6 @@ static int add_grants(const struct grant_input *input, const struct catalog *cat
 static struct view short_version(struct view version)
 {
 	struct view major, rest, minor, patch;
-
 	view_cut(version, VIEW("."), &major, &rest);
 	view_cut(rest, VIEW("."), &minor, &patch);
 	if (!view_equal(patch, VIEW("0")))
@@ -325,7 +314,6 @@ static int add_devices(const struct grant_input *input, const struct catalog *ca
 		       struct arena *arena, struct grant_result *result, struct error *err)
 {
 	struct slice_device *devices;
-
 	if (!ARENA_NEW(devices, arena, LIMIT_REPORT_DEVICES))
 		return error_no_memory(err);
 	for (size_t i = 0; i < catalog->n; i++) {
@@ -353,7 +341,6 @@ int grant_compute(const struct grant_input *input, struct arena *arena,
 {
 	struct grant_result result = {0};
 	struct catalog catalog;
-
 	if (make_catalog(input, arena, &catalog, &result.is_incomplete, err) < 0 ||
 	    add_devices(input, &catalog, arena, &result, err) < 0 ||
 	    add_grants(input, &catalog, arena, &result, err) < 0)

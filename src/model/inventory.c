@@ -9,7 +9,6 @@
 int inventory_new(uint64_t now_ms, struct inventory **ret_inventory, struct error *err)
 {
 	struct inventory *inventory = calloc(1, sizeof(*inventory));
-
 	if (!inventory)
 		return error_no_memory(err);
 	place_book_init(&inventory->places);
@@ -80,8 +79,7 @@ int inventory_put_pod(struct inventory *inventory, const struct pod_fields *fiel
 		      enum store_change change, uint64_t version, uint64_t now_ms,
 		      struct error *err)
 {
-	return inventory_put_node_pod(inventory, (struct view){0}, fields, change, version, now_ms,
-				      err);
+	return inventory_put_node_pod(inventory, (struct view){0}, fields, change, version, now_ms, err);
 }
 
 int inventory_put_node_pod(struct inventory *inventory, struct view node_name,
@@ -107,7 +105,6 @@ struct pod_scope *inventory_pod_scope(struct inventory *inventory)
 void inventory_set_pods_read(struct inventory *inventory)
 {
 	const bool is_news = !inventory->synced[INVENTORY_PODS];
-
 	inventory->synced[INVENTORY_PODS] = true;
 	if (is_news)
 		place_touch_all(&inventory->places, false, true);
@@ -117,7 +114,6 @@ int inventory_put(struct inventory *inventory, enum inventory_kind kind, const v
 		  enum store_change change, uint64_t version, struct error *err)
 {
 	struct record_event event = event_of(inventory, kind, change, version);
-
 	assert(kind != INVENTORY_PODS && kind != INVENTORY_ATTRIBUTIONS);
 	return record_set_put_copy(inventory->sets[kind], fields, &event, err);
 }
@@ -127,7 +123,6 @@ int inventory_put_attribution(struct inventory *inventory, const struct attribut
 			      struct error *err)
 {
 	struct record_event event = event_of(inventory, INVENTORY_ATTRIBUTIONS, change, version);
-
 	return attribution_set_put(&inventory->attributions, attribution, take_arena, &event, err);
 }
 
@@ -150,7 +145,6 @@ int inventory_put_plugin_configs(struct inventory *inventory, const struct plugi
 				 struct error *err)
 {
 	bool is_news;
-
 	if (config_set_put_plugin(&inventory->configs, configs, &is_news, err) < 0)
 		return -1;
 	tell_configs(inventory, is_news);
@@ -161,7 +155,6 @@ int inventory_put_mig_configs(struct inventory *inventory, const struct mig_conf
 			      struct error *err)
 {
 	bool is_news;
-
 	if (config_set_put_mig(&inventory->configs, configs, &is_news, err) < 0)
 		return -1;
 	tell_configs(inventory, is_news);
@@ -219,7 +212,6 @@ bool inventory_wants_node_pod(struct inventory *inventory, struct view node_name
 			      enum store_change change, uint64_t version)
 {
 	const struct pod_scope_word word = {node_name, key, change, version};
-
 	return pod_scope_wants(&inventory->scope, &word);
 }
 
@@ -227,10 +219,8 @@ void inventory_remove(struct inventory *inventory, enum inventory_kind kind, str
 		      uint64_t version, uint64_t now_ms)
 {
 	struct store_entry *entry;
-
 	assert(kind < INVENTORY_N_KINDS);
-	if (store_judge(&inventory->sets[kind]->store, key, STORE_DELETE, version, &entry) !=
-	    STORE_REMOVE)
+	if (store_judge(&inventory->sets[kind]->store, key, STORE_DELETE, version, &entry) != STORE_REMOVE)
 		return;
 	if (kind == INVENTORY_PODS)
 		pod_scope_note_removal(&inventory->scope,
@@ -258,7 +248,6 @@ static bool judge_intent(struct inventory *inventory)
 	const enum inventory_age age = inventory->ages[INVENTORY_POLICIES];
 	struct intent *intent = &inventory->policies.intent;
 	const struct intent before = *intent;
-
 	intent->is_unserved = age == INVENTORY_UNSERVED;
 	intent->is_stale = age == INVENTORY_STALE;
 	intent->known = is_known(inventory, INVENTORY_POLICIES);
@@ -273,7 +262,6 @@ static void sweep(struct inventory *inventory, enum inventory_kind kind, uint64_
 		  uint64_t now_ms)
 {
 	struct store_entry *entry;
-
 	while ((entry = store_sweep(&inventory->sets[kind]->store)))
 		if (kind != INVENTORY_PODS ||
 		    !pod_scope_spares(CONTAINER_OF(entry, struct record, entry), version))
@@ -284,7 +272,6 @@ void inventory_end_list(struct inventory *inventory, enum inventory_kind kind, u
 			uint64_t now_ms)
 {
 	bool first = is_initial(inventory, kind), was_absent = inventory->absent[kind];
-
 	assert(now_ms >= inventory->started_at);
 	sweep(inventory, kind, version, now_ms);
 	inventory->synced[kind] = true;
@@ -342,9 +329,7 @@ struct inventory_unused inventory_unused(const struct inventory *inventory)
 const struct attribution *inventory_find_attribution(const struct inventory *inventory,
 						     struct view name)
 {
-	const struct attribution_record *record =
-		attribution_set_find(&inventory->attributions, name);
-
+	const struct attribution_record *record = attribution_set_find(&inventory->attributions, name);
 	return record ? &record->attribution : NULL;
 }
 
@@ -355,7 +340,6 @@ const struct attribution *inventory_next_attribution(const struct inventory *inv
 		attribution ? CONTAINER_OF(attribution, struct attribution_record, attribution) : NULL;
 	const struct record *next = record_set_next(&inventory->attributions.records,
 						    last ? &last->base : NULL);
-
 	return next ? &CONTAINER_OF(next, struct attribution_record, base)->attribution : NULL;
 }
 

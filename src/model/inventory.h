@@ -65,8 +65,7 @@ bool inventory_is_synced(const struct inventory *inventory, enum inventory_kind 
 /* The kind does not exist on this server (its CRD is not installed): known, and empty. */
 void inventory_set_absent(struct inventory *inventory, enum inventory_kind kind);
 /* Touches every node when that is news and may alter a result. */
-void inventory_set_age(struct inventory *inventory, enum inventory_kind kind,
-		       enum inventory_age age);
+void inventory_set_age(struct inventory *inventory, enum inventory_kind kind, enum inventory_age age);
 /* Number of records of a kind. */
 size_t inventory_count(const struct inventory *inventory, enum inventory_kind kind);
 /* What is there of GPUs and cannot be used. For metrics. */
@@ -170,8 +169,7 @@ struct inventory_parts {
 /* Neither fails nor allocates. */
 struct inventory_parts inventory_parts(struct inventory *inventory);
 /* The attribution of that name, or NULL; borrowed until the next change. */
-const struct attribution *inventory_find_attribution(const struct inventory *inventory,
-						     struct view name);
+const struct attribution *inventory_find_attribution(const struct inventory *inventory, struct view name);
 /* Walks all attributions: the first for NULL; NULL at the end. For metrics. */
 const struct attribution *inventory_next_attribution(const struct inventory *inventory,
 						     const struct attribution *attribution);

@@ -10,7 +10,6 @@ static void touch_holders(const struct inventory *inventory, const struct place 
 			  const struct report *report)
 {
 	const struct array devices = report ? report->devices : (struct array){0};
-
 	ARRAY_EACH(const struct report_device, device, devices) {
 		char buffer[CLAIM_NAME_SIZE];
 		const struct attribution_record *record = attribution_set_find(
@@ -25,8 +24,7 @@ static void touch_holders(const struct inventory *inventory, const struct place 
 static void touch_rivals(const struct inventory *inventory, const struct place *place)
 {
 	for (struct list *l = place->attributions.next; l != &place->attributions; l = l->next) {
-		struct view name =
-			CONTAINER_OF(l, struct attribution_record, base.link)->attribution.name;
+		struct view name = CONTAINER_OF(l, struct attribution_record, base.link)->attribution.name;
 		const struct place *rival;
 
 		for (unsigned i = 0; (rival = claim_place(&inventory->claims, name, i)); i++)
@@ -40,7 +38,6 @@ int inventory_place_put_report(struct inventory *inventory, const struct report 
 			       struct error *err)
 {
 	struct place *place = place_ensure(&inventory->places, report->node, err);
-
 	assert(release);
 	if (!place)
 		return -1;
@@ -63,7 +60,6 @@ struct place_refusals inventory_place_note_refusals(struct inventory *inventory,
 						    struct place_refusals refused)
 {
 	struct place *place = place_find(&inventory->places, node_name);
-
 	return place ? place_note_refusals(place, refused) : refused;
 }
 
@@ -72,7 +68,6 @@ bool inventory_place_refresh_report(struct inventory *inventory, struct view nod
 {
 	struct place *place = place_find(&inventory->places, node_name);
 	bool was_stale;
-
 	if (!place || !place->report)
 		return false;
 	assert(place->report_at <= now_ms);
@@ -90,7 +85,6 @@ void inventory_place_put_figures(struct inventory *inventory, struct view node_n
 				 const struct report *of, struct figures *take_figures)
 {
 	struct place *place = place_find(&inventory->places, node_name);
-
 	if (!place || place->report != of) {
 		figures_free(take_figures);
 		return;
@@ -116,7 +110,6 @@ static void forget_report(struct inventory *inventory, struct place *place)
 void inventory_place_forget_report(struct inventory *inventory, struct view node_name)
 {
 	struct place *place = place_find(&inventory->places, node_name);
-
 	if (place)
 		forget_report(inventory, place);
 }
@@ -124,7 +117,6 @@ void inventory_place_forget_report(struct inventory *inventory, struct view node
 void inventory_place_forget_all(struct inventory *inventory)
 {
 	struct place *place = place_next(&inventory->places, NULL);
-
 	while (place) {
 		struct place *next = place_next(&inventory->places, place);
 
@@ -137,7 +129,6 @@ int inventory_place_keep_recall(struct inventory *inventory, struct view node_na
 				const struct recall *recall, uint64_t now_ms, struct error *err)
 {
 	struct place *place = place_find(&inventory->places, node_name);
-
 	if (!place)
 		return 0;
 	assert(recall->ended || recall->n_ended == 0);

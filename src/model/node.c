@@ -44,7 +44,6 @@ static void change(struct record_set *set, struct record *old, struct record *re
 	const struct node *before = old ? old->object : NULL,
 			  *node = record ? record->object : NULL;
 	struct place *place;
-
 	assert(old || record);
 	place = record ? record->place : old->place;
 	place->node = node;

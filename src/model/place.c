@@ -42,7 +42,6 @@ struct place *place_next(const struct place_book *book, const struct place *plac
 struct place *place_ensure(struct place_book *book, struct view name, struct error *err)
 {
 	struct place *place = place_find(book, name);
-
 	if (place)
 		return place;
 	place = calloc(1, sizeof(*place) + name.len);
@@ -70,7 +69,6 @@ static struct place_ended *ended_at(struct list *link)
 static void forget_first(struct place *place)
 {
 	struct place_ended *ended = ended_at(place->ended.next);
-
 	assert(place->n_ended > 0 && !list_is_empty(&place->ended));
 	list_remove(&ended->link);
 	place->n_ended--;
@@ -118,7 +116,6 @@ void place_note_claims(struct place_book *book, struct place *place, bool lacks_
 void place_touch_all(const struct place_book *book, bool only_lacking, bool initial)
 {
 	const struct place *place = NULL;
-
 	if (only_lacking && book->n_lacking == 0)
 		return;
 	while ((place = place_next(book, place)))
@@ -129,7 +126,6 @@ void place_touch_all(const struct place_book *book, bool only_lacking, bool init
 bool place_reports_uid(const struct place *place, struct view uid)
 {
 	const struct array entries = place->report ? place->report->checkpoint.entries : (struct array){0};
-
 	ARRAY_EACH(const struct report_checkpoint_entry, entry, entries)
 		if (view_equal(entry->pod_uid, uid))
 			return true;
@@ -139,7 +135,6 @@ bool place_reports_uid(const struct place *place, struct view uid)
 bool place_reports_name(const struct place *place, struct view namespace, struct view name)
 {
 	const struct array entries = place->report ? place->report->pod_resources : (struct array){0};
-
 	ARRAY_EACH(const struct report_pod_resource, entry, entries)
 		if (view_equal(entry->name, name) && view_equal(entry->namespace, namespace))
 			return true;
@@ -149,7 +144,6 @@ bool place_reports_name(const struct place *place, struct view namespace, struct
 static uint32_t raise(uint32_t *counted, uint32_t n)
 {
 	uint32_t more = n > *counted ? n - *counted : 0;
-
 	*counted += more;
 	assert(*counted >= n);
 	return more;
@@ -180,7 +174,6 @@ void place_release_report(struct place *place)
 static void note_boot(struct place *place, const struct report *report)
 {
 	const enum report_boot boot = report_boot_of(place->report, report->boot_id);
-
 	if (boot == REPORT_BOOT_SAME)
 		return;
 	boot_history_forget(&place->history);
@@ -193,7 +186,6 @@ static void note_boot(struct place *place, const struct report *report)
 static void note_instance(struct place *place, const struct report *report, uint64_t now_ms)
 {
 	const struct report *last = place->report;
-
 	if (report_boot_of(last, report->boot_id) != REPORT_BOOT_SAME)
 		place->former_heard_at = 0;
 	else if (last->instance != report->instance)
@@ -248,7 +240,6 @@ bool place_has_ended(const struct place *place, struct view uid)
 static struct place_ended *add_ended(struct place *place, struct view uid, uint64_t now_ms)
 {
 	struct place_ended *ended = calloc(1, sizeof(*ended) + uid.len);
-
 	if (!ended)
 		return NULL;
 	ended->uid = view_copy(uid, (char *)(ended + 1));
@@ -262,7 +253,6 @@ int place_remember_ended(struct place *place, struct view uid, uint64_t since_ms
 			 uint64_t now_ms, struct error *err)
 {
 	struct place_ended *ended = find_ended(place, uid);
-
 	if (!ended && !(ended = add_ended(place, uid, now_ms)))
 		return error_no_memory(err);
 	if (since_ms > 0)
@@ -287,7 +277,6 @@ int place_set_debounced(struct place *place, const struct debounce_seen *debounc
 		     uint64_t now_ms, struct error *err)
 {
 	struct debounce_seen *kept = NULL;
-
 	assert(debounced || n_debounced == 0);
 	if (n_debounced > 0 && !(kept = malloc(n_debounced * sizeof(*kept))))
 		return error_no_memory(err);

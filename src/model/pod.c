@@ -80,7 +80,6 @@ static void put_texts(const struct pod_fields *fields, char *to)
 {
 	const struct view texts[] = {fields->uid, fields->namespace, VIEW("/"), fields->name,
 				     fields->config_hash};
-
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		to += view_copy(texts[i], to).len;
 }
@@ -89,10 +88,8 @@ int pod_new(const struct pod_fields *fields, struct pod **ret_pod, struct error 
 {
 	const size_t key_len = fields->namespace.len + 1 + fields->name.len;
 	struct pod *pod;
-
 	if (fields->uid.len > MAX_TEXT || fields->config_hash.len > MAX_TEXT || key_len > MAX_TEXT)
-		return error_set(err, ERROR_LIMIT, 0, "pod: names are longer than %d bytes",
-				 MAX_TEXT);
+		return error_set(err, ERROR_LIMIT, 0, "pod: names are longer than %d bytes", MAX_TEXT);
 	pod = calloc(1, sizeof(*pod) + fields->uid.len + key_len + fields->config_hash.len);
 	if (!pod)
 		return error_no_memory(err);
@@ -165,7 +162,6 @@ uint32_t pod_left_out(const struct pod *pod)
 bool pod_is_in_kai_group(const struct pod *pod, struct view group)
 {
 	const struct pod_gpu *gpu = pod_gpu(pod);
-
 	return group.len > 0 &&
 	       (view_equal(gpu->kai_group, group) ||
 		view_is_among(group, gpu->kai_groups.items, gpu->kai_groups.count));

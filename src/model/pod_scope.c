@@ -27,7 +27,6 @@ void pod_scope_init(struct pod_scope *scope, struct pod_set *pods, struct place_
 void pod_scope_deinit(struct pod_scope *scope)
 {
 	struct place *place = place_next(scope->places, NULL);
-
 	while (place) {
 		struct place *next = place_next(scope->places, place);
 
@@ -51,7 +50,6 @@ static void forget_pods(struct pod_scope *scope, struct place *place)
 {
 	struct list *l = place->pods.next;
 	const bool is_kept = place->is_followed;
-
 	place->is_followed = true;
 	while (l != &place->pods) {
 		struct pod_record *record = CONTAINER_OF(l, struct pod_record, base.link);
@@ -81,7 +79,6 @@ void pod_scope_begin_whole(struct pod_scope *scope)
 void pod_scope_begin_list(struct pod_scope *scope)
 {
 	struct place *place = NULL;
-
 	store_begin_replace(&scope->pods->records.store);
 	while ((place = place_next(scope->places, place)))
 		if (!place->is_followed)
@@ -91,7 +88,6 @@ void pod_scope_begin_list(struct pod_scope *scope)
 bool pod_scope_end_list(struct pod_scope *scope, uint64_t now_ms)
 {
 	const bool is_news = !scope->is_whole;
-
 	if (is_news)
 		scope->whole_since = now_ms;
 	scope->is_whole = scope->is_fed;
@@ -101,7 +97,6 @@ bool pod_scope_end_list(struct pod_scope *scope, uint64_t now_ms)
 void pod_scope_end_whole(struct pod_scope *scope)
 {
 	struct place *place = place_next(scope->places, NULL);
-
 	scope->is_fed = false;
 	scope->is_whole = false;
 	while (place) {
@@ -118,7 +113,6 @@ void pod_scope_end_whole(struct pod_scope *scope)
 int pod_scope_follow(struct pod_scope *scope, struct view node_name, struct error *err)
 {
 	struct place *place = place_ensure(scope->places, node_name, err);
-
 	if (!place)
 		return -1;
 	assert(!place->is_followed);
@@ -133,7 +127,6 @@ int pod_scope_follow(struct pod_scope *scope, struct view node_name, struct erro
 static struct place *followed(const struct pod_scope *scope, struct view node_name)
 {
 	struct place *place = place_find(scope->places, node_name);
-
 	assert(place && place->is_followed);
 	return place;
 }
@@ -141,7 +134,6 @@ static struct place *followed(const struct pod_scope *scope, struct view node_na
 void pod_scope_unfollow(struct pod_scope *scope, struct view node_name)
 {
 	struct place *place = followed(scope, node_name);
-
 	place->is_followed = false;
 	scope->n_followed--;
 	if (scope->is_whole)
@@ -153,7 +145,6 @@ void pod_scope_unfollow(struct pod_scope *scope, struct view node_name)
 void pod_scope_begin_node(struct pod_scope *scope, struct view node_name)
 {
 	struct place *place = followed(scope, node_name);
-
 	place->pods_epoch++;
 	if (!scope->is_fed)
 		place->pods_floor = 0; /* versions may go back */
@@ -163,11 +154,9 @@ static void sweep(struct pod_scope *scope, struct place *place, uint64_t version
 {
 	const struct record_event event = {.change = STORE_DELETE, .now_ms = now_ms};
 	struct list *l = place->pods.next;
-
 	while (l != &place->pods) {
 		struct pod_record *record = CONTAINER_OF(l, struct pod_record, base.link);
-		const bool is_newer = scope->is_fed && version > 0 &&
-				      record->base.entry.version > version;
+		const bool is_newer = scope->is_fed && version > 0 && record->base.entry.version > version;
 
 		l = l->next;
 		if (record->node_epoch != place->pods_epoch && !is_newer)
@@ -180,7 +169,6 @@ void pod_scope_end_node(struct pod_scope *scope, struct view node_name, uint64_t
 {
 	struct place *place = followed(scope, node_name);
 	const bool is_news = !pod_scope_knows(scope, place);
-
 	sweep(scope, place, version, now_ms);
 	if (version > place->pods_floor)
 		place->pods_floor = version;
@@ -194,7 +182,6 @@ void pod_scope_end_node(struct pod_scope *scope, struct view node_name, uint64_t
 void pod_scope_set_age(struct pod_scope *scope, struct view node_name, enum inventory_age age)
 {
 	struct place *place = followed(scope, node_name);
-
 	if (place->pods_age == age)
 		return;
 	place->pods_age = age;
@@ -224,7 +211,6 @@ bool pod_scope_wants(struct pod_scope *scope, const struct pod_scope_word *word)
 	struct record *record = record_set_find(&scope->pods->records, word->key);
 	const bool is_listed = word->change == STORE_LISTED;
 	bool is_elsewhere;
-
 	if (!record)
 		return true;
 	is_elsewhere = word->node_name.len > 0 &&
@@ -246,7 +232,6 @@ static bool is_late(const struct pod_scope *scope, const struct pod_scope_word *
 {
 	const struct place *place = place_find(scope->places, fields->node);
 	const bool is_list = word->change == STORE_LISTED;
-
 	if (word->version == 0 || (is_list && !is_merged(scope, word)))
 		return false;
 	if (record && word->version < record->entry.version)
@@ -304,7 +289,6 @@ int pod_scope_put(struct pod_scope *scope, struct view node_name, const struct p
 void pod_scope_note_removal(struct pod_scope *scope, const struct record *record, uint64_t version)
 {
 	struct place *place = record->place;
-
 	if (place && scope->n_followed > 0 && version > place->pods_floor)
 		place->pods_floor = version;
 }

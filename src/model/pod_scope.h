@@ -54,8 +54,7 @@ void pod_scope_begin_node(struct pod_scope *scope, struct view node_name);
  * It has arrived, as of that version (0: not known): what it did not contain is gone. Touches the node
  * when its pods were not known before.
  */
-void pod_scope_end_node(struct pod_scope *scope, struct view node_name, uint64_t version,
-			uint64_t now_ms);
+void pod_scope_end_node(struct pod_scope *scope, struct view node_name, uint64_t version, uint64_t now_ms);
 /* How the pods of a node that is followed stand to what the API server has. Touches it on news. */
 void pod_scope_set_age(struct pod_scope *scope, struct view node_name, enum inventory_age age);
 

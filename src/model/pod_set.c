@@ -60,7 +60,6 @@ static void remember_uid(struct place *place, struct view uid, uint64_t since_ms
 {
 	struct error ignored = {0};
 	int failed = place_remember_ended(place, uid, since_ms, now_ms, &ignored);
-
 	(void)failed;
 }
 
@@ -70,7 +69,6 @@ static void remember(struct pod_record *record, uint64_t now_ms)
 	struct place *place = record->base.place;
 	struct view hash = pod_config_hash(record->pod);
 	uint64_t since = record->over_since > 0 ? record->over_since : now_ms;
-
 	if (!matters(place, record->pod))
 		return;
 	remember_uid(place, pod_uid(record->pod), since, now_ms);
@@ -106,8 +104,7 @@ static uint64_t keep_since(bool is_so, uint64_t before, uint64_t now_ms)
 
 static void note_times(struct pod_record *record, const struct pod_record *before, uint64_t now_ms)
 {
-	record->over_since = keep_since(pod_is_over(record->pod), before ? before->over_since : 0,
-					now_ms);
+	record->over_since = keep_since(pod_is_over(record->pod), before ? before->over_since : 0, now_ms);
 	record->start_told_at = keep_since(pod_gpu(record->pod)->started_at != 0,
 					   before ? before->start_told_at : 0, now_ms);
 }
@@ -117,7 +114,6 @@ static void enter(struct pod_set *set, struct pod_record *record, const struct r
 	struct place *place = record->base.place;
 	struct error error = {0};
 	int failed = table_add(&set->by_uid, &record->by_uid, &error);
-
 	assert(!failed); /* there is room for it */
 	(void)failed;
 	set->n_left_out += pod_left_out(record->pod);
@@ -133,7 +129,6 @@ static void change(struct record_set *records, struct record *old, struct record
 		   const struct record_event *event)
 {
 	bool is_same = old && record && view_equal(pod_uid(pod_of(old)), pod_uid(pod_of(record)));
-
 	if (old)
 		leave(set_of(records), record_of(old), !is_same, event);
 	if (!record)
@@ -147,7 +142,6 @@ static void change(struct record_set *records, struct record *old, struct record
 static void free_record(struct record_set *records, struct record *base)
 {
 	struct pod_record *record = record_of(base);
-
 	(void)records;
 	pod_free(record->pod);
 	free(record);
@@ -177,9 +171,7 @@ void pod_set_deinit(struct pod_set *set)
 static int check_uid(const struct pod_set *set, const struct pod *pod, struct error *err)
 {
 	struct table_node *node = table_find(&set->by_uid, pod_uid(pod));
-
-	if (!node ||
-	    view_equal(pod_key(CONTAINER_OF(node, struct pod_record, by_uid)->pod), pod_key(pod)))
+	if (!node || view_equal(pod_key(CONTAINER_OF(node, struct pod_record, by_uid)->pod), pod_key(pod)))
 		return 0;
 	return error_set(err, ERROR_REJECTED, 0, "pod %.*s has the UID of another one",
 			 VIEW_ARG(pod_key(pod)));
@@ -189,7 +181,6 @@ int pod_set_put(struct pod_set *set, const struct pod_fields *fields,
 		const struct record_event *event, struct error *err)
 {
 	struct pod_record *record = calloc(1, sizeof(*record));
-
 	if (!record)
 		return error_no_memory(err);
 	if (pod_new(fields, &record->pod, err) < 0) {
@@ -207,7 +198,6 @@ int pod_set_put(struct pod_set *set, const struct pod_fields *fields,
 const struct place *pod_set_place_of(const struct pod_set *set, struct view uid)
 {
 	struct table_node *node = table_find(&set->by_uid, uid);
-
 	return node ? CONTAINER_OF(node, struct pod_record, by_uid)->base.place : NULL;
 }
 
@@ -216,7 +206,6 @@ const struct place *pod_set_place_of_name(const struct pod_set *set, struct view
 {
 	char key[RECORD_KEY_SIZE];
 	const struct record *record;
-
 	if (namespace.len > LIMIT_TEXT_LABEL || name.len > LIMIT_TEXT_NAME)
 		return NULL;
 	record = record_set_find(&set->records, record_set_key(namespace, name, key));

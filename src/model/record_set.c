@@ -28,7 +28,6 @@ struct view record_set_key(struct view namespace, struct view name,
 		       char buffer[static RECORD_KEY_SIZE])
 {
 	const size_t len = namespace.len + 1 + name.len;
-
 	if (len > RECORD_KEY_SIZE)
 		return (struct view){0};
 	view_copy(namespace, buffer);
@@ -50,7 +49,6 @@ struct record *record_set_next(const struct record_set *set, const struct record
 static void drop(struct record_set *set, struct record *record)
 {
 	struct place *place = record->place;
-
 	list_remove(&record->link);
 	if (set->kind->free) {
 		set->kind->free(set, record);
@@ -77,7 +75,6 @@ static void replace(struct record_set *set, struct record *old, struct record *r
 {
 	struct error error = {0};
 	int failed;
-
 	if (old)
 		store_remove(&set->store, &old->entry);
 	failed = store_add(&set->store, &record->entry, event->version, &error);
@@ -92,7 +89,6 @@ static bool is_same(const struct record_kind *kind, const struct record *old,
 		    const struct record *record, struct view node_name)
 {
 	struct view old_name = old->place ? old->place->name : (struct view){0};
-
 	if (!view_equal(old_name, node_name))
 		return false;
 	return kind->rows ? compact_equal(kind->rows, old->object, record->object)
@@ -159,7 +155,6 @@ void record_set_deinit(struct record_set *set)
 {
 	static const struct record_event end = {.change = STORE_DELETE};
 	struct record *record = record_set_next(set, NULL);
-
 	while (record) {
 		struct record *next = record_set_next(set, record);
 

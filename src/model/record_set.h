@@ -70,8 +70,7 @@ struct record_kind {
 };
 
 /* No records; allocates nothing. places is borrowed, kind for good. */
-void record_set_init(struct record_set *set, const struct record_kind *kind,
-		     struct place_book *places);
+void record_set_init(struct record_set *set, const struct record_kind *kind, struct place_book *places);
 /* Removes all records, as of no time. */
 void record_set_deinit(struct record_set *set);
 /*
@@ -87,11 +86,9 @@ MUST_USE int record_set_put(struct record_set *set, struct record *take_record,
 MUST_USE int record_set_put_copy(struct record_set *set, const void *fields,
 				 const struct record_event *event, struct error *err);
 /* Removes and frees a record of the set. */
-void record_set_remove(struct record_set *set, struct record *record,
-		       const struct record_event *event);
+void record_set_remove(struct record_set *set, struct record *record, const struct record_event *event);
 /* "namespace/name", borrowed from buffer; empty when that is longer than a key may be. */
-struct view record_set_key(struct view namespace, struct view name,
-		       char buffer[static RECORD_KEY_SIZE]);
+struct view record_set_key(struct view namespace, struct view name, char buffer[static RECORD_KEY_SIZE]);
 /* The record with that key, or NULL. */
 struct record *record_set_find(const struct record_set *set, struct view key);
 /* Walks all: the first for NULL; NULL at the end. In no stated order. */

@@ -63,7 +63,6 @@ static void change(struct record_set *records, struct record *old, struct record
 	struct resource_claim_set *set = CONTAINER_OF(records, struct resource_claim_set, records);
 	const struct resource_claim *before = old ? old->object : NULL;
 	const struct resource_claim *claim = record ? record->object : NULL;
-
 	if (before) {
 		assert(set->n_otherwise >= before->has_other_consumers);
 		set->n_otherwise -= before->has_other_consumers;
@@ -81,7 +80,6 @@ static void change(struct record_set *records, struct record *old, struct record
 static int make(const void *fields, void **ret_object, struct error *err)
 {
 	struct resource_claim *claim;
-
 	if (resource_claim_new(fields, &claim, err) < 0)
 		return -1;
 	*ret_object = claim;

@@ -65,5 +65,4 @@ struct resource_claim_set {
 /* Without any. pods is borrowed and must outlive the set. */
 void resource_claim_set_init(struct resource_claim_set *set, const struct pod_set *pods);
 /* The claim of that key, or NULL; borrowed until the next change. */
-const struct resource_claim *resource_claim_set_find(const struct resource_claim_set *set,
-						     struct view key);
+const struct resource_claim *resource_claim_set_find(const struct resource_claim_set *set, struct view key);

@@ -47,10 +47,8 @@ static int admit(struct record_set *records, const struct record *record, const 
 		 struct error *err)
 {
 	const struct place *place = record->place;
-
 	(void)records;
-	if (!place || (old && old->place == place) ||
-	    place->n_slices < RESOURCE_SLICE_SET_MAX_OF_NODE)
+	if (!place || (old && old->place == place) || place->n_slices < RESOURCE_SLICE_SET_MAX_OF_NODE)
 		return 0;
 	return error_set(err, ERROR_LIMIT, 0, "node %.*s has more than %u slices",
 			 VIEW_ARG(place->name), RESOURCE_SLICE_SET_MAX_OF_NODE);
@@ -61,7 +59,6 @@ static void change(struct record_set *records, struct record *old, struct record
 		   const struct record_event *event)
 {
 	struct resource_slice_set *set = CONTAINER_OF(records, struct resource_slice_set, records);
-
 	assert(set->n_unplaced > 0 || !old || !is_unplaced(old->object));
 	set->n_unplaced -= old && is_unplaced(old->object);
 	set->n_unplaced += record && is_unplaced(record->object);
@@ -80,7 +77,6 @@ static void change(struct record_set *records, struct record *old, struct record
 static int make(const void *fields, void **ret_object, struct error *err)
 {
 	struct resource_slice *slice;
-
 	if (resource_slice_new(fields, &slice, err) < 0)
 		return -1;
 	*ret_object = slice;
