@@ -77,11 +77,12 @@ static void tell_state(struct follow *follow)
 	struct inventory *inventory = follow->watch->inventory;
 
 	if (!follow->is_known || follow->is_given_up || follow->is_refused)
-		inventory_config_unreadable(inventory, follow->config, why_unreadable(follow));
+		inventory_set_config_state(inventory, follow->config, INTENT_CONFIG_UNREADABLE,
+					   why_unreadable(follow));
 	else
 		inventory_set_config_state(inventory, follow->config,
-					   follow->is_there ? INTENT_CONFIG_THERE
-							    : INTENT_CONFIG_MISSING);
+					   follow->is_there ? INTENT_CONFIG_THERE : INTENT_CONFIG_MISSING,
+					   INTENT_CONFIG_NOT_YET);
 	tell(follow->watch);
 }
 
@@ -336,14 +337,14 @@ static bool is_name(struct view text, size_t limit, bool has_dots)
 static void follow_nothing(struct follow *follow, enum intent_config_state state)
 {
 	stop(follow);
-	inventory_set_config_state(follow->watch->inventory, follow->config, state);
+	inventory_set_config_state(follow->watch->inventory, follow->config, state, INTENT_CONFIG_NOT_YET);
 }
 
 static void follow_nowhere(struct follow *follow)
 {
 	stop(follow);
-	inventory_config_unreadable(follow->watch->inventory, follow->config,
-				    INTENT_CONFIG_NO_PLACE);
+	inventory_set_config_state(follow->watch->inventory, follow->config, INTENT_CONFIG_UNREADABLE,
+				   INTENT_CONFIG_NO_PLACE);
 }
 
 static void look_at(struct follow *follow, struct view namespace, struct view name)

@@ -143,7 +143,7 @@ static int put(struct config_set *set, enum intent_config config, const void *co
 	free(*ret_is_news ? before : block);
 	if (*ret_is_news)
 		set->blocks[config] = block;
-	*ret_is_news |= config_set_state(set, config, INTENT_CONFIG_THERE);
+	*ret_is_news |= config_set_state(set, config, INTENT_CONFIG_THERE, INTENT_CONFIG_NOT_YET);
 	return 0;
 }
 
@@ -167,10 +167,11 @@ int config_set_put_mig(struct config_set *set, const struct mig_configs *configs
 	return put(set, INTENT_MIG_CONFIG, configs, sizeof(*configs), ret_is_news, err);
 }
 
-bool config_set_state(struct config_set *set, enum intent_config config,
-		      enum intent_config_state state)
+bool config_set_state(struct config_set *set, enum intent_config config, enum intent_config_state state,
+		      enum intent_config_why why)
 {
-	bool is_news = set->states[config] != state;
+	const bool is_unreadable = state == INTENT_CONFIG_UNREADABLE;
+	const bool is_news = set->states[config] != state || (is_unreadable && set->whys[config] != why);
 	assert(config < INTENT_N_CONFIGS);
 	if (state == INTENT_CONFIG_NONE) {
 		free(set->blocks[config]);
@@ -178,17 +179,8 @@ bool config_set_state(struct config_set *set, enum intent_config config,
 	}
 	assert(state != INTENT_CONFIG_THERE || set->blocks[config]);
 	set->states[config] = state;
-	set->whys[config] = INTENT_CONFIG_NOT_YET;
+	set->whys[config] = is_unreadable ? why : INTENT_CONFIG_NOT_YET;
 	return is_news;
-}
-
-bool config_set_unreadable(struct config_set *set, enum intent_config config,
-			   enum intent_config_why why)
-{
-	const enum intent_config_why before = set->whys[config];
-	const bool is_news = config_set_state(set, config, INTENT_CONFIG_UNREADABLE);
-	set->whys[config] = why;
-	return is_news || before != why;
 }
 
 void config_set_tell(const struct config_set *set, struct intent *intent)

@@ -35,9 +35,8 @@ MUST_USE int config_set_put_plugin(struct config_set *set, const struct plugin_c
 /* The same of mig-parted's ConfigMap, of which nothing is kept from before. */
 MUST_USE int config_set_put_mig(struct config_set *set, const struct mig_configs *configs,
 				bool *ret_is_news, struct error *err);
-/* Changes the state; NONE forgets what was put, THERE needs it. Returns whether that is news. */
-bool config_set_state(struct config_set *set, enum intent_config config, enum intent_config_state state);
-/* The state is UNREADABLE, for that reason. Returns whether that is news. */
-bool config_set_unreadable(struct config_set *set, enum intent_config config, enum intent_config_why why);
+/* Changes the state; NONE forgets what was put, THERE needs it, UNREADABLE has a reason. Is that news? */
+bool config_set_state(struct config_set *set, enum intent_config config, enum intent_config_state state,
+		      enum intent_config_why why);
 /* Fills in what the intent says of ConfigMaps, borrowed until the next change. */
 void config_set_tell(const struct config_set *set, struct intent *intent);

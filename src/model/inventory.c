@@ -162,15 +162,9 @@ int inventory_put_mig_configs(struct inventory *inventory, const struct mig_conf
 }
 
 void inventory_set_config_state(struct inventory *inventory, enum intent_config config,
-				enum intent_config_state state)
+				enum intent_config_state state, enum intent_config_why why)
 {
-	tell_configs(inventory, config_set_state(&inventory->configs, config, state));
-}
-
-void inventory_config_unreadable(struct inventory *inventory, enum intent_config config,
-				 enum intent_config_why why)
-{
-	tell_configs(inventory, config_set_unreadable(&inventory->configs, config, why));
+	tell_configs(inventory, config_set_state(&inventory->configs, config, state, why));
 }
 
 /* That something goes is news also before the first state is complete, but for the operator's. */

@@ -135,14 +135,11 @@ MUST_USE int inventory_put_plugin_configs(struct inventory *inventory,
 MUST_USE int inventory_put_mig_configs(struct inventory *inventory,
 				       const struct mig_configs *configs, struct error *err);
 /*
- * What is known of a ConfigMap otherwise. THERE: as it was last put, which it must have been. NONE
- * forgets what was put. Touches every node if that is news.
+ * What is known of a ConfigMap otherwise (config_set_state()). THERE: as it was last put, which it must
+ * have been. why: it is UNREADABLE. Touches every node if that is news.
  */
 void inventory_set_config_state(struct inventory *inventory, enum intent_config config,
-				enum intent_config_state state);
-/* The same of a ConfigMap that cannot be read, with the reason. */
-void inventory_config_unreadable(struct inventory *inventory, enum intent_config config,
-				 enum intent_config_why why);
+				enum intent_config_state state, enum intent_config_why why);
 /* Removes a record because a watch said DELETED; an unknown or newer one is left. */
 void inventory_remove(struct inventory *inventory, enum inventory_kind kind, struct view key,
 		      uint64_t version, uint64_t now_ms);

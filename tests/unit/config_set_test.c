@@ -166,7 +166,7 @@ static void another_config_map_has_no_past(void **state)
 	put_one(2);
 	assert_true(put_well("other", &key, 1));
 	assert_former("");
-	config_set_state(&set, INTENT_PLUGIN_CONFIG, INTENT_CONFIG_NONE);
+	config_set_state(&set, INTENT_PLUGIN_CONFIG, INTENT_CONFIG_NONE, INTENT_CONFIG_NOT_YET);
 	assert_null(set.blocks[INTENT_PLUGIN_CONFIG]);
 	put_one(5);
 	assert_former("");
@@ -176,15 +176,15 @@ static void why_a_config_map_cannot_be_read_is_told_and_is_news(void **state)
 {
 	(void)state;
 	put_one(2);
-	assert_true(config_set_unreadable(&set, INTENT_PLUGIN_CONFIG, INTENT_CONFIG_NO_RIGHT));
-	assert_false(config_set_unreadable(&set, INTENT_PLUGIN_CONFIG, INTENT_CONFIG_NO_RIGHT));
+	assert_true(config_set_state(&set, INTENT_PLUGIN_CONFIG, INTENT_CONFIG_UNREADABLE, INTENT_CONFIG_NO_RIGHT));
+	assert_false(config_set_state(&set, INTENT_PLUGIN_CONFIG, INTENT_CONFIG_UNREADABLE, INTENT_CONFIG_NO_RIGHT));
 	config_set_tell(&set, &intent);
 	assert_int_equal(intent.plugin_configs_state, INTENT_CONFIG_UNREADABLE);
 	assert_int_equal(intent.plugin_configs_why, INTENT_CONFIG_NO_RIGHT);
 	assert_int_equal(intent.mig_configs_why, INTENT_CONFIG_NOT_YET);
 	assert_null(intent.plugin_configs);
-	assert_true(config_set_unreadable(&set, INTENT_PLUGIN_CONFIG, INTENT_CONFIG_NO_ANSWER));
-	assert_true(config_set_unreadable(&set, INTENT_MIG_CONFIG, INTENT_CONFIG_TOO_LARGE));
+	assert_true(config_set_state(&set, INTENT_PLUGIN_CONFIG, INTENT_CONFIG_UNREADABLE, INTENT_CONFIG_NO_ANSWER));
+	assert_true(config_set_state(&set, INTENT_MIG_CONFIG, INTENT_CONFIG_UNREADABLE, INTENT_CONFIG_TOO_LARGE));
 	config_set_tell(&set, &intent);
 	assert_int_equal(intent.plugin_configs_why, INTENT_CONFIG_NO_ANSWER);
 	assert_int_equal(intent.mig_configs_why, INTENT_CONFIG_TOO_LARGE);
@@ -197,17 +197,17 @@ static void a_config_map_that_comes_back_remembers_what_it_meant(void **state)
 {
 	(void)state;
 	put_one(2);
-	assert_true(config_set_state(&set, INTENT_PLUGIN_CONFIG, INTENT_CONFIG_MISSING));
-	assert_false(config_set_state(&set, INTENT_PLUGIN_CONFIG, INTENT_CONFIG_MISSING));
+	assert_true(config_set_state(&set, INTENT_PLUGIN_CONFIG, INTENT_CONFIG_MISSING, INTENT_CONFIG_NOT_YET));
+	assert_false(config_set_state(&set, INTENT_PLUGIN_CONFIG, INTENT_CONFIG_MISSING, INTENT_CONFIG_NOT_YET));
 	config_set_tell(&set, &intent);
 	assert_int_equal(intent.plugin_configs_state, INTENT_CONFIG_MISSING);
 	assert_null(intent.plugin_configs);
 	assert_true(put_one(2)); /* it is there again */
 	assert_former("");
-	assert_true(config_set_state(&set, INTENT_PLUGIN_CONFIG, INTENT_CONFIG_UNREADABLE));
+	assert_true(config_set_state(&set, INTENT_PLUGIN_CONFIG, INTENT_CONFIG_UNREADABLE, INTENT_CONFIG_NOT_YET));
 	config_set_tell(&set, &intent);
 	assert_null(intent.plugin_configs);
-	assert_true(config_set_state(&set, INTENT_PLUGIN_CONFIG, INTENT_CONFIG_THERE));
+	assert_true(config_set_state(&set, INTENT_PLUGIN_CONFIG, INTENT_CONFIG_THERE, INTENT_CONFIG_NOT_YET));
 	config_set_tell(&set, &intent);
 	assert_non_null(intent.plugin_configs);
 	assert_true(put_one(3));
@@ -261,7 +261,7 @@ static void each_fact_of_a_layout_is_news(void **state)
 			       VIEW("2g.10gb")));
 	assert_int_equal(ARRAY_AT(part->counts, struct mig_config_count, 0)->count, 6);
 	assert_true(view_equal(*ARRAY_AT(part->filters, struct view, 1), VIEW("0x2")));
-	assert_true(config_set_state(&set, INTENT_MIG_CONFIG, INTENT_CONFIG_NONE));
+	assert_true(config_set_state(&set, INTENT_MIG_CONFIG, INTENT_CONFIG_NONE, INTENT_CONFIG_NOT_YET));
 	assert_null(set.blocks[INTENT_MIG_CONFIG]);
 }
 

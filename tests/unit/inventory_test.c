@@ -1933,7 +1933,7 @@ static void what_config_maps_say_touches_every_node_when_it_is_news(void **state
 	assert_int_equal(intent->mig_configs->layouts.count, 1);
 	for (int is_news = 1; is_news >= 0; is_news--) {
 		inventory_set_config_state(world->inventory, INTENT_MIG_CONFIG,
-					   INTENT_CONFIG_MISSING);
+					   INTENT_CONFIG_MISSING, INTENT_CONFIG_NOT_YET);
 		assert_touched(world, is_news ? "gpu-a " : "");
 	}
 	assert_int_equal(intent->mig_configs_state, INTENT_CONFIG_MISSING);
