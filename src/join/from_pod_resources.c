@@ -25,6 +25,8 @@
 
 #include "join/readers.h"
 
+#include <assert.h>
+
 /* An entry of the List. */
 struct entry {
 	struct facts_draft *draft;
@@ -57,6 +59,7 @@ static bool is_since_start(struct facts *facts, const struct pod *pod)
 /* A List has named the container there: not HAMi's ID for one that tells its own device. */
 static bool was_listed(const struct entry *entry, const struct device_place *place)
 {
+	assert(place->device && entry->pod);
 	const struct previous_tenant *tenant = previous_find(
 		place->device->published, pod_uid(entry->pod), entry->said->container);
 	return tenant && (tenant->witnesses & WITNESS_POD_RESOURCES) &&

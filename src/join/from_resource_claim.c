@@ -7,6 +7,8 @@
 
 #include "join/from_resource_claim.h"
 
+#include <assert.h>
+
 #define RESOURCE VIEW("gpu.nvidia.com")
 
 /* State */
@@ -178,6 +180,7 @@ enum resource_claim_word from_resource_claim_hear(const struct facts *facts,
 static void restate(struct facts_draft *draft, const struct device *device, const struct pod *pod,
 		    const struct attribution_tenant *tenant)
 {
+	assert(device->published && !pod_is_over(pod));
 	struct holder *holder = facts_add_container(draft, pod, tenant->container, RESOURCE);
 	const int mode = device->published->status->sharing.mode;
 	const struct array parts = tenant->partitions;

@@ -11,6 +11,8 @@
  */
 
 #include "assess/sharing_rule.h"
+
+#include <assert.h>
 #include "join/slots.h"
 #include "join/subject.h"
 
@@ -159,6 +161,8 @@ int sharing_conclude(struct subject *subject, struct error *err)
 	struct attribution_sharing *sharing = &subject->status->sharing;
 	const struct sharing_rule *rule;
 	unsigned slots, found;
+
+	assert(!subject->is_as_published || before);
 	subject->is_without_ids = subject->is_as_published && is_without_ids(before->evidence);
 	if (subject->is_as_published && before->status->sharing.mode != ATTRIBUTION_MODE_UNSET &&
 	    !(subject->is_without_ids && subject->n_slots > 0)) {

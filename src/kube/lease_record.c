@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kube/lease_record.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -109,6 +110,7 @@ static void write_micro_time(int64_t ms, char ret[static LEASE_RECORD_TIME_SIZE]
 
 	rfc3339_millis(ms, text);
 	len = strlen(text) - 1; /* without the Z */
+	assert(len + sizeof("000Z") <= LEASE_RECORD_TIME_SIZE);
 	memcpy(ret, text, len);
 	memcpy(ret + len, "000Z", sizeof("000Z"));
 }
@@ -124,6 +126,7 @@ void lease_record_time(const struct lease_record *record, int64_t now_wall_ms,
 static void write_spec(struct jout *out, const struct lease_record *record,
 		       const struct lease_record_change *change)
 {
+	assert(change->time.len > 0);
 	bool is_released = change->holder.len == 0;
 	bool is_same = view_equal(record->holder, change->holder);
 	bool is_taken = !is_released && !is_same && record->transitions < INT32_MAX;

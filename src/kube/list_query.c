@@ -2,6 +2,8 @@
 
 #include "kube/list_query.h"
 
+#include <assert.h>
+
 static void append_watch(const struct list_query *query, struct sbuf *buf)
 {
 	sbuf_printf(buf, "?watch=1&allowWatchBookmarks=true&timeoutSeconds=%u", query->timeout_s);
@@ -24,6 +26,7 @@ static void append_list(const struct list_query *query, struct sbuf *buf)
 /* The token says which version it continues: the server refuses another one beside it. */
 static void append_page(const struct list_query *query, struct sbuf *buf)
 {
+	assert(query->continue_token.len > 0);
 	sbuf_printf(buf, "?limit=%u&continue=", query->limit);
 	resource_append_escaped(query->continue_token, buf);
 }

@@ -7,6 +7,8 @@
 
 #include "kube/object_meta.h"
 
+#include <assert.h>
+
 #include "wire/jwalk.h"
 #include "wire/pbscan.h"
 
@@ -150,6 +152,7 @@ static int read_json(struct view object, struct object_meta *meta, struct error 
 int object_meta_read(enum resource_encoding encoding, struct view object,
 		     struct object_meta *ret_meta, struct error *err)
 {
+	assert(encoding == RESOURCE_PROTOBUF || encoding == RESOURCE_JSON);
 	struct object_meta meta = {0};
 	int result = encoding == RESOURCE_PROTOBUF ? read_protobuf(object, &meta, err)
 						   : read_json(object, &meta, err);

@@ -2,6 +2,8 @@
 
 #include "kube/reflector_failure.h"
 
+#include <assert.h>
+
 #include "kube/reflector.h"
 
 void reflector_failure_clear(struct reflector_failure *failure)
@@ -45,6 +47,7 @@ void reflector_failure_set_absent(struct reflector_failure *failure,
 bool reflector_failure_note_refusal(struct reflector_failure *failure, bool is_refusal,
 				    uint64_t now)
 {
+	assert(!failure->is_refused || now >= failure->refused_at);
 	if (is_refusal && !failure->is_refused)
 		failure->refused_at = now;
 	if (is_refusal)

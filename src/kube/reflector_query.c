@@ -2,12 +2,15 @@
 
 #include "kube/reflector_query.h"
 
+#include <assert.h>
+
 #include "base/limits.h"
 
 #define QUERY_CAP (64u * LIMIT_KIB) /* continue tokens are long */
 
 void reflector_query_init(struct reflector_query *query, const struct reflector_config *config)
 {
+	assert(config->resource);
 	*query = (struct reflector_query){
 		.resource = config->resource,
 		.initial = config->initial,

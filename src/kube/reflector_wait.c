@@ -2,6 +2,7 @@
 
 #include "kube/reflector_wait.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define BACKOFF_BASE_MS 800u
@@ -33,6 +34,7 @@ static uint32_t choose(struct reflector_wait *wait, struct prng *prng, const str
 	uint32_t ms = is_heeded ? 0 : backoff_next(&wait->backoff, prng);
 	if (ms < why->retry_after_ms)
 		ms = why->retry_after_ms + (uint32_t)prng_between(prng, 0, RETRY_JITTER_MS);
+	assert(ms >= why->retry_after_ms);
 	return ms;
 }
 

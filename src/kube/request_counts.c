@@ -7,6 +7,7 @@
 
 #include "kube/request_counts.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/compiler.h"
@@ -44,6 +45,7 @@ static size_t find_code(int status)
 	size_t code = 0;
 	while (code < ARRAY_SIZE(statuses) && statuses[code] != status)
 		code++;
+	assert(code < REQUEST_COUNTS_CODES);
 	return code;
 }
 
