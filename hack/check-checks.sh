@@ -94,6 +94,20 @@ caught "a second file includes libcurl" src/kube/lease.c '#  include <curl/curl.
 caught "an unknown library is included" src/io/x.c '#include <zmq/zmq.h>' "${layers[@]}"
 caught "a path does not start at src/" src/join/join.c '#include "../base/view.h"' "${layers[@]}"
 
+lines_of() { printf "$1%.0s" $(seq "$2"); }
+caught "a file of the join is long" src/join/join.c "$(lines_of 'int a;\n' 500)" "${layers[@]}"
+caught "a function of the model is long" src/model/pod.c \
+	"$(printf 'int sum(void)\n{\n'; lines_of '\ta();\n' 44)"$'\n}' "${layers[@]}"
+
+fresh_tree
+printf '/* SPDX-License-Identifier: Apache-2.0 */\n#include "join/join.h"\n' >src/join/low.c
+printf '```\n join    all\n low     some\n```\n' >src/join/README.md
+expect pass "the join's modules stand in order" "${layers[@]}"
+printf '```\n low     some\n join    all\n```\n' >src/join/README.md
+expect fail "a module of the join includes one that stands behind it" "${layers[@]}"
+printf '```\n join    all\n```\n' >src/join/README.md
+expect fail "a module of the join is not listed" "${layers[@]}"
+
 fresh_tree
 cp src/kube/lease.c src/io/lease.c
 expect fail "two files have one name" "${layers[@]}"

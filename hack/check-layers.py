@@ -8,7 +8,9 @@ usage: hack/check-layers.py [FOLDER]     the checkout (default: where this scrip
   - pure layers include nothing that reads a clock, does I/O, logs or starts threads;
   - a third-party library is included by the files that are named here and by no other;
   - a file is included by its path from src/ (or controller/), and stems are unique;
-  - inside model, assess and join, no module (its .h and .c together) includes itself by way of others.
+  - inside model, assess and join, no module (its .h and .c together) includes itself by way of others;
+  - a module of the join includes only modules that stand before it in src/join/README.md, which lists each;
+  - in model and join no file has more than 500 lines, and no function more than 45.
 Prints one line a violation and fails if there is any.
 """
 
@@ -34,6 +36,10 @@ MAY_INCLUDE = {
 
 # Where a stage reads only what stages above it made.
 WITHOUT_CIRCLES = {"model", "assess", "join"}
+
+# Where who decides what has to be seen at a glance.
+SMALL = {"model", "join"}
+FILE_LINES, FUNCTION_LINES = 500, 45
 
 # Values in, values out. kube is a set of state machines that are fed bytes, answers and time; the
 # files that feed them are excepted.
@@ -135,6 +141,39 @@ def check_circles(files):
             yield f"a circle of includes: {', '.join(circle)}"
 
 
+def check_order(root, files):
+    """The modules of the join are listed at the left of the README's drawing."""
+    readme = root / "src/join/README.md"
+    if not readme.exists():
+        return
+    drawing = readme.read_text(encoding="utf-8").split("```")[1]
+    names = " ".join(re.findall(r"^ ([a-z_]+(?:(?:, |  )[a-z_]+)*)(?= {2,}\S|$)", drawing, re.MULTILINE))
+    listed = re.findall(r"[a-z_]+", names)
+    for module, included in sorted(includes_by_module(files).items()):
+        layer, name = module.split("/")
+        if layer != "join":
+            continue
+        if name not in listed:
+            yield f"src/join/README.md does not list {name}"
+            continue
+        for other in sorted(path.split("/")[1] for path in included):
+            if other in listed and listed.index(other) > listed.index(name):
+                yield f"{module} includes {other}, which stands behind it in src/join/README.md"
+
+
+def check_sizes(files):
+    for path, file in files:
+        if layer_of(path) not in SMALL:
+            continue
+        text = file.read_text(encoding="utf-8")
+        if text.count("\n") > FILE_LINES:
+            yield f"{path}: more than {FILE_LINES} lines"
+        for match in re.finditer(r"^[a-z][^\n;]*(?:\n[^\n;{}]+)*\n\{\n.*?^\}", text, re.MULTILINE | re.DOTALL):
+            if match[0].count("\n") >= FUNCTION_LINES:
+                line = text.count("\n", 0, match.start()) + 1
+                yield f"{path}:{line}: a function of more than {FUNCTION_LINES} lines"
+
+
 def violations(root):
     files = list(sources(root))
     known = {path for path, _ in files}
@@ -151,6 +190,8 @@ def violations(root):
                 yield f"{path}:{line}: {fault}"
     yield from check_stems(files)
     yield from check_circles(files)
+    yield from check_order(root, files)
+    yield from check_sizes(files)
 
 
 def main():

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * Has one device compared with what is intended: tells assess/drift.h what the join knows of the node, once a
- * join, and of each device. Of more than LIMIT_OFFERS resources by which a device is on offer the rest is not
- * looked at.
- */
+/* Tells assess/drift.h what the join knows of the node, once a join, and of each device. */
 
 #include "join/subject.h"
 

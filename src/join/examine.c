@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * Has one device assessed: tells assess/health.h what the join knows of it, and who held it when an error
- * happened. LIMIT_EVENT_TENANTS pods of an event are told, and the rest is counted.
- */
+/* Tells assess/health.h what the join knows of one device, and who held it when an error happened. */
 
 #include "join/subject.h"
 

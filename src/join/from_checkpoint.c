@@ -6,10 +6,7 @@
  *
  * A report can name one ID in thousands of entries of both sources. So there is one place for each
  * ID and container name, and one for each of these and live pod. A live pod's container itself has the
- * place of the empty ID.
- *
- * Likewise it can name thousands of pods that nobody knows, on a node with very many published tenants.
- * So these are sorted by their UID.
+ * place of the empty ID. Pods that were published are sorted, for a report can name thousands of others.
  */
 
 #include "join/readers.h"

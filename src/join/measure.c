@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Has the activity of one device assessed: tells assess/activity.h what the join knows of it. */
+/* Tells assess/activity.h what the join knows of one device. */
 
 #include "join/subject.h"
 

@@ -7,8 +7,7 @@
  *
  * Only facts that are seen now count, and pods that the API server has and that are not over. Pods that
  * claims alone gave the device share it by right. So do those for whom KAI's reservation holds it,
- * which is a holder like any other. The news of an end may come late. So an overlap counts when it has
- * been seen for disagreement_ms, or was published of the device.
+ * which is a holder like any other. The news of an end may come late, so an overlap is debounced.
  *
  * Once one counts, the message is about the lowest unit in several hands. So the next join, which
  * knows that one was published and not which, names the same. Pods that are not named are counted.

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Holders on the node of device IDs that are no known device's. The ID is of an unknown form, or of a
- * device or MIG instance that no source lists. Any device of the node may be the one, so each says so.
+ * The ID is of an unknown form, or of a device or MIG instance that no source lists. Any device of the node
+ * may be the one, so each says so. While the first report is awaited the published ones stay, but for pods
+ * that are over.
  *
- * Such a holder counts when it has been seen for disagreement_ms (base/debounce.h). A published one
- * stays as long as it is there. While the first report is awaited the published ones stay, but for
- * pods that are over.
- *
- * An ID that begins with a device's UUID is that device's, and its holder is a tenant. If what follows
- * is of no known form, the share of the device is not known.
+ * An ID that begins with a device's UUID is that device's, and its holder is a tenant. If what follows is of
+ * no known form, the share of the device is not known.
  */
 
 #include "join/subject.h"

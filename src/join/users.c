@@ -9,9 +9,8 @@
  * tenant does not hold. Until the status of a pod with several containers tells the process'
  * container, it is neither a user nor a witness. Nor is a new one a user whose pod may hold the device.
  *
- * The sources are read one after the other. So a user counts when it was seen for disagreement_ms, or
- * longer where its pod is not known, or has ended (base/debounce.h). If there is no room for it, what
- * is left out is a lower bound. A process that names a pod of another node counts as one of no pod.
+ * How long a user must have been seen says users.def. If there is no room for it, what is left out is a
+ * lower bound. A process that names a pod of another node counts as one of no pod.
  *
  * Memory is as of the last change: it moves all the time, which alone is no reason to write.
  */

@@ -26,7 +26,6 @@ static void append_list(const struct list_query *query, struct sbuf *buf)
 /* The token says which version it continues: the server refuses another one beside it. */
 static void append_page(const struct list_query *query, struct sbuf *buf)
 {
-	assert(query->continue_token.len > 0);
 	sbuf_printf(buf, "?limit=%u&continue=", query->limit);
 	resource_append_escaped(query->continue_token, buf);
 }
@@ -34,6 +33,7 @@ static void append_page(const struct list_query *query, struct sbuf *buf)
 void list_query_append(const struct list_query *query, const struct resource *resource,
 		       struct sbuf *buf)
 {
+	assert(resource->plural && query->kind <= LIST_QUERY_WATCH);
 	resource_append_path(resource, buf);
 	switch (query->kind) {
 	case LIST_QUERY_LIST:

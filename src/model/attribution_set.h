@@ -2,8 +2,7 @@
 #pragma once
 
 /*
- * attribution_set - the GPUAttributions as the API server has them; each hangs on the place that
- * its status names.
+ * attribution_set - the GPUAttributions that the API server has; each hangs on the place that its status names.
  *
  * Threads: the loop thread.
  */

@@ -4,11 +4,7 @@
 /*
  * pod_scope - of which nodes the pods are known. A watch of the whole cluster may tell them, or one of
  * each node that is followed, or both for a while. A pod of a node that is not looked at is neither
- * there nor gone: nothing is known of it.
- *
- * Watches are not in step with each other. While both tell of a node's pods, the newer word counts,
- * whoever says it: no list undoes an event that the other watch has told already. What a complete list
- * lacks is gone only if it is not newer than the list.
+ * there nor gone: nothing is known of it. While both watches tell of a node's pods, the newer word counts.
  *
  * Threads: the loop thread.
  */

@@ -59,9 +59,8 @@ struct record_kind {
 	int (*admit)(struct record_set *set, const struct record *record, const struct record *old,
 		     struct error *err);
 	/*
-	 * The set has record (NULL: nothing any more) instead of old (NULL: of nothing), which is
-	 * freed next. Links the record to its place, and touches whom that may concern. The link of
-	 * old is cut by the set.
+	 * The set has record (NULL: nothing any more) instead of old (NULL: of nothing), whose link the set
+	 * cuts, and frees it. Links the record to its place, and touches whom that may concern.
 	 */
 	void (*change)(struct record_set *set, struct record *old, struct record *record,
 		       const struct record_event *event);

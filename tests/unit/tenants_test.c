@@ -62,7 +62,8 @@ static void read_one_that_stays_and_one_that_is_disputed(void)
 	build_world_book(&world, "uid-b", "main", build_world_replica(&world, 0, 1));
 	assert_int_equal(devices_make(&world.input, &world.arena, &devices, &err), 0);
 	assert_int_equal(witnesses_read(&world.input, &devices, &world.arena, &facts, &err), 0);
-	assert_int_equal(debounce_open(&(struct debounce_round){.n_subjects = 2, .heard_age_ms = world.input.report_age_ms}, &world.arena, &debounce, &err), 0);
+	const struct debounce_round round = {.n_subjects = 2, .heard_age_ms = world.input.report_age_ms};
+	assert_int_equal(debounce_open(&round, &world.arena, &debounce, &err), 0);
 }
 
 /* So many bytes fit before the arena asks for memory. */

@@ -104,7 +104,8 @@ static struct votes take_votes(const struct previous_tenant *previous, struct vo
 
 	assert_int_equal(devices_make(&world.input, &world.arena, &devices, &err), 0);
 	assert_int_equal(witnesses_read(&world.input, &devices, &world.arena, &facts, &err), 0);
-	assert_int_equal(debounce_open(&(struct debounce_round){.n_subjects = 1, .heard_age_ms = world.input.report_age_ms}, &world.arena, &debounce, &err), 0);
+	const struct debounce_round round = {.n_subjects = 1, .heard_age_ms = world.input.report_age_ms};
+	assert_int_equal(debounce_open(&round, &world.arena, &debounce, &err), 0);
 	*holder = (struct votes_holder){
 		.facts = &facts,
 		.pod_uid = VIEW("uid-a"),
