@@ -14,13 +14,11 @@
 #include "base/arena.h"
 #include "base/store.h"
 #include "model/attribution.h"
-#include "model/inventory_kind.h"
 #include "model/inventory_place.h"
 #include "model/node.h"
 #include "model/place.h"
 #include "model/pod.h"
 #include "model/policy.h"
-#include "model/recall.h"
 #include "model/resource_claim.h"
 #include "model/resource_slice.h"
 

@@ -9,7 +9,6 @@
  */
 
 #include "model/place.h"
-#include "model/recall.h"
 
 struct inventory;
 

@@ -10,7 +10,6 @@
 #include "model/attribution_set.h"
 #include "model/claim.h"
 #include "model/config_set.h"
-#include "model/inventory_kind.h"
 #include "model/node.h"
 #include "model/place.h"
 #include "model/pod_scope.h"

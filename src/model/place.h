@@ -10,13 +10,44 @@
  * Limits:  1024 ended UIDs a place; the oldest is forgotten for a further one.
  */
 
+#include "base/debounce.h"
 #include "base/list.h"
 #include "base/table.h"
 #include "model/boot_history.h"
 #include "model/figures.h"
-#include "model/inventory_kind.h"
-#include "model/recall.h"
 #include "model/report.h"
+
+/* The kinds of objects that an inventory keeps. */
+enum inventory_kind {
+	INVENTORY_PODS,
+	INVENTORY_NODES,
+	INVENTORY_POLICIES,
+	INVENTORY_ATTRIBUTIONS,
+	INVENTORY_RESOURCE_CLAIMS,
+	INVENTORY_RESOURCE_SLICES,
+	INVENTORY_GPU_CLUSTERS,
+	INVENTORY_N_KINDS,
+};
+
+/* How what is known of a kind stands to what the API server has. */
+enum inventory_age {
+	INVENTORY_CURRENT,
+	INVENTORY_STALE,  /* its watch has been away for long */
+	INVENTORY_DENIED, /* the same, for we may read it no more */
+	INVENTORY_UNSERVED, /* the API server has it in other versions only than the one that is read */
+};
+
+/* What the next join of a node must know of the last one. All borrowed. */
+struct recall {
+	const struct debounce_seen *debounced; /* what does not count yet */
+	size_t n_debounced;
+	const struct view *ended; /* UIDs of pods that have ended, as long as reports name them */
+	size_t n_ended;
+	int64_t settled_restart;  /* the kubelet's restart since which a List was complete; 0: none */
+	int64_t offered_since; /* wall clock, ms: slots of the node were counted otherwise before that, */
+			       /* or not known; 0: there was no join, or its pods were not current */
+	bool is_hearing_awaited;  /* a heartbeat of the node may change the result */
+};
 
 /* How long it is remembered who ended. */
 #define PLACE_ENDED_KEEP_MS 120000u
@@ -73,7 +104,7 @@ struct place {
 	size_t n_debounced;
 	uint64_t debounced_at; /* and when, ms: their ages are of then */
 	bool awaits_hearing; /* that join waits for a heartbeat */
-	int64_t settled_restart; /* see model/recall.h; as the last join said */
+	int64_t settled_restart; /* see model/place.h; as the last join said */
 	int64_t offered_since;   /* the same */
 };
 

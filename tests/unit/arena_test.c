@@ -65,7 +65,10 @@ static void the_cap_holds_and_what_fits_is_given(void **state)
 	assert_null(arena_alloc(&arena, 1, 64));
 	assert_true(arena.allocated <= 10000);
 	struct view copy = VIEW("kept");
+	struct error err = {0};
 	assert_false(arena_copy(&arena, VIEW("does not fit any more, for it is too long"), &copy));
+	assert_int_equal(arena_keep(&arena, VIEW("nor does this, which is as long as that"), &copy, &err), -1);
+	assert_int_equal(err.kind, ERROR_NO_MEMORY);
 	assert_true(view_equal(copy, VIEW("kept")));
 }
 
@@ -98,6 +101,9 @@ static void copies_end_in_a_nul_and_may_be_empty(void **state)
 	assert_true(arena_copy(&arena, VIEW("a\0b"), &copy));
 	assert_true(view_equal(copy, VIEW("a\0b")));
 	assert_int_equal(copy.ptr[3], '\0');
+	struct error err;
+	assert_int_equal(arena_keep(&arena, VIEW("b"), &copy, &err), 0);
+	assert_string_equal(copy.ptr, "b");
 	assert_true(arena_copy(&arena, (struct view){NULL, 0}, &copy));
 	assert_string_equal(copy.ptr, "");
 }

@@ -36,6 +36,23 @@ static void order_is_bytewise_and_a_prefix_comes_first(void **state)
 	assert_int_equal(view_compare(nothing, nothing), 0);
 }
 
+static void pairs_are_in_the_order_of_their_first_parts_then_of_the_second_ones(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *a, *a2, *b, *b2;
+		int order;
+	} rows[] = {
+		{"a", "z", "b", "a", -1}, {"b", "a", "a", "z", 1}, {"a", "a", "a", "b", -1},
+		{"a", "b", "a", "a", 1},  {"a", "b", "a", "b", 0}, {"ab", "", "a", "b", 1},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		int order = view_compare_pairs(view_from(rows[i].a), view_from(rows[i].a2), view_from(rows[i].b),
+					       view_from(rows[i].b2));
+		assert_int_equal((order > 0) - (order < 0), rows[i].order);
+	}
+}
+
 static void equality_looks_at_every_byte_including_nul(void **state)
 {
 	(void)state;
@@ -249,6 +266,7 @@ static void equal_bytes_hash_alike_and_neighbours_apart(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(null_is_an_empty_view),
 	cmocka_unit_test(order_is_bytewise_and_a_prefix_comes_first),
+	cmocka_unit_test(pairs_are_in_the_order_of_their_first_parts_then_of_the_second_ones),
 	cmocka_unit_test(a_copy_has_the_bytes_and_leaves_those_behind_them),
 	cmocka_unit_test(case_matters_neither_to_order_nor_to_a_copy_in_lower_case),
 	cmocka_unit_test(equality_looks_at_every_byte_including_nul),
