@@ -80,21 +80,31 @@ static void say_sharing(struct output *output, const struct attribution_status *
 	end(output);
 }
 
-/* The driver repeats nothing: what it raised while nobody listened is in no list. */
-static void say_events_since(struct output *output, int64_t since)
+/*
+ * The driver repeats nothing: what it raised while nobody listened is in no list. The status tells of
+ * the time until its report. What came later may have been missed: that alone is not written.
+ */
+static void say_events_known(struct output *output, const struct attribution_status *status)
 {
 	struct sbuf *line = begin(output, "  Errors:");
-	if (since > 0) {
-		sbuf_append(line, VIEW("all are known since "));
-		words_instant(line, since, output->now);
-	} else {
+	if (status->health.events_since == 0) {
 		sbuf_append(line, VIEW("not all may be known"));
+		end(output);
+		return;
 	}
+	sbuf_append(line, VIEW("all are known from "));
+	words_instant(line, status->health.events_since, output->now);
+	end(output);
+	line = begin(output, "");
+	sbuf_append(line, VIEW("until "));
+	words_instant(line, status->report.observation_time, output->now);
+	sbuf_append(line, VIEW(", the report of this status"));
 	end(output);
 }
 
-static void say_health(struct output *output, const struct attribution_health_state *health)
+static void say_health(struct output *output, const struct attribution_status *status)
 {
+	const struct attribution_health_state *health = &status->health;
 	struct sbuf *line = begin(output, "Health:");
 	sbuf_append(line, words_health(health->state));
 	if (health->reasons.count > 0) {
@@ -104,7 +114,7 @@ static void say_health(struct output *output, const struct attribution_health_st
 	}
 	end(output);
 	say(output, "  Recovery:", words_recovery(health->recovery_action));
-	say_events_since(output, health->events_since);
+	say_events_known(output, status);
 }
 
 /* By time or by MPS: what is measured then is the sum of all. */
@@ -157,7 +167,7 @@ void device_view(struct output *output, const struct attribution *device)
 	say_state(output, device);
 	say_hardware(output, &status->device);
 	say_sharing(output, status);
-	say_health(output, &status->health);
+	say_health(output, status);
 	say_activity(output, status);
 	say_intent(output, &status->intent);
 	device_sections(output, status);

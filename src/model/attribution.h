@@ -279,8 +279,8 @@ struct attribution_health_state {
 	int recovery_action;  /* enum attribution_recovery */
 	struct array reasons; /* struct view */
 	struct array events;  /* struct attribution_health_event, newest first */
-	int64_t events_since; /* no event after it can have been missed, by the node's clock; */
-			      /* 0: not known */
+	int64_t events_since; /* no event from it until the report's observation_time can have been */
+			      /* missed, by the node's clock; 0: not known */
 };
 
 struct attribution_drift {

@@ -323,7 +323,7 @@ def a_failing_gpu_is_shown_with_who_was_on_it_and_what_to_do(cluster):
         assert_row(shown, GPU=uuid, NODE=EXCLUSIVE, HEALTH="Unhealthy", ACTION="Reset",
                    ON_IT_WHEN_IT_FAILED="default/lone", ON_IT_NOW="default/lone",
                    WHAT_TO_DO=ACTION_OF_XID_95)
-        Shown(cluster, "device", uuid).expect(FOUND, "  Errors:        all are known since 20")
+        Shown(cluster, "device", uuid).expect(FOUND, "  Errors:        all are known from 20")
         # That a device fails changes no other question.
         Shown(cluster, "failing", "-l", "no=such").expect(FOUND, "", "No GPUs found")
     Shown(cluster, "failing", "--check").expect(FOUND, "", "No GPU is failing")

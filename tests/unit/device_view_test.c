@@ -75,22 +75,30 @@ static void utilisation_under_mps_and_time_slicing_is_said_to_be_the_devices(voi
 	}
 }
 
-static void it_is_said_since_when_no_error_can_have_been_missed(void **state)
+/* Its end is that of the report: an agent that was away later is told with the next change only. */
+static void it_is_said_from_when_until_when_no_error_can_have_been_missed(void **state)
 {
 	(void)state;
 	static const struct {
-		int64_t since;
+		int64_t since, until;
 		const char *line;
 	} rows[] = {
-		{GPU_WORLD_NOW - 4 * 60000,
-		 "  Errors:        all are known since 2026-01-02T03:00:05Z (4m ago)\n"},
-		{0, "  Errors:        not all may be known\n"},
+		{GPU_WORLD_NOW - 4 * 60000, GPU_WORLD_NOW - 65000,
+		 "  Errors:        all are known from 2026-01-02T03:00:05Z (4m ago)\n"
+		 "                 until 2026-01-02T03:03:00Z (65s ago), the report of this status\n"
+		 "Activity:"},
+		{GPU_WORLD_NOW - 4 * 60000, 0,
+		 "  Errors:        all are known from 2026-01-02T03:00:05Z (4m ago)\n"
+		 "                 until ?, the report of this status\n"
+		 "Activity:"},
+		{0, GPU_WORLD_NOW - 65000, "  Errors:        not all may be known\nActivity:"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct attribution device = {
 			.uuid = VIEW("GPU-1"),
-			.status.health = {.state = ATTRIBUTION_HEALTH_UNHEALTHY,
-					  .events_since = rows[i].since}};
+			.status = {.report.observation_time = rows[i].until,
+				   .health = {.state = ATTRIBUTION_HEALTH_UNHEALTHY,
+					      .events_since = rows[i].since}}};
 		CLEANUP(output_deinit) struct output output;
 		struct error err;
 		output_init(&output, OUTPUT_TABLE, GPU_WORLD_NOW);
@@ -191,7 +199,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(an_error_event_names_who_was_there),
 	cmocka_unit_test(partitions_say_who_holds_them),
 	cmocka_unit_test(shared_devices_show_all_that_there_is),
-	cmocka_unit_test(it_is_said_since_when_no_error_can_have_been_missed),
+	cmocka_unit_test(it_is_said_from_when_until_when_no_error_can_have_been_missed),
 	cmocka_unit_test(utilisation_under_mps_and_time_slicing_is_said_to_be_the_devices),
 	cmocka_unit_test(what_is_left_out_and_what_is_not_known_is_said_in_each_section),
 	cmocka_unit_test(a_device_of_which_nothing_is_known_is_all_question_marks),
