@@ -154,12 +154,12 @@ static const struct text_table_column columns[] = {
 	{"ACTION", 0, write_action},
 	{"ON IT WHEN IT FAILED", 0, write_then, .cut = true},
 	{"ON IT NOW", 0, write_now, .cut = true},
-	{"WORKLOAD", 0, write_workloads, .drop = 2},
+	{"WORKLOAD", 0, write_workloads, .cut = true},
 	{"INDEX", OUTPUT_IF_WIDE, write_index},
 	{"MODEL", OUTPUT_IF_WIDE, write_model},
 	{"PCI", OUTPUT_IF_WIDE, write_pci},
 	{"SERIAL", OUTPUT_IF_WIDE, write_serial},
-	{"WHAT TO DO", 0, write_remedy, .wrap = true},
+	{"WHAT TO DO", 0, write_remedy, .below = "to do: "},
 	{0},
 };
 

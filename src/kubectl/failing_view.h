@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * failing_view - one line per device that fails: since when and why, who was on it then and who is on
- * it now, and what to do.
+ * failing_view - one row per device that fails: since when and why, who was on it then, who is on it
+ * now, and who owns that. What to do stands below each row.
  *
  * Threads: any.
  */

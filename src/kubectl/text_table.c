@@ -18,6 +18,7 @@
 #define GAP 3u
 #define SMALL_GAP 2u
 #define MIN_WRAPPED 22u /* characters in a line of a cell that is wrapped */
+#define BELOW_INDENT 2u /* blanks before a cell that is below its row */
 
 /* A table while it is being written. */
 struct writer {
@@ -91,7 +92,7 @@ static size_t excess(const struct writer *writer)
 	size_t total = writer->indent;
 	for (size_t i = 0; columns[i].header; i++) {
 		size_t width = writer->widths[i];
-		if (writer->is_hidden[i])
+		if (writer->is_hidden[i] || columns[i].below)
 			continue;
 		if (columns[i].wrap && width > min_width(&columns[i]))
 			width = min_width(&columns[i]);
@@ -218,6 +219,15 @@ static void write_wrapped(struct writer *writer, struct view text, size_t start)
 	sbuf_append(writer->buf, text);
 }
 
+static void write_below(struct writer *writer, const char *label, struct view text)
+{
+	const size_t indent = writer->indent + BELOW_INDENT;
+	sbuf_append_char(writer->buf, '\n');
+	append_blanks(writer->buf, indent);
+	sbuf_append(writer->buf, view_from(label));
+	write_wrapped(writer, text, indent + strlen(label));
+}
+
 /* A line of headers, or, with *cells, of the cells that it is then advanced over. */
 static void write_line(struct writer *writer, struct view *cells, bool is_wide)
 {
@@ -229,6 +239,11 @@ static void write_line(struct writer *writer, struct view *cells, bool is_wide)
 		struct view text = cells ? next_cell(cells) : view_from(table->columns[i].header);
 		if (writer->is_hidden[i])
 			continue;
+		if (table->columns[i].below && !is_wide) {
+			if (cells)
+				write_below(writer, table->columns[i].below, text);
+			continue;
+		}
 		if (cells && writer->is_cut[i])
 			text = shorten_find(&writer->cuts[i], text);
 		append_blanks(writer->buf, owed);

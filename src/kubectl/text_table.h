@@ -12,6 +12,8 @@
  * - Columns with `drop` are left out, empty ones first.
  * - Cells of columns with `cut` are shortened. Different cells stay different.
  *
+ * Unless it is for -o wide, the cells of a column with `below` have lines of their own in any case.
+ *
  * Threads: owner.
  * Limits:  TEXT_TABLE_MAX_COLUMNS columns, the text of all cells `cap` bytes.
  */
@@ -31,6 +33,8 @@ struct text_table_column {
 	uint32_t drop; /* left out of a table that is too wide, in this order; 0: never */
 	bool cut;     /* cells may be shortened */
 	bool wrap;    /* of the last column: a long cell goes on in further lines */
+	/* Of the last column: its cells are below their rows, each behind this text, unless wide. */
+	const char *below;
 };
 
 struct text_table {

@@ -30,7 +30,7 @@ static void assert_view(view_fn view, enum output_form form, int64_t now, const 
 	gpu_world_assert_screen(&output, screen);
 }
 
-static void each_device_that_fails_is_a_line_with_what_to_do(void **state)
+static void each_device_that_fails_is_a_row_with_what_to_do(void **state)
 {
 	(void)state;
 	assert_view(failing_view, OUTPUT_TABLE, GPU_WORLD_NOW, "failing");
@@ -149,8 +149,29 @@ static void no_text_of_a_cluster_widens_or_forges_the_table(void **state)
 	assert_null(strchr(sbuf_text(&escaped.body), '\x1b'));
 }
 
-/* Alone, the second of them leaves room for a column more. */
-static void the_workload_is_shown_where_there_is_room(void **state)
+static void who_owns_the_pod_is_shown_however_wide_the_rest_is(void **state)
+{
+	(void)state;
+	CLEANUP(device_list_deinit) struct device_list list;
+	struct failing failing;
+	struct error err;
+	gpu_world_trouble(&list);
+	assert_int_equal(failing_find(list.devices, list.n_devices, &list.arena, &failing, &err), 0);
+	for (size_t n = 1; n <= failing.n_rows; n++) {
+		CLEANUP(output_deinit) struct output output;
+		output_init(&output, OUTPUT_TABLE, GPU_WORLD_NOW);
+		output.uuids = gpu_world_uuids();
+		failing_view(&output, &(struct failing){.rows = failing.rows, .n_rows = n});
+		assert_int_equal(output_finish(&output, &err), 0);
+		assert_non_null(strstr(sbuf_text(&output.body), "  WORKLOAD\n"));
+		assert_null(strstr(sbuf_text(&output.notes), "WORKLOAD"));
+		if (n > 1)
+			assert_non_null(strstr(sbuf_text(&output.body), "  StatefulSet/llm\n"));
+	}
+}
+
+/* A long remedy costs no column, and its lines say what they are. */
+static void what_to_do_is_below_each_device(void **state)
 {
 	(void)state;
 	CLEANUP(device_list_deinit) struct device_list list;
@@ -160,17 +181,19 @@ static void the_workload_is_shown_where_there_is_room(void **state)
 	find_failing(&list, OUTPUT_TABLE, GPU_WORLD_NOW, &output, &failing);
 	failing_view(&output, &(struct failing){.rows = &failing.rows[1], .n_rows = 1});
 	assert_int_equal(output_finish(&output, &err), 0);
-	assert_non_null(strstr(sbuf_text(&output.body), "  WORKLOAD         WHAT TO DO\n"));
-	assert_non_null(strstr(sbuf_text(&output.body), "  StatefulSet/llm  "));
+	assert_non_null(strstr(sbuf_text(&output.body),
+			       "StatefulSet/llm\n"
+			       "  to do: drain the GPU and reset it: any program on it may have been hit\n"));
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(each_device_that_fails_is_a_line_with_what_to_do),
+	cmocka_unit_test(each_device_that_fails_is_a_row_with_what_to_do),
 	cmocka_unit_test(a_watched_table_has_times_and_the_same_width),
 	cmocka_unit_test(wide_has_all_reasons_all_pods_and_the_hardware),
 	cmocka_unit_test(the_recovery_action_is_shown_in_the_width_of_a_terminal),
 	cmocka_unit_test(no_note_is_wider_than_a_terminal_but_of_wide),
-	cmocka_unit_test(the_workload_is_shown_where_there_is_room),
+	cmocka_unit_test(who_owns_the_pod_is_shown_however_wide_the_rest_is),
+	cmocka_unit_test(what_to_do_is_below_each_device),
 	cmocka_unit_test(json_has_the_event_and_null_for_what_is_not_known),
 	cmocka_unit_test(names_are_in_the_order_of_the_table),
 	cmocka_unit_test(no_text_of_a_cluster_widens_or_forges_the_table),

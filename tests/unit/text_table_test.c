@@ -239,6 +239,43 @@ static void a_long_last_cell_goes_on_below_itself(void **state)
 			    "         " FORTY " end\n");
 }
 
+/* Its width counts for nothing: no other column goes for it. */
+static void a_cell_that_is_below_its_row_has_lines_of_its_own_unless_wide(void **state)
+{
+	(void)state;
+	static const struct text_table_column below[] = {
+		{"NAME", 0, write_name, .cut = true},
+		{"NODE", 0, write_node, .drop = 1},
+		{"NOTE", 0, write_note, .below = "note: "},
+		{0},
+	};
+	static const struct {
+		enum output_form form;
+		const char *expected;
+	} rows[] = {
+		{OUTPUT_TABLE, "  " FORTY "   b\n"
+			       "    note: " FORTY " " FORTY "\n"
+			       "          " FORTY " end\n"},
+		{OUTPUT_WIDE, "  " FORTY "   b      " FORTY " " FORTY " " FORTY " end\n"},
+	};
+	static const struct wide_row row = {FORTY, "b", FORTY " " FORTY " " FORTY " end"};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(text_table_deinit) struct text_table table;
+		CLEANUP(output_deinit) struct output output;
+		output_init(&output, rows[i].form, 0);
+		text_table_init(&table, below, 0, 10000);
+		text_table_add(&table, &row);
+		text_table_write(&table, &output, 2);
+		const char *headers = sbuf_text(&output.body);
+		const char *lines = strchr(headers, '\n') + 1;
+		assert_int_equal(strncmp(headers, "  NAME ", 7), 0);
+		assert_int_equal(memmem(headers, (size_t)(lines - headers), "NOTE\n", 5) != NULL,
+				 rows[i].form == OUTPUT_WIDE);
+		assert_string_equal(lines, rows[i].expected);
+		assert_int_equal(output.notes.len, 0);
+	}
+}
+
 static void missing_memory_is_said_at_the_end(void **state)
 {
 	(void)state;
@@ -265,6 +302,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(rows_that_differ_read_differently_when_they_are_cut),
 	cmocka_unit_test(wide_is_never_cut),
 	cmocka_unit_test(a_long_last_cell_goes_on_below_itself),
+	cmocka_unit_test(a_cell_that_is_below_its_row_has_lines_of_its_own_unless_wide),
 	cmocka_unit_test(missing_memory_is_said_at_the_end),
 };
 TEST_MAIN(tests)
