@@ -190,25 +190,36 @@ static void feed_reset(struct condition_past *past, const struct report_conditio
 	past->read_reset = c->reset_uptime_ms;
 }
 
+/* Whether it is so, or was within the gap that counts for nothing. */
+static bool is_lately(uint64_t *until_ms, bool is_so, uint64_t now_ms)
+{
+	if (is_so)
+		*until_ms = now_ms + REPORT_ACTIVITY_GAP_MS;
+	return *until_ms >= now_ms;
+}
+
 /*
  * A call that fails now and then must not change what is said to be readable. In MIG mode less is, and an
  * agent that starts then would not know what was before.
  */
-static unsigned note_parts(struct condition_past *past, const struct report_device *device,
-			   uint64_t now_ms)
+static void note_parts(struct condition_past *past, bool is_in_mig_mode, uint64_t now_ms,
+		       struct report_condition *c)
 {
-	const unsigned read = condition_parts_find(&device->condition);
+	const unsigned read = condition_parts_find(c);
 	unsigned lately = 0;
-	if (past->was_in_mig_mode != device->mig.current)
+	if (past->was_in_mig_mode != is_in_mig_mode) {
 		memset(past->parts_until_ms, 0, sizeof(past->parts_until_ms));
-	past->was_in_mig_mode = device->mig.current;
+		past->rows_unsupported_until_ms = 0;
+	}
+	past->was_in_mig_mode = is_in_mig_mode;
 	for (unsigned i = 0; i < CONDITION_HISTORY_PARTS; i++) {
-		if (read & (1u << i))
-			past->parts_until_ms[i] = now_ms + REPORT_ACTIVITY_GAP_MS;
-		if (past->parts_until_ms[i] >= now_ms)
+		if (is_lately(&past->parts_until_ms[i], (read & (1u << i)) != 0, now_ms))
 			lately |= 1u << i;
 	}
-	return lately;
+	c->parts_read = lately & REPORT_PART_FIRST;
+	c->further_parts_read = lately & ~(unsigned)REPORT_PART_FIRST;
+	c->rows_unsupported =
+		is_lately(&past->rows_unsupported_until_ms, c->rows_unsupported, now_ms);
 }
 
 static void interrupt_all(struct condition_past *past)
@@ -265,7 +276,7 @@ void condition_history_judge(struct condition_history *history, uint64_t now_ms,
 		else
 			feed_all(past, device, &history->settings, now);
 		wall_time_follow(&past->reset, wall_ms, now_ms);
-		c->parts_read = note_parts(past, device, now_ms);
+		note_parts(past, device->mig.current, now_ms, c);
 		c->slowdown.thermal = past->thermal.verdict;
 		c->slowdown.power_brake = past->power_brake.verdict;
 		c->slowdown.hardware = past->hardware.verdict;

@@ -38,7 +38,7 @@ struct condition_counter {
 	struct wall_time low_after;
 };
 
-#define CONDITION_HISTORY_PARTS 5u /* bits of enum report_part */
+#define CONDITION_HISTORY_PARTS 8u /* bits of enum report_part */
 
 /* What was seen of one device. */
 struct condition_past {
@@ -48,6 +48,7 @@ struct condition_past {
 	int nvlinks_down; /* enum report_verdict */
 	struct condition_counter corrected, uncorrected;
 	uint64_t parts_until_ms[CONDITION_HISTORY_PARTS]; /* each counts as read; 0: never read */
+	uint64_t rows_unsupported_until_ms; /* the same of that answer of NVML */
 	bool was_in_mig_mode; /* in the last sample; these times are of that mode */
 	struct wall_time read_at;
 	struct wall_time reset;

@@ -4,9 +4,9 @@
 #include "base/limits.h"
 
 /*
- * How it works: one function per value. Links are the exception, where one value takes a call for
- * each link. If one of these fails, the links are not read at all: a smaller number would look like
- * links that went down.
+ * How it works: one function per value. NVLinks are the exception, where one value takes a call for
+ * each link. If one of these fails, NVLinks are not read at all: a smaller number would look like
+ * links that went down. What else is read of links is parts of its own (enum report_part).
  *
  * Libraries answer for a link or a field that they do not know with INVALID_ARGUMENT. Here that is
  * no failure.
@@ -57,16 +57,18 @@ static void read_ecc(struct device_subject *subject, struct report_condition *re
 				NVML_ABI_ECC_UNCORRECTED, NVML_ABI_ECC_AGGREGATE);
 }
 
-static void read_remapped_rows(struct device_subject *subject, struct report_remapped_rows *ret)
+/* The library supports this on no device with MIG instances: it is told, so that the cause can be. */
+static void read_remapped_rows(struct device_subject *subject, struct report_condition *ret)
 {
 	unsigned corrected = 0;
 	unsigned uncorrected = 0;
 	unsigned pending = 0;
 	unsigned failed = 0;
 	int code = ASK(subject, remapped_rows, &corrected, &uncorrected, &pending, &failed);
+	ret->rows_unsupported = code == NVML_ABI_NOT_SUPPORTED;
 	if (device_reader_fails(subject, "remapped rows", code) || pending > 1 || failed > 1)
 		return;
-	*ret = (struct report_remapped_rows){
+	ret->remapped_rows = (struct report_remapped_rows){
 		.present = true,
 		.counts = {as_count(corrected, LIMIT_NUMBER_COUNT),
 			   as_count(uncorrected, LIMIT_NUMBER_COUNT)},
@@ -220,7 +222,7 @@ void condition_reader_read(struct device_subject *subject, struct report_conditi
 	if (subject->lost || subject->missing)
 		return;
 	read_ecc(subject, ret);
-	read_remapped_rows(subject, &ret->remapped_rows);
+	read_remapped_rows(subject, ret);
 	read_retired_pages(subject, &ret->retired_pages);
 	read_recovery(subject, ret);
 	read_nvlinks(subject, &ret->nvlinks);

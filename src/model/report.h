@@ -201,8 +201,13 @@ enum report_part {
 	REPORT_PART_ROWS = 0x2, /* remapped ones, or retired pages */
 	REPORT_PART_RECOVERY = 0x4,
 	REPORT_PART_SLOWDOWN = 0x8,
-	REPORT_PART_LINKS = 0x10,
-	REPORT_PART_ALL = 0x1f,
+	REPORT_PART_LINKS = 0x10, /* any of the further ones: older agents tell no more */
+	REPORT_PART_FIRST = 0x1f, /* these are all that older controllers take */
+	REPORT_PART_NVLINK = 0x20,
+	REPORT_PART_FABRIC = 0x40,
+	REPORT_PART_PCIE = 0x80,
+	REPORT_PART_ALL = 0xff,
+	REPORT_PART_LIMIT = 0xffff, /* room for those of later agents */
 };
 
 /* What the device is like at this moment, as far as NVML tells, and has been since the agent started. */
@@ -214,6 +219,7 @@ struct report_condition {
 	struct report_error_counts ecc_volatile; /* since the driver was loaded, or the device reset */
 	struct report_error_counts ecc_aggregate; /* of its life */
 	struct report_remapped_rows remapped_rows;
+	bool rows_unsupported; /* NVML: remapped rows are not supported (3), within REPORT_ACTIVITY_GAP_MS */
 	struct report_retired_pages retired_pages;
 	struct report_links nvlinks;
 	int nvlinks_down; /* enum report_verdict: fewer are active than the agent has seen; not under MIG */
@@ -223,7 +229,8 @@ struct report_condition {
 	int pcie_degraded; /* enum report_verdict: for long narrower, or slower while busy, than can be */
 	int64_t clocks_event_reasons;   /* bits of enum report_clocks_event; -1: unread */
 	struct report_slowdown slowdown;
-	int64_t parts_read; /* bits of enum report_part: read within REPORT_ACTIVITY_GAP_MS */
+	int64_t parts_read; /* bits of enum report_part, the first ones: read within REPORT_ACTIVITY_GAP_MS */
+	int64_t further_parts_read; /* the other bits, likewise; 0 with REPORT_PART_LINKS: not told */
 	int64_t reset_time; /* the device was reset after that, by the node's clock; 0: not seen */
 	int64_t reset_uptime_ms; /* the same, since boot; 0: not seen, or not told */
 };

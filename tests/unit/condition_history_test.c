@@ -518,7 +518,50 @@ static void what_fails_now_and_then_counts_as_read_for_two_minutes(void **state)
 	assert_int_equal(sample_after(1)->parts_read, REPORT_PART_ROWS);
 	c->pcie_lanes.present = c->slowdown.present = true;
 	c->recovery = REPORT_RECOVERY_NONE;
-	assert_int_equal(sample_after(1)->parts_read, REPORT_PART_ALL & ~REPORT_PART_ECC);
+	assert_int_equal(sample_after(1)->parts_read, REPORT_PART_FIRST & ~REPORT_PART_ECC);
+}
+
+/* Controllers of before refuse a report with more than the first parts in that member. */
+static void each_kind_of_link_counts_as_read_for_two_minutes_in_a_member_of_its_own(void **state)
+{
+	(void)state;
+	struct report_condition *c = &device.condition;
+	*c = (struct report_condition){.present = true, .ecc_volatile = {-1, -1}};
+	assert_int_equal(sample_after(0)->further_parts_read, 0);
+	c->nvlinks.present = true;
+	c->fabric = REPORT_FABRIC_COMPLETED;
+	assert_int_equal(sample_after(1)->further_parts_read,
+			 REPORT_PART_NVLINK | REPORT_PART_FABRIC);
+	assert_int_equal(c->parts_read, REPORT_PART_LINKS);
+	c->nvlinks.present = false;
+	c->pcie_lanes.present = true;
+	sample_after(60000);
+	assert_int_equal(sample_after(60000)->further_parts_read,
+			 REPORT_PART_NVLINK | REPORT_PART_FABRIC | REPORT_PART_PCIE);
+	assert_int_equal(sample_after(1)->further_parts_read, REPORT_PART_FABRIC | REPORT_PART_PCIE);
+	assert_int_equal(c->parts_read, REPORT_PART_LINKS);
+}
+
+/* The library's answer may be another one now and then. */
+static void that_rows_are_not_supported_counts_for_two_minutes_and_in_one_mig_mode(void **state)
+{
+	(void)state;
+	struct report_condition *c = &device.condition;
+	*c = (struct report_condition){.present = true, .ecc_volatile = {-1, -1}};
+	device.mig.current = true;
+	assert_false(sample_after(0)->rows_unsupported);
+	c->rows_unsupported = true;
+	assert_true(sample_after(1)->rows_unsupported);
+	c->rows_unsupported = false;
+	assert_true(sample_after(60000)->rows_unsupported);
+	c->rows_unsupported = false;
+	assert_true(sample_after(60000)->rows_unsupported);
+	c->rows_unsupported = false;
+	assert_false(sample_after(1)->rows_unsupported);
+	c->rows_unsupported = true;
+	assert_true(sample_after(1)->rows_unsupported);
+	device.mig.current = c->rows_unsupported = false;
+	assert_false(sample_after(1)->rows_unsupported);
 }
 
 static void what_was_read_in_the_other_mig_mode_does_not_count_as_read(void **state)
@@ -567,6 +610,10 @@ static const struct CMUnitTest tests[] = {
 		set_up, NULL),
 	cmocka_unit_test_setup_teardown(
 		what_fails_now_and_then_counts_as_read_for_two_minutes, set_up, NULL),
+	cmocka_unit_test_setup_teardown(
+		each_kind_of_link_counts_as_read_for_two_minutes_in_a_member_of_its_own, set_up, NULL),
+	cmocka_unit_test_setup_teardown(
+		that_rows_are_not_supported_counts_for_two_minutes_and_in_one_mig_mode, set_up, NULL),
 	cmocka_unit_test_setup_teardown(what_was_read_in_the_other_mig_mode_does_not_count_as_read, set_up,
 					NULL),
 	cmocka_unit_test_setup_teardown(a_lost_device_tells_nothing_new, set_up, NULL),

@@ -8,6 +8,7 @@
 #include "lib/test_main.h"
 
 #include "agent/condition_reader.h"
+#include "model/condition_parts.h"
 
 enum call {
 	ECC_VOLATILE_CORRECTED,
@@ -291,6 +292,57 @@ TEST(a_call_that_fails_costs_its_own_value_only)
 	}
 }
 
+/* A smaller number of links would look like links that went down. So all of them are unread, and only they. */
+TEST(one_nvlink_that_cannot_be_read_hides_nvlinks_and_no_other_link)
+{
+	for (driver.bad_link = 0; driver.bad_link < (int)driver.n_links; driver.bad_link++) {
+		driver.codes[NVLINKS] = NVML_ABI_UNKNOWN;
+		struct report_condition condition = read_now();
+		assert_int_equal(condition_parts_find(&condition),
+				 REPORT_PART_ALL & ~REPORT_PART_NVLINK);
+	}
+}
+
+TEST(each_kind_of_link_is_read_alone)
+{
+	static const struct {
+		enum call failing;
+		unsigned part;
+	} rows[] = {
+		{NVLINKS, REPORT_PART_NVLINK},	{FABRIC, REPORT_PART_FABRIC},
+		{PCIE_WIDTH, REPORT_PART_PCIE},	{MAX_PCIE_WIDTH, REPORT_PART_PCIE},
+		{PCIE_GENERATION, 0},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		driver.codes[rows[i].failing] = NVML_ABI_NOT_SUPPORTED;
+		struct report_condition condition = read_now();
+		assert_int_equal(condition_parts_find(&condition), REPORT_PART_ALL & ~rows[i].part);
+		driver.codes[rows[i].failing] = NVML_ABI_SUCCESS;
+	}
+}
+
+/* Any other code is a failure, and not what MIG leads to. */
+TEST(that_remapped_rows_are_not_supported_is_told_where_the_library_says_so)
+{
+	static const struct {
+		enum call call;
+		int code;
+		bool is_unsupported;
+	} rows[] = {
+		{REMAPPED_ROWS, NVML_ABI_SUCCESS, false},
+		{REMAPPED_ROWS, NVML_ABI_NOT_SUPPORTED, true},
+		{REMAPPED_ROWS, NVML_ABI_UNKNOWN, false},
+		{REMAPPED_ROWS, NVML_ABI_FUNCTION_NOT_FOUND, false},
+		{RETIRED_PAGES, NVML_ABI_NOT_SUPPORTED, false},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		driver.codes[rows[i].call] = rows[i].code;
+		struct report_condition condition = read_now();
+		assert_int_equal(condition.rows_unsupported, rows[i].is_unsupported);
+		driver.codes[rows[i].call] = NVML_ABI_SUCCESS;
+	}
+}
+
 TEST(a_failure_names_the_device_and_the_value_once)
 {
 	driver.codes[NVLINKS] = NVML_ABI_UNKNOWN;
@@ -552,6 +604,11 @@ static const struct CMUnitTest tests[] = {
 		of_the_reasons_for_low_clocks_those_are_read_that_mean_trouble, set_up, NULL),
 	cmocka_unit_test_setup_teardown(everything_that_a_device_tells_is_read, set_up, NULL),
 	cmocka_unit_test_setup_teardown(a_call_that_fails_costs_its_own_value_only, set_up, NULL),
+	cmocka_unit_test_setup_teardown(
+		one_nvlink_that_cannot_be_read_hides_nvlinks_and_no_other_link, set_up, NULL),
+	cmocka_unit_test_setup_teardown(each_kind_of_link_is_read_alone, set_up, NULL),
+	cmocka_unit_test_setup_teardown(
+		that_remapped_rows_are_not_supported_is_told_where_the_library_says_so, set_up, NULL),
 	cmocka_unit_test_setup_teardown(
 		a_failure_names_the_device_and_the_value_once, set_up, NULL),
 	cmocka_unit_test_setup_teardown(a_library_without_the_functions_tells_nothing, set_up, NULL),

@@ -253,6 +253,10 @@ static void each_value_of_a_condition_is_read(void **state)
 	assert_false(condition->remapped_rows.failed);
 	assert_int_equal(condition->remapped_rows.counts.corrected, 3);
 	assert_int_equal(condition->remapped_rows.counts.uncorrected, 1);
+	assert_true(condition->rows_unsupported);
+	assert_int_equal(condition->parts_read,
+			 REPORT_PART_ECC | REPORT_PART_RECOVERY | REPORT_PART_LINKS);
+	assert_int_equal(condition->further_parts_read, REPORT_PART_NVLINK | REPORT_PART_PCIE);
 	assert_true(condition->retired_pages.present && condition->retired_pages.pending);
 	assert_true(condition->nvlinks.present);
 	assert_int_equal(condition->nvlinks.total, 12);
@@ -310,6 +314,25 @@ static void what_a_condition_lacks_is_unread(void **state)
 	const struct report_event *event = ARRAY_AT(report.events, struct report_event, 0);
 	assert_int_equal(event->gpu_instance_id, -1);
 	assert_int_equal(event->compute_instance_id, -1);
+}
+
+/* Of an agent of before it is not known which links it has read; one to come may read more parts. */
+static void parts_that_other_releases_read_are_taken(void **state)
+{
+	static const struct {
+		const char *json;
+		int64_t parts, further;
+	} rows[] = {
+		{",\"condition\":{\"partsRead\":31}", REPORT_PART_FIRST, 0},
+		{",\"condition\":{\"partsRead\":16,\"furtherPartsRead\":65535}", REPORT_PART_LINKS, 65535},
+		{",\"condition\":{}", 0, 0},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct report report = decode_condition(*state, rows[i].json);
+		assert_int_equal(condition_of(&report)->parts_read, rows[i].parts);
+		assert_int_equal(condition_of(&report)->further_parts_read, rows[i].further);
+		assert_false(condition_of(&report)->rows_unsupported);
+	}
 }
 
 static void each_word_of_a_condition_has_its_meaning(void **state)
@@ -826,6 +849,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(numbers_that_a_device_lacks_are_minus_one, setup, teardown),
 	cmocka_unit_test_setup_teardown(each_value_of_a_condition_is_read, setup, teardown),
 	cmocka_unit_test_setup_teardown(what_a_condition_lacks_is_unread, setup, teardown),
+	cmocka_unit_test_setup_teardown(parts_that_other_releases_read_are_taken, setup, teardown),
 	cmocka_unit_test_setup_teardown(each_word_of_a_condition_has_its_meaning, setup, teardown),
 	cmocka_unit_test_setup_teardown(
 		a_condition_that_says_nothing_is_written_as_an_empty_one, setup, teardown),
