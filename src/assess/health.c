@@ -484,8 +484,8 @@ static int find_reasons(struct judge *judge, struct error *err)
 	heed_driver(judge);
 	if (judge->n_reasons > 0 || !judge->condition.present)
 		return 0;
-	return health_reading_say(&judge->condition, judge->input->report, judge->input->arena,
-				  &judge->health.message, err);
+	return health_reading_say(judge->input->reported, judge->input->report,
+				  judge->input->arena, &judge->health.message, err);
 }
 
 static struct array list_of(const void *items, uint32_t n)

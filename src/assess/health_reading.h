@@ -11,9 +11,8 @@
 #include "model/report.h"
 
 /*
- * The message for a device against which nothing speaks: what was read lately, and what cannot be read. The
- * condition is of a device of that report. It lies in the arena. Fails with ERROR_NO_MEMORY.
+ * The message for a device of that report against which nothing speaks: what was read lately, and what
+ * cannot be read, with "(MIG)" where that is the cause. It lies in the arena. Fails with ERROR_NO_MEMORY.
  */
-MUST_USE int health_reading_say(const struct report_condition *condition,
-				const struct report *report, struct arena *arena,
-				struct view *ret_message, struct error *err);
+MUST_USE int health_reading_say(const struct report_device *device, const struct report *report,
+				struct arena *arena, struct view *ret_message, struct error *err);

@@ -685,7 +685,7 @@ def the_devices_of_the_stand_in_have_the_texts_of_the_product():
                 [drift[member] for drift in drifts for member in ("intended", "observed", "message")]
             for condition in status["conditions"]:
                 if condition["reason"] == "NothingFound":
-                    texts += parts.split(condition["message"])
+                    texts += parts.split(condition["message"].replace(" (MIG)", ""))
                 elif condition["reason"] in [drift["type"] for drift in drifts]:
                     assert drifts[0]["observed"] in condition["message"], condition
                 elif condition["reason"] == "HoldOff":

@@ -1087,6 +1087,14 @@ TEST(a_device_was_listed_unless_a_published_reason_tells_otherwise)
 	assert_true(health_was_listed(&(struct health_previous){0}));
 }
 
+static void expect_message(const char *says)
+{
+	char expected[256];
+	expect(HEALTHY, "");
+	snprintf(expected, sizeof(expected), "nothing speaks against the device; %s", says);
+	expect_text(now.health.message, expected);
+}
+
 TEST(the_message_of_a_healthy_device_says_what_was_looked_at)
 {
 	static const struct {
@@ -1095,40 +1103,93 @@ TEST(the_message_of_a_healthy_device_says_what_was_looked_at)
 		int64_t events_since;
 	} rows[] = {
 		{{.recovery = REPORT_RECOVERY_NONE, .remapped_rows.present = true,
-		  .slowdown.present = true, .nvlinks.present = true},
-		 "; read: XID errors, ECC, row remapping, recovery action, slowdown, links", 1},
+		  .slowdown.present = true, .nvlinks.present = true,
+		  .fabric = REPORT_FABRIC_COMPLETED, .pcie_lanes.present = true},
+		 "read: XID errors, ECC, row remapping, recovery action, slowdown, NVLink, fabric, PCIe",
+		 1},
 		{{.recovery = REPORT_RECOVERY_NONE, .remapped_rows.present = true,
 		  .slowdown.present = true, .nvlinks.present = true},
-		 "; read: ECC, row remapping, recovery action, slowdown, links; "
-		 "cannot be read here: XID errors", 0},
+		 "read: ECC, row remapping, recovery action, slowdown, NVLink; "
+		 "cannot be read here: XID errors, fabric, PCIe", 0},
 		{{.ecc_volatile = {-1, -1}, .clocks_event_reasons = -1},
-		 "; read: XID errors; cannot be read here: ECC, row remapping, recovery action, "
-		 "slowdown, links", 1},
+		 "read: XID errors; cannot be read here: ECC, row remapping, recovery action, "
+		 "slowdown, NVLink, fabric, PCIe", 1},
 		{{.remapped_rows.present = true, .slowdown.present = true,
 		  .fabric = REPORT_FABRIC_COMPLETED},
-		 "; read: XID errors, ECC, row remapping, slowdown, links; cannot be read here: "
-		 "recovery action", 1},
+		 "read: XID errors, ECC, row remapping, slowdown, fabric; cannot be read here: "
+		 "recovery action, NVLink, PCIe", 1},
 		{{.recovery = REPORT_RECOVERY_NONE, .remapped_rows.present = true,
-		  .slowdown.present = true},
-		 "; read: XID errors, ECC, row remapping, recovery action, slowdown; "
-		 "cannot be read here: links", 1},
+		  .slowdown.present = true, .pcie_lanes.present = true},
+		 "read: XID errors, ECC, row remapping, recovery action, slowdown, PCIe; "
+		 "cannot be read here: NVLink, fabric", 1},
 		/* Read lately, though not this time. */
 		{{.ecc_volatile = {-1, -1}, .slowdown.present = true,
-		  .parts_read = REPORT_PART_ECC | REPORT_PART_LINKS},
-		 "; read: XID errors, ECC, slowdown, links; cannot be read here: row remapping, "
-		 "recovery action", 1},
+		  .parts_read = REPORT_PART_ECC | REPORT_PART_LINKS,
+		  .further_parts_read = REPORT_PART_NVLINK | REPORT_PART_PCIE},
+		 "read: XID errors, ECC, slowdown, NVLink, PCIe; cannot be read here: "
+		 "row remapping, recovery action, fabric", 1},
+		/* Parts of later agents are no others. */
+		{{.remapped_rows.present = true, .slowdown.present = true,
+		  .parts_read = REPORT_PART_LINKS,
+		  .further_parts_read = REPORT_PART_LIMIT & ~(REPORT_PART_NVLINK | REPORT_PART_FABRIC),
+		  .recovery = REPORT_RECOVERY_NONE},
+		 "read: ECC, row remapping, recovery action, slowdown, PCIe; "
+		 "cannot be read here: XID errors, NVLink, fabric", 0},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
-		char expected[256];
 		*condition = rows[i].c;
 		condition->present = true;
 		now.report.events_since = rows[i].events_since;
 		/* NVML may have another message. */
 		now.report.sources.nvml.message = VIEW("device 0: power: Unknown Error");
-		judge();
-		snprintf(expected, sizeof(expected), "nothing speaks against the device%s",
-			 rows[i].says);
-		expect_text(now.health.message, expected);
+		expect_message(rows[i].says);
+	}
+}
+
+/* It tells that it read one of them lately. Which of them it reads at this moment may change. */
+TEST(of_an_agent_that_tells_of_links_only_the_message_says_links)
+{
+	*condition = (struct report_condition){.present = true,
+					       .recovery = REPORT_RECOVERY_NONE,
+					       .remapped_rows.present = true,
+					       .slowdown.present = true,
+					       .parts_read = REPORT_PART_FIRST};
+	for (unsigned links = 0; links < 8; links++) {
+		condition->nvlinks.present = links & 1;
+		condition->fabric = links & 2 ? REPORT_FABRIC_COMPLETED : REPORT_FABRIC_UNREAD;
+		condition->pcie_lanes.present = links & 4;
+		expect_message("read: XID errors, ECC, row remapping, recovery action, slowdown, links");
+	}
+	condition->nvlinks.present = condition->pcie_lanes.present = false;
+	condition->fabric = REPORT_FABRIC_UNREAD;
+	condition->parts_read &= ~REPORT_PART_LINKS;
+	expect_message("read: XID errors, ECC, row remapping, recovery action, slowdown; "
+		       "cannot be read here: NVLink, fabric, PCIe");
+}
+
+/* Nothing but MIG is called the cause of what MIG does not hide, nor of what fails. */
+TEST(the_message_says_where_mig_is_the_cause_that_something_cannot_be_read)
+{
+	static const struct {
+		bool is_in_mig_mode, is_unsupported, is_read_lately;
+		const char *says;
+	} rows[] = {
+		{true, true, false, "read: XID errors, ECC, recovery action, slowdown, PCIe; "
+				    "cannot be read here: row remapping (MIG), NVLink, fabric"},
+		{true, false, false, "read: XID errors, ECC, recovery action, slowdown, PCIe; "
+				     "cannot be read here: row remapping, NVLink, fabric"},
+		{false, true, false, "read: XID errors, ECC, recovery action, slowdown, PCIe; "
+				     "cannot be read here: row remapping, NVLink, fabric"},
+		{true, true, true, "read: XID errors, ECC, row remapping, recovery action, slowdown, "
+				   "PCIe; cannot be read here: NVLink, fabric"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		condition->pcie_lanes.present = true;
+		condition->remapped_rows.present = false;
+		condition->rows_unsupported = rows[i].is_unsupported;
+		condition->parts_read = rows[i].is_read_lately ? REPORT_PART_ROWS : 0;
+		now.device.mig.current = rows[i].is_in_mig_mode;
+		expect_message(rows[i].says);
 	}
 }
 
@@ -1226,6 +1287,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(of_more_published_reasons_than_there_can_be_the_first_are_read),
 	cmocka_unit_test_set_up(a_device_was_listed_unless_a_published_reason_tells_otherwise),
 	cmocka_unit_test_set_up(the_message_of_a_healthy_device_says_what_was_looked_at),
+	cmocka_unit_test_set_up(of_an_agent_that_tells_of_links_only_the_message_says_links),
+	cmocka_unit_test_set_up(
+		the_message_says_where_mig_is_the_cause_that_something_cannot_be_read),
 	cmocka_unit_test_set_up(
 		of_a_healthy_device_whose_condition_no_agent_reads_the_message_does_not_say_what_was_read),
 	cmocka_unit_test_set_up(without_memory_there_is_no_verdict),

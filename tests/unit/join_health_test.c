@@ -229,14 +229,14 @@ TEST(the_message_of_a_healthy_device_says_what_was_read_and_what_could_not_be)
 		{1, {.present = true, .recovery = REPORT_RECOVERY_NONE,
 		      .remapped_rows = {.present = true}},
 		 "; read: XID errors, ECC, row remapping, recovery action; cannot be read here: "
-		 "slowdown, links"},
+		 "slowdown, NVLink, fabric, PCIe"},
 		{1, {.present = true, .retired_pages = {.present = true}},
 		 "; read: XID errors, ECC, row remapping; cannot be read here: "
-		 "recovery action, slowdown, links"},
+		 "recovery action, slowdown, NVLink, fabric, PCIe"},
 		{0,
 		 {.present = true, .ecc_volatile = {-1, -1}, .recovery = REPORT_RECOVERY_NONE},
 		 "; read: recovery action; cannot be read here: XID errors, ECC, row remapping, "
-		 "slowdown, links"},
+		 "slowdown, NVLink, fabric, PCIe"},
 		{1, {.present = false}, ""},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
