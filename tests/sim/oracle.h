@@ -87,7 +87,8 @@
  * exactly true. That covers node, mode, slots, activity, and conditions, which are True. Of tenants it
  * covers who, container, slots, partitions, phase, confidence and witnesses. Nothing is missing, and
  * nothing untrue is there. Health is what the driver, the plugin and the agent tell, and Healthy if
- * that is nothing. The state, the recovery action and the condition Healthy are those that follow.
+ * that is nothing. The state, the recovery action and the condition Healthy are those that follow. That
+ * says what can be read of the device, and what cannot.
  * An error that needs a reset is no reason if a reset was seen since: by the agent, or as reports tell.
  * Activity that is Unknown has the reason that is so. While there is trouble that does not end by
  * itself (sim/trouble.h), health and activity are judged the same way. A tenant

@@ -30,19 +30,19 @@ enum strain { NVLINKS, FABRIC, PCIE, THERMAL, POWER_BRAKE, HARDWARE, GENERATION,
 
 static const struct {
 	const char *reason;
-	unsigned part;            /* of what drivers tell, a bit */
+	enum strain_part part;    /* without which it is not told */
 	uint64_t yes_ms, no_ms;   /* for so long readings must say that it is so, or not */
 	bool is_lost_with_device; /* while a device is lost its readings do not tell */
 	unsigned bits;            /* of the reasons why clocks are low */
 } rows[N_STRAINS] = {
-	[NVLINKS] = {"NVLinkDown", 1, 0, 0, false, 0},
-	[FABRIC] = {"FabricNotReady", 2, 0, 0, false, 0},
-	[PCIE] = {"PCIeLinkDegraded", 4, STRAIN_NARROW_MS, 0, true, 0},
-	[THERMAL] = {"ThermalSlowdown", 8, STRAIN_SLOW_MS, STRAIN_FAST_MS, true, 0x20},
-	[POWER_BRAKE] = {"PowerBrake", 8, STRAIN_SLOW_MS, STRAIN_FAST_MS, true, 0x80},
-	[HARDWARE] = {"HWSlowdown", 8, STRAIN_SLOW_MS, STRAIN_FAST_MS, true, 0x8},
+	[NVLINKS] = {"NVLinkDown", STRAIN_PART_NVLINK, 0, 0, false, 0},
+	[FABRIC] = {"FabricNotReady", STRAIN_PART_FABRIC, 0, 0, false, 0},
+	[PCIE] = {"PCIeLinkDegraded", STRAIN_PART_PCIE, STRAIN_NARROW_MS, 0, true, 0},
+	[THERMAL] = {"ThermalSlowdown", STRAIN_PART_CLOCKS, STRAIN_SLOW_MS, STRAIN_FAST_MS, true, 0x20},
+	[POWER_BRAKE] = {"PowerBrake", STRAIN_PART_CLOCKS, STRAIN_SLOW_MS, STRAIN_FAST_MS, true, 0x80},
+	[HARDWARE] = {"HWSlowdown", STRAIN_PART_CLOCKS, STRAIN_SLOW_MS, STRAIN_FAST_MS, true, 0x8},
 	/* With the lanes; counts while the device computes. */
-	[GENERATION] = {"PCIeLinkDegraded", 4, STRAIN_NARROW_MS, 0, true, 0},
+	[GENERATION] = {"PCIeLinkDegraded", STRAIN_PART_PCIE, STRAIN_NARROW_MS, 0, true, 0},
 };
 
 /* MISSED: this agent cannot know, and an earlier one of the boot saw more. */
@@ -63,7 +63,7 @@ struct history_of_one {
 
 static struct prng stream;
 static bool is_there;
-static unsigned parts[WORLD_MAX_NODES]; /* that drivers tell, a bit each */
+static unsigned parts[WORLD_MAX_NODES]; /* that drivers tell: bits of enum strain_part */
 static unsigned agents[WORLD_MAX_NODES];
 static struct plan plans[WORLD_MAX_GPUS][N_STRAINS];
 static bool is_prone[WORLD_MAX_GPUS][N_STRAINS];
@@ -126,11 +126,16 @@ static bool is_so(int gpu, enum strain strain)
 	return is_prone[gpu][strain] && plan_is_on(&plans[gpu][strain], clockwork_now());
 }
 
-static bool is_told(int gpu, enum strain strain)
+bool strain_tells(int gpu, enum strain_part part)
 {
 	int node = world.gpus[gpu].node;
 
-	return node >= 0 && (parts[node] & rows[strain].part) != 0;
+	return node >= 0 && (parts[node] & part) != 0;
+}
+
+static bool is_told(int gpu, enum strain strain)
+{
+	return strain_tells(gpu, rows[strain].part);
 }
 
 bool strain_can_read(int gpu)

@@ -26,6 +26,14 @@
 #define STRAIN_FAST_MS 60000u
 #define STRAIN_NARROW_MS 45000u
 
+/* What drivers tell, or do not, as bits. */
+enum strain_part {
+	STRAIN_PART_NVLINK = 0x1,
+	STRAIN_PART_FABRIC = 0x2,
+	STRAIN_PART_PCIE = 0x4,
+	STRAIN_PART_CLOCKS = 0x8,
+};
+
 /* After the world's. */
 void strain_reset(uint64_t seed);
 /* What the node's driver can tell. */
@@ -36,8 +44,9 @@ void strain_freeze(void);
 void strain_started(int node);
 void strain_read(int node);
 
-/* The driver tells any of it. */
+/* The driver tells any of it; that part of it. */
 bool strain_can_read(int gpu);
+bool strain_tells(int gpu, enum strain_part part);
 /* What the driver answers: codes of NVML. */
 int strain_nvlink(int gpu, unsigned link, int *ret_active);
 int strain_fabric(int gpu, struct nvml_abi_fabric_info *ret);

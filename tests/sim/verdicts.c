@@ -19,6 +19,7 @@
 #include "sim/diagnosis.h"
 #include "sim/illness.h"
 #include "sim/oracle.h"
+#include "sim/readings.h"
 #include "sim/strain.h"
 #include "sim/trouble.h"
 #include "sim/world.h"
@@ -311,6 +312,7 @@ static void judge_condition(const struct judge *judge, const struct row *worst)
 		expect_condition(judge, CONDITION_UNKNOWN, "ReportStale");
 	} else if (!worst) {
 		expect_condition(judge, CONDITION_TRUE, "NothingFound");
+		readings_judge_rest(judge->status, judge->gpu);
 	} else {
 		name_reason(judge, worst, reason);
 		expect_condition(judge,
