@@ -35,7 +35,8 @@ static bool copy_device(const struct report_device *device, struct arena *arena,
 	ret->processes = (struct array){0};
 	ret->activity = (struct report_activity){0};
 	return copy_text(&ret->uuid, arena) && copy_text(&ret->pci_bus_id, arena) &&
-	       copy_text(&ret->model, arena) && copy_text(&ret->serial, arena) &&
+	       copy_text(&ret->pci_device_id, arena) && copy_text(&ret->model, arena) &&
+	       copy_text(&ret->serial, arena) &&
 	       copy_text(&ret->compute_capability, arena) &&
 	       copy_partitions(&ret->partitions, arena);
 }
@@ -84,6 +85,7 @@ bool device_memory_complete(const struct device_memory *memory, struct arena *ar
 	if (!device_memory_recall(memory, arena, &last))
 		return false;
 	complete_text(&device->pci_bus_id, last.pci_bus_id);
+	complete_text(&device->pci_device_id, last.pci_device_id);
 	complete_text(&device->model, last.model);
 	complete_text(&device->serial, last.serial);
 	complete_text(&device->compute_capability, last.compute_capability);

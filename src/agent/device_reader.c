@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/device_reader.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -115,14 +116,19 @@ static void read_minor(struct subject *subject, struct report_device *device)
 	device->minor = fails(subject, "minor number", code) ? -1 : (int64_t)minor;
 }
 
-static void read_bus_id(struct subject *subject, struct report_device *device)
+static void read_pci_info(struct subject *subject, struct report_device *device)
 {
 	struct nvml_abi_pci_info info = {.domain = 0};
+	char id[sizeof("0x20B010DE")];
 	int code = ASK(subject, pci_info, &info);
 	if (fails(subject, "PCI address", code))
 		return;
 	info.bus_id[sizeof(info.bus_id) - 1] = '\0';
 	device_reader_keep(subject->asked.reader, info.bus_id, &device->pci_bus_id);
+	if (info.pci_device_id == 0)
+		return;
+	snprintf(id, sizeof(id), "0x%08" PRIX32, info.pci_device_id);
+	device_reader_keep(subject->asked.reader, id, &device->pci_device_id);
 }
 
 static void read_compute_capability(struct subject *subject, struct report_device *device)
@@ -426,7 +432,7 @@ void device_reader_read(struct device_subject *asked, struct report_device *ret)
 	read_name(&subject, ret);
 	read_serial(&subject, ret);
 	read_minor(&subject, ret);
-	read_bus_id(&subject, ret);
+	read_pci_info(&subject, ret);
 	read_compute_capability(&subject, ret);
 	read_compute_mode(&subject, ret);
 	ret->figures = (struct report_figures){true, -1, -1, -1};

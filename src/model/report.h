@@ -248,6 +248,7 @@ struct report_device {
 	int64_t index;
 	int64_t minor;
 	struct view pci_bus_id;
+	struct view pci_device_id; /* "0x20B010DE": its device and vendor ID; empty: not told */
 	struct view model;
 	int64_t memory_mib;
 	struct view serial;

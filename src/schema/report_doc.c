@@ -239,6 +239,8 @@ static const struct jmap_row device_rows[] = {
 	{"minor", JMAP_I64, JMAP_OR_MINUS_ONE, JMAP_AT(report_device, minor),
 	 .limit = LIMIT_NUMBER_MINOR},
 	{"pciBusID", JMAP_TEXT, 0, JMAP_AT(report_device, pci_bus_id), .limit = LIMIT_TEXT_PCI},
+	{"pciDeviceID", JMAP_TEXT, 0, JMAP_AT(report_device, pci_device_id),
+	 .limit = LIMIT_TEXT_PCI},
 	{"model", JMAP_TEXT, 0, JMAP_AT(report_device, model), .limit = LIMIT_TEXT_MODEL},
 	{"memoryMiB", JMAP_I64, 0, JMAP_AT(report_device, memory_mib),
 	 .limit = LIMIT_NUMBER_MEMORY_MIB},

@@ -241,7 +241,7 @@ static int give_pci_info(const struct nvml_target *target, void *arg)
 	if (nvml_file_parse_bus_id(nvml_file_text(target->device, "pciBusID"), parts) < 0)
 		return NVML_ABI_UNKNOWN;
 	*info = (struct nvml_abi_pci_info){.domain = parts[0], .bus = parts[1], .device = parts[2]};
-	info->pci_device_id = (uint32_t)nvml_file_number(target->device, "pciDeviceID", 0x20B010DE);
+	info->pci_device_id = (uint32_t)nvml_file_number(target->device, "pciDeviceID", 0);
 	snprintf(info->bus_id, sizeof(info->bus_id), "%08X:%02X:%02X.0", parts[0], parts[1],
 		 parts[2]);
 	snprintf(info->bus_id_legacy, sizeof(info->bus_id_legacy), "%04X:%02X:%02X.0",

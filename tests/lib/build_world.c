@@ -128,6 +128,7 @@ struct report_device *build_world_device(struct build_world *world, unsigned n)
 		.index = n,
 		.minor = n,
 		.pci_bus_id = build_world_text(world, "00000000:%02X:00.0", n),
+		.pci_device_id = VIEW("0x20B010DE"),
 		.model = VIEW("NVIDIA A100-SXM4-40GB"),
 		.memory_mib = 40960,
 		.serial = VIEW("1322620012345"),

@@ -19,6 +19,7 @@ static const struct report_device full = {
 	.index = 2,
 	.minor = 3,
 	.pci_bus_id = VIEW_INIT("00000000:3B:00.0"),
+	.pci_device_id = VIEW_INIT("0x20B010DE"),
 	.model = VIEW_INIT("NVIDIA A100"),
 	.memory_mib = 40960,
 	.serial = VIEW_INIT("17"),
@@ -36,6 +37,7 @@ static void assert_is_full(const struct report_device *device)
 	assert_text(device->uuid, "GPU-a");
 	assert_int_equal(device->minor, 3);
 	assert_text(device->pci_bus_id, "00000000:3B:00.0");
+	assert_text(device->pci_device_id, "0x20B010DE");
 	assert_text(device->model, "NVIDIA A100");
 	assert_int_equal(device->memory_mib, 40960);
 	assert_text(device->serial, "17");
@@ -117,6 +119,7 @@ TEST(what_was_told_is_not_replaced)
 	struct report_device now = {
 		.uuid = VIEW("GPU-a"),
 		.pci_bus_id = VIEW("p"),
+		.pci_device_id = VIEW("d"),
 		.model = VIEW("m"),
 		.memory_mib = 1,
 		.serial = VIEW("s"),

@@ -131,6 +131,7 @@ TEST(a_text_that_fills_its_buffer_ends_there)
 	assert_filled(device->model, NVML_ABI_NAME_SIZE);
 	assert_filled(device->serial, NVML_ABI_SERIAL_SIZE);
 	assert_filled(device->pci_bus_id, sizeof(((struct nvml_abi_pci_info *)NULL)->bus_id));
+	assert_true(view_equal(device->pci_device_id, VIEW("0x78787878")));
 	assert_int_equal(device->partitions.count, 1);
 	assert_filled(ARRAY_AT(device->partitions, struct report_partition, 0)->uuid,
 		      NVML_ABI_UUID_SIZE);

@@ -62,7 +62,8 @@ static void everything_of_a_device_is_read(void **state)
 {
 	struct fixture *f = *state;
 	read_world(f, NODE(DEVICE(GPU_A, "0", "") ", " DEVICE(GPU_B, "1",
-			   "\"serial\": \"1322620012345\", \"computeMode\": \"ExclusiveProcess\","
+			   "\"pciDeviceID\": 548409566, \"serial\": \"1322620012345\","
+			   "\"computeMode\": \"ExclusiveProcess\","
 			   "\"mig\": {\"current\": false, \"pending\": true},"), ""));
 	assert_ok(f, 2);
 	assert_text(f->reading.source.message, "");
@@ -74,6 +75,7 @@ static void everything_of_a_device_is_read(void **state)
 	assert_int_equal(device->index, 1);
 	assert_int_equal(device->minor, 1);
 	assert_text(device->pci_bus_id, "00000000:3B:01.0");
+	assert_text(device->pci_device_id, "0x20B010DE");
 	assert_text(device->model, "NVIDIA A100-SXM4-40GB");
 	assert_int_equal(device->memory_mib, 40960);
 	assert_text(device->serial, "1322620012345");
@@ -371,7 +373,7 @@ static void a_datum_that_fails_is_missing_alone(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
 		char world[1024];
 		snprintf(world, sizeof(world),
-			 NODE(DEVICE(GPU_A, "0", "\"serial\": \"17\", "
+			 NODE(DEVICE(GPU_A, "0", "\"serial\": \"17\", \"pciDeviceID\": 1, "
 						 "\"errors\": {\"%s\": 999},"), ""),
 			 functions[i]);
 		read_world(f, world);
@@ -383,6 +385,7 @@ static void a_datum_that_fails_is_missing_alone(void **state)
 		assert_int_equal(device->serial.len == 0, i == 1);
 		assert_int_equal(device->minor == -1, i == 2);
 		assert_int_equal(device->pci_bus_id.len == 0, i == 3);
+		assert_int_equal(device->pci_device_id.len == 0, i == 3);
 		assert_int_equal(device->compute_capability.len == 0, i == 4);
 		assert_int_equal(device->compute_mode == REPORT_COMPUTE_UNKNOWN, i == 5);
 		assert_int_equal(device->memory_mib == 0, i == 6);
@@ -541,7 +544,8 @@ static void a_name_of_ten_kilobytes_is_left_out(void **state)
 }
 
 #define EVERYTHING                                                                        \
-	"\"serial\": \"1\", \"computeMode\": \"Default\", \"ecc\": {\"current\": true, "      \
+	"\"serial\": \"1\", \"pciDeviceID\": 1, \"computeMode\": \"Default\", "             \
+	"\"ecc\": {\"current\": true, "                                                     \
 	"\"corrected\": 1, \"uncorrected\": 0}, \"utilization\": {\"gpu\": 38, \"memory\": 1}, " \
 	"\"temperatureC\": 41, \"powerMilliwatts\": 118000, \"memoryUsedMiB\": 5, "               \
 	"\"clocksEventReasons\": 1, \"remappedRows\": {\"correctable\": 0, \"uncorrectable\": 0," \
@@ -553,7 +557,7 @@ static void a_name_of_ten_kilobytes_is_left_out(void **state)
 
 /* The members of a reading. */
 static const char *const members[] = {
-	"driverVersion", "cudaVersion", "uuid", "index", "minor", "pciBusID", "model", "memoryMiB",
+	"driverVersion", "cudaVersion", "uuid", "index", "minor", "pciBusID", "pciDeviceID", "model", "memoryMiB",
 	"serial", "computeCapability", "computeMode", "mig", "recoveryAction", "eccVolatile",
 	"eccAggregate", "corrected", "uncorrected", "remappedRows", "retiredPages", "nvlinks",
 	"fabric", "pcieLanes", "pcieGeneration", "clocksEventReasons", "slowdown", "source",
@@ -591,7 +595,7 @@ static void read_everything(struct fixture *f, const char *errors, char *json, s
 }
 
 #define OF_DEVICES \
-	"uuid index minor pciBusID model memoryMiB serial computeCapability" \
+	"uuid index minor pciBusID pciDeviceID model memoryMiB serial computeCapability" \
 	" computeMode mig recoveryAction eccVolatile eccAggregate corrected" \
 	" uncorrected remappedRows retiredPages nvlinks fabric pcieLanes" \
 	" pcieGeneration clocksEventReasons slowdown source utilizationPercent" \
@@ -611,7 +615,7 @@ static const struct {
 	{"nvmlDeviceGetName", "model profile"},
 	{"nvmlDeviceGetSerial", "serial"},
 	{"nvmlDeviceGetMinorNumber", "minor"},
-	{"nvmlDeviceGetPciInfo_v3", "pciBusID"},
+	{"nvmlDeviceGetPciInfo_v3", "pciBusID pciDeviceID"},
 	{"nvmlDeviceGetCudaComputeCapability", "computeCapability"},
 	{"nvmlDeviceGetComputeMode", "computeMode"},
 	{"nvmlDeviceGetMemoryInfo", "memoryMiB memoryUsedMiB"},
