@@ -180,7 +180,7 @@ static struct drift_finding compare(const struct drift_node *node,
 		return intent->mig_configs_state == INTENT_CONFIG_NONE
 			       ? DRIFT_ANSWER(DRIFT_NOT_COMPARED)
 			       : find_nothing(node, text);
-	part = mig_config_part_of(layout, reported->index, &is_uncertain);
+	part = mig_config_part_of(layout, reported->index, reported->pci_device_id, &is_uncertain);
 	if (part && is_told(part, reported) && fits(part, reported))
 		return DRIFT_ANSWER(DRIFT_NO);
 	if (lacks_index(layout, reported))

@@ -23,18 +23,79 @@ static bool is_for(const struct mig_config_part *part, int64_t index)
 	return part->is_for_all;
 }
 
+/* Filters */
+
+/* Whether a filter lets a device through. */
+enum passing {
+	STOPS,
+	MAY_PASS, /* the filter, or what it goes by, is not known here */
+	PASSES,
+};
+
+/* "0x20B010DE": the PCI device ID, and the vendor's in the lower 16 bits. */
+static bool parse_id(struct view text, uint32_t *ret_id)
+{
+	static const char digits[] = "0123456789abcdefABCDEF";
+	uint32_t id = 0;
+
+	if (text.len < 3 || text.len > 10 ||
+	    !(view_starts_with(text, VIEW("0x")) || view_starts_with(text, VIEW("0X"))))
+		return false;
+	for (size_t i = 2; i < text.len; i++) {
+		const ptrdiff_t digit = view_find_char(VIEW(digits), text.ptr[i]);
+
+		if (digit < 0)
+			return false;
+		id = id << 4 | (uint32_t)(digit < 16 ? digit : digit - 6);
+	}
+	*ret_id = id;
+	return true;
+}
+
+/* mig-parted of 2026 allows the ID of the board behind it, which no report tells: "0x20B010DE:0x134F10DE". */
+static enum passing passes_filter(struct view filter, struct view pci_device_id)
+{
+	struct view primary, board;
+	const bool has_board = view_cut(filter, VIEW(":"), &primary, &board);
+	uint32_t wanted, there;
+
+	if (!parse_id(primary, &wanted) || !parse_id(pci_device_id, &there))
+		return MAY_PASS;
+	if (wanted != there)
+		return STOPS;
+	return has_board ? MAY_PASS : PASSES;
+}
+
+/* One of them suffices; without any each device passes. */
+static enum passing passes(struct array filters, struct view pci_device_id)
+{
+	enum passing best = filters.count > 0 ? STOPS : PASSES;
+
+	for (uint32_t i = 0; i < filters.count; i++) {
+		const enum passing one = passes_filter(*ARRAY_AT(filters, struct view, i),
+						       pci_device_id);
+
+		best = one > best ? one : best;
+	}
+	return best;
+}
+
 const struct mig_config_part *mig_config_part_of(const struct mig_config *layout, int64_t index,
-						 bool *ret_is_uncertain)
+						 struct view pci_device_id, bool *ret_is_uncertain)
 {
 	const struct mig_config_part *last = NULL;
 
+	*ret_is_uncertain = false;
 	for (uint32_t i = 0; i < layout->parts.count; i++) {
 		const struct mig_config_part *part = ARRAY_AT(layout->parts, struct mig_config_part, i);
+		const enum passing passing = is_for(part, index) ? passes(part->filters, pci_device_id)
+								 : STOPS;
 
-		if (is_for(part, index))
-			last = part;
+		if (passing == STOPS)
+			continue;
+		last = part;
+		*ret_is_uncertain = passing == MAY_PASS;
 	}
 	assert(!last || last->is_for_all || last->indices.count > 0);
-	*ret_is_uncertain = last && last->filters.count > 0;
 	return last;
 }

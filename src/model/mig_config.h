@@ -21,7 +21,7 @@ struct mig_config_count {
 struct mig_config_part {
 	bool is_for_all;      /* devices: all */
 	struct array indices; /* int64_t; else of these */
-	struct array filters; /* struct view, device-filter: "0x20B010DE"; empty: no filter */
+	struct array filters; /* struct view, device-filter: "0x20B010DE", a PCI device ID; empty: no filter */
 	bool is_enabled;      /* mig-enabled */
 	struct array counts;  /* struct mig_config_count */
 };
@@ -41,8 +41,9 @@ struct mig_configs {
 /* The layout of that name, or NULL. */
 const struct mig_config *mig_config_find(const struct mig_configs *configs, struct view name);
 /*
- * What the layout says of the device of that index: its last part that is for it; NULL: none is.
- * A part with a filter may or may not be for the device: *ret_is_uncertain tells.
+ * What the layout says of the device of that index and PCI device ID ("0x20B010DE"; empty: not known): its
+ * last part that is for it; NULL: none is. *ret_is_uncertain: that part may or may not be for it, for it has
+ * filters, and none of them is known to let it through.
  */
 const struct mig_config_part *mig_config_part_of(const struct mig_config *layout, int64_t index,
-						 bool *ret_is_uncertain);
+						 struct view pci_device_id, bool *ret_is_uncertain);

@@ -4,7 +4,7 @@
  *	version: v1
  *	mig-configs:
  *	  all-1g.10gb:                      a layout
- *	  - device-filter: "0x233010DE"     a part; the filter may be a list, or absent
+ *	  - device-filter: "0x233010DE"     a part; the filter may be a list, empty, or absent
  *	    devices: all                    or a list of indices
  *	    mig-enabled: true
  *	    mig-devices: {"1g.10gb": 7}
@@ -114,12 +114,17 @@ static int read_devices(struct reader *reader, const struct yaml_tree *node,
 	return part->is_for_all ? 0 : refuse(reader, node, "devices is neither all nor a list");
 }
 
+static bool is_empty_text(const struct yaml_tree *node)
+{
+	return node->kind == YAML_TREE_SCALAR && node->text.len == 0;
+}
+
 static int read_filters(struct reader *reader, const struct yaml_tree *node,
 			struct mig_config_part *part)
 {
 	struct yaml_tree only;
 
-	if (!node || yaml_tree_is_null(node))
+	if (!node || yaml_tree_is_null(node) || is_empty_text(node))
 		return 0;
 	if (node->kind == YAML_TREE_MAP)
 		return refuse(reader, node, "device-filter is neither a string nor a list");

@@ -167,6 +167,16 @@ static int minor(struct nvml_abi_device *device, unsigned *ret)
 	return NVML_ABI_SUCCESS;
 }
 
+/* It hides where the device is; some hide what it is, as agents do that do not know the field. */
+static int pci_info(struct nvml_abi_device *device, struct nvml_abi_pci_info *ret)
+{
+	(void)device;
+	if (world.nodes[clockwork_actor].hides_compute_mode)
+		return NVML_ABI_NOT_SUPPORTED;
+	*ret = (struct nvml_abi_pci_info){.pci_device_id = 0x20B010DE};
+	return NVML_ABI_SUCCESS;
+}
+
 static int compute_mode(struct nvml_abi_device *device, int *ret)
 {
 	if (world.nodes[clockwork_actor].hides_compute_mode)
@@ -459,6 +469,7 @@ int nvml_library_load(const char *library_name, struct nvml_library *ret_library
 		.uuid = uuid,
 		.name = name,
 		.minor = minor,
+		.pci_info = pci_info,
 		.compute_mode = compute_mode,
 		.memory = memory,
 		.utilization = utilization,

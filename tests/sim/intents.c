@@ -84,14 +84,22 @@ enum intents_config intents_config(int node, struct policies_sharing *ret_sharin
 
 /* Layouts of MIG devices */
 
-static enum intents_layout read_balanced(int *ret_n)
+static enum intents_layout read_balanced(int node, int *ret_n)
 {
+	static const int n_devices[] = {
+		[POLICIES_BALANCED_OFF] = -1,
+		[POLICIES_BALANCED_TWO] = 2,
+		[POLICIES_BALANCED_THREE] = 3,
+		[POLICIES_BALANCED_BY_FILTER] = 3,
+	};
 	const int balanced = policies_of(POLICIES_BALANCED);
 
-	*ret_n = balanced == POLICIES_BALANCED_TWO ? 2 : balanced == POLICIES_BALANCED_THREE ? 3 : -1;
-	return balanced == POLICIES_NO_BALANCED	       ? INTENTS_MISSING_LAYOUT
-	       : balanced == POLICIES_BALANCED_BY_FILTER ? INTENTS_NO_LAYOUT
-							 : INTENTS_LAYOUT;
+	*ret_n = n_devices[balanced];
+	if (balanced == POLICIES_NO_BALANCED)
+		return INTENTS_MISSING_LAYOUT;
+	return balanced == POLICIES_BALANCED_BY_FILTER && world.nodes[node].hides_compute_mode
+		       ? INTENTS_NO_LAYOUT
+		       : INTENTS_LAYOUT;
 }
 
 /* Whoever names no ConfigMap means the operator's; that one has all-disabled, whether it can be read or not. */
@@ -112,7 +120,7 @@ enum intents_layout intents_layout(int node, int *ret_n)
 		return INTENTS_UNREAD_LAYOUT;
 	if (map == POLICIES_NO_MIG_MAP)
 		return named == POLICIES_UNNAMED ? unread : INTENTS_MISSING_LAYOUT;
-	return is_disabled ? INTENTS_LAYOUT : read_balanced(ret_n);
+	return is_disabled ? INTENTS_LAYOUT : read_balanced(node, ret_n);
 }
 
 bool intents_is_layout_unread(int node)

@@ -457,6 +457,8 @@ static void write_mig_config(uint64_t version, struct sbuf *out)
 					    "    mig-devices:\n      1g.5gb: 3\n",
 		[POLICIES_BALANCED_BY_FILTER] =
 			"  all-balanced:\n  - device-filter: \"0x20B010DE\"\n    devices: all\n"
+			"    mig-enabled: true\n    mig-devices:\n      1g.5gb: 3\n"
+			"  - device-filter: [\"0x233010DE\", \"0x233110DE\"]\n    devices: all\n"
 			"    mig-enabled: true\n    mig-devices:\n      1g.5gb: 7\n",
 	};
 	struct sbuf text;

@@ -85,7 +85,7 @@ enum policies_balanced {
 	POLICIES_BALANCED_OFF,
 	POLICIES_BALANCED_TWO, /* MIG devices */
 	POLICIES_BALANCED_THREE,
-	POLICIES_BALANCED_BY_FILTER, /* which is not compared */
+	POLICIES_BALANCED_BY_FILTER, /* three, where NVML tells which model the device is */
 };
 enum policies_switch { POLICIES_UNSET, POLICIES_ON, POLICIES_OFF };
 enum policies_version {

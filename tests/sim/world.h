@@ -99,7 +99,7 @@ struct world_node {
 	bool powered;
 	bool agentless; /* nobody ever reports; the API server says what it can */
 	bool sees_processes; /* its agent was granted hostPID */
-	bool hides_compute_mode; /* its driver does not tell it */
+	bool hides_compute_mode; /* its driver does not tell it, nor the PCI device ID */
 	unsigned agent;         /* how often its agent was started */
 	uint64_t there_since;   /* the API server has it, if it has it, since then */
 	uint64_t there_told_at; /* when it was last told that it is there */

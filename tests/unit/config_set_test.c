@@ -254,9 +254,9 @@ static void each_fact_of_a_layout_is_news(void **state)
 	assert_int_equal(intent.mig_configs_state, INTENT_CONFIG_THERE);
 	const struct mig_config *layout = mig_config_find(intent.mig_configs, VIEW("b"));
 	bool is_uncertain;
-	const struct mig_config_part *part = mig_config_part_of(layout, 1, &is_uncertain);
+	const struct mig_config_part *part = mig_config_part_of(layout, 1, VIEW("0x2"), &is_uncertain);
 	assert_non_null(part);
-	assert_true(is_uncertain);
+	assert_false(is_uncertain);
 	assert_true(view_equal(ARRAY_AT(part->counts, struct mig_config_count, 0)->profile,
 			       VIEW("2g.10gb")));
 	assert_int_equal(ARRAY_AT(part->counts, struct mig_config_count, 0)->count, 6);

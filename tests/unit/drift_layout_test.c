@@ -123,6 +123,8 @@ static void lose_index_under_all(struct drift_case *c)
 	c->devices[0].index = -1;
 }
 
+static const struct view other = VIEW_INIT("0x233010DE");
+
 static void filter(struct drift_case *c)
 {
 	c->filters[0] = VIEW("0x20B010DE");
@@ -139,6 +141,38 @@ static void cut_filtered(struct drift_case *c)
 {
 	cut(c);
 	filter(c);
+}
+
+static void want_filtered_of_this(struct drift_case *c)
+{
+	want_filtered(c);
+	c->devices[0].pci_device_id = VIEW("0x20B010DE");
+}
+
+static void cut_filtered_of_this(struct drift_case *c)
+{
+	cut_filtered(c);
+	c->devices[0].pci_device_id = VIEW("0x20B010DE");
+}
+
+static void want_filtered_of_other(struct drift_case *c)
+{
+	want_filtered(c);
+	c->devices[0].pci_device_id = VIEW("0x233010DE");
+}
+
+/* As NVIDIA's all-balanced: each model has a part. */
+static void balance(struct drift_case *c)
+{
+	want_filtered_of_this(c);
+	c->parts[2] = (struct mig_config_part){.is_for_all = true, .filters = array_of(&other, 1)};
+	c->layouts[1].parts = array_of(&c->parts[1], 2);
+}
+
+static void balance_and_cut(struct drift_case *c)
+{
+	balance(c);
+	cut(c);
 }
 
 static void be_unable(struct drift_case *c)
@@ -378,11 +412,26 @@ TEST(where_the_mig_manager_makes_layouts_a_device_without_one_of_the_map_is_no_d
 	drift_case_expect(rows, ARRAY_SIZE(rows));
 }
 
+TEST(a_layout_that_goes_by_filters_is_compared_where_the_device_is_known)
+{
+	const struct drift_case_row rows[] = {
+		{drift_mig_layout, want_filtered_of_this, DRIFT_FOUND,
+		 .intended = "2 of 1g.10gb (layout half of ConfigMap",
+		 .observed = "MIG mode off (NVML)"},
+		{drift_mig_layout, cut_filtered_of_this, DRIFT_NO},
+		{drift_mig_layout, balance, DRIFT_FOUND,
+		 .intended = "2 of 1g.10gb (layout half of ConfigMap"},
+		{drift_mig_layout, balance_and_cut, DRIFT_NO},
+	};
+	drift_case_expect(rows, ARRAY_SIZE(rows));
+}
+
 TEST(nothing_is_said_of_a_device_that_the_layout_may_not_mean)
 {
 	const struct drift_case_row rows[] = {
 		{drift_mig_layout, want_filtered, DRIFT_NOT_COMPARED},
 		{drift_mig_layout, cut_filtered, DRIFT_NO},
+		{drift_mig_layout, want_filtered_of_other, DRIFT_NO},
 		{drift_mig_layout, lose_index, DRIFT_CANNOT_TELL},
 		{drift_mig_layout, lose_index_under_both, DRIFT_CANNOT_TELL},
 		{drift_mig_layout, lose_index_under_all, DRIFT_FOUND},
@@ -497,6 +546,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(where_no_map_is_named_the_operators_own_counts),
 	cmocka_unit_test(
 		where_the_mig_manager_makes_layouts_a_device_without_one_of_the_map_is_no_drift),
+	cmocka_unit_test(a_layout_that_goes_by_filters_is_compared_where_the_device_is_known),
 	cmocka_unit_test(nothing_is_said_of_a_device_that_the_layout_may_not_mean),
 };
 TEST_MAIN(tests)

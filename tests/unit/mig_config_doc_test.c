@@ -72,9 +72,13 @@ static void every_layout_is_read_and_they_are_sorted_by_name(void **state)
 		       "      devices: [0, 3]\n"
 		       "      mig-enabled: true\n"
 		       "      mig-devices: {}\n"
-		       "      later: [1]\n");
+		       "      later: [1]\n"
+		       "    - {device-filter: '', devices: all, mig-enabled: false}\n"
+		       "    - {device-filter: [], devices: all, mig-enabled: false}\n"
+		       "    - {device-filter: [''], devices: all, mig-enabled: false}\n");
 	static const char *const layouts[] = {
-		"all-balanced: all+,0x233010DE,0x232210DE,2x1g.10gb,1x2g.20gb some+,0,3,0x20B010DE",
+		"all-balanced: all+,0x233010DE,0x232210DE,2x1g.10gb,1x2g.20gb some+,0,3,0x20B010DE"
+		" all- all- all-,",
 		"all-disabled: all-",
 	};
 
