@@ -256,25 +256,39 @@ static bool is_list_dead(const struct drift_node *node)
 	return cdi == POLICY_ON ? is_dead_with : is_dead_without;
 }
 
-/* The operator's variables go before them. Of one that devicePlugin.env sets the policy decides itself. */
+static bool is_set_by_policy(const struct policy *policy, struct view variable, struct view flag)
+{
+	struct view value;
+
+	return policy_find_variable(policy, variable) || policy_find_flag(policy, flag, &value);
+}
+
+/*
+ * The operator's variables go before them. Of one that devicePlugin.args or .env sets the policy decides
+ * itself.
+ */
 static bool are_flags_dead(const struct drift_node *node)
 {
 	static const struct {
 		uint32_t bit;
-		struct view variable;
+		struct view variable, flag;
 	} flags[] = {
-		{PLUGIN_CONFIG_DEAD_FAIL_ON_INIT_ERROR, VIEW_INIT("FAIL_ON_INIT_ERROR")},
-		{PLUGIN_CONFIG_DEAD_MPS_ROOT, VIEW_INIT("MPS_ROOT")},
-		{PLUGIN_CONFIG_DEAD_PASS_DEVICE_SPECS, VIEW_INIT("PASS_DEVICE_SPECS")},
-		{PLUGIN_CONFIG_DEAD_DEVICE_ID_STRATEGY, VIEW_INIT("DEVICE_ID_STRATEGY")},
+		{PLUGIN_CONFIG_DEAD_FAIL_ON_INIT_ERROR, VIEW_INIT("FAIL_ON_INIT_ERROR"),
+		 VIEW_INIT("fail-on-init-error")},
+		{PLUGIN_CONFIG_DEAD_MPS_ROOT, VIEW_INIT("MPS_ROOT"), VIEW_INIT("mps-root")},
+		{PLUGIN_CONFIG_DEAD_PASS_DEVICE_SPECS, VIEW_INIT("PASS_DEVICE_SPECS"),
+		 VIEW_INIT("pass-device-specs")},
+		{PLUGIN_CONFIG_DEAD_DEVICE_ID_STRATEGY, VIEW_INIT("DEVICE_ID_STRATEGY"),
+		 VIEW_INIT("device-id-strategy")},
 	};
 	const struct policy *policy = node->intent->policy;
 
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
 		if (node->config->dead & flags[i].bit &&
-		    !policy_find_variable(policy, flags[i].variable))
+		    !is_set_by_policy(policy, flags[i].variable, flags[i].flag))
 			return true;
-	return is_list_dead(node) && !policy_find_variable(policy, VIEW("DEVICE_LIST_STRATEGY"));
+	return is_list_dead(node) && !is_set_by_policy(policy, VIEW("DEVICE_LIST_STRATEGY"),
+						       VIEW("device-list-strategy"));
 }
 
 /* Where no device is capable of MIG, no strategy has an effect, and nobody relies on one. */

@@ -238,8 +238,8 @@ static struct drift_finding compare_parts(const struct drift_node *node, struct 
 }
 
 /*
- * GPU feature discovery takes it from where the plugin has it. While the plugin has another one, too,
- * the operator has not given it to either of them: that is what MIGStrategy says.
+ * GPU feature discovery takes it from where the plugin does, where that has none of its own. While the
+ * plugin has another one, too, the operator has not given it to either of them: MIGStrategy says so.
  */
 static struct drift_finding compare_strategy(const struct drift_node *node,
 					     const struct drift_device *device,
@@ -247,7 +247,7 @@ static struct drift_finding compare_strategy(const struct drift_node *node,
 {
 	const struct view label = node->node->mig_strategy;
 	bool is_unknown;
-	const struct drift_mig_strategy strategy = drift_mig_strategy_of(node, &is_unknown);
+	const struct drift_mig_strategy strategy = drift_mig_strategy_of_labels(node, &is_unknown);
 
 	if (label.len == 0)
 		return DRIFT_ANSWER(DRIFT_NO);

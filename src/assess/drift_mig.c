@@ -12,7 +12,8 @@
 
 #define OF_NVIDIA "nvidia.com/"
 #define OF_MIG "nvidia.com/mig-"
-/* The variable by which the operator gives the policy's strategy to the plugin. */
+/* The flag of the plugin, and the variable by which the operator gives it the policy's strategy. */
+#define STRATEGY_FLAG "mig-strategy"
 #define STRATEGY_VARIABLE "MIG_STRATEGY"
 
 static struct view on_or_off(bool is_on)
@@ -102,7 +103,12 @@ struct drift_mig_strategy drift_mig_override(const struct policy *policy)
 	assert(policy);
 	const struct policy_variable *variable = policy_find_variable(policy,
 								      VIEW(STRATEGY_VARIABLE));
+	struct view flag;
 
+	if (policy_find_flag(policy, VIEW(STRATEGY_FLAG), &flag) && flag.len > 0)
+		return (struct drift_mig_strategy){flag, VIEW("devicePlugin.args")};
+	if (policy_has_command(policy))
+		return (struct drift_mig_strategy){0};
 	if (variable && variable->value.len > 0)
 		return (struct drift_mig_strategy){variable->value, VIEW("devicePlugin.env")};
 	return (struct drift_mig_strategy){policy->mig_strategy, VIEW("mig.strategy")};
@@ -113,9 +119,10 @@ static struct view strategy_in(const struct plugin_config *config)
 	return config && config->mig_strategy.len > 0 ? config->mig_strategy : VIEW("none");
 }
 
-struct drift_mig_strategy drift_mig_strategy_of(const struct drift_node *node, bool *ret_is_unknown)
+/* The strategy of what has that override, and else goes by the node's configuration. */
+static struct drift_mig_strategy strategy_under(struct drift_mig_strategy override,
+						const struct drift_node *node, bool *ret_is_unknown)
 {
-	const struct drift_mig_strategy override = drift_mig_override(node->intent->policy);
 	const struct plugin_config *config = drift_plugin_in_force(node, ret_is_unknown);
 
 	if (override.name.len > 0) {
@@ -127,6 +134,20 @@ struct drift_mig_strategy drift_mig_strategy_of(const struct drift_node *node, b
 		config && config->mig_strategy.len > 0 ? VIEW("flags.migStrategy")
 						       : VIEW("as nothing is written"),
 	};
+}
+
+struct drift_mig_strategy drift_mig_strategy_of(const struct drift_node *node, bool *ret_is_unknown)
+{
+	return strategy_under(drift_mig_override(node->intent->policy), node, ret_is_unknown);
+}
+
+struct drift_mig_strategy drift_mig_strategy_of_labels(const struct drift_node *node,
+						       bool *ret_is_unknown)
+{
+	const struct drift_mig_strategy override = {node->intent->policy->mig_strategy,
+						    VIEW("mig.strategy")};
+
+	return strategy_under(override, node, ret_is_unknown);
 }
 
 /* How MIG devices are on offer, if not by that strategy; 0: by none other. */

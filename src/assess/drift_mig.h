@@ -21,7 +21,16 @@ void drift_mig_look(struct drift_node *node);
 /* The strategy of a node for which there is a policy. *ret_is_unknown: it is in what cannot be read. */
 struct drift_mig_strategy drift_mig_strategy_of(const struct drift_node *node,
 						bool *ret_is_unknown);
-/* What the policy sets whatever configurations say of the strategy; its name is empty: nothing. */
+/*
+ * The strategy that GPU feature discovery writes into label mig.strategy of that node: devicePlugin.args and
+ * .env are for the plugin alone. *ret_is_unknown: it is in what cannot be read.
+ */
+struct drift_mig_strategy drift_mig_strategy_of_labels(const struct drift_node *node,
+						       bool *ret_is_unknown);
+/*
+ * What the policy sets whatever configurations say of the plugin's strategy; its name is empty: nothing, or
+ * a command of the policy's starts the plugin.
+ */
 struct drift_mig_strategy drift_mig_override(const struct policy *policy);
 /*
  * True when MIG devices are on offer as they are with that configuration, as far as can be told. What

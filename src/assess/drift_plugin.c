@@ -43,14 +43,25 @@ enum drift_operand_want drift_plugin_want(const struct drift_node *node)
 		       : drift_operand_want(node, POLICY_DEVICE_PLUGIN);
 }
 
+/* The plugin reads another file than that which the operator has chosen for it, or nobody can tell which. */
+static bool reads_other_file(const struct drift_node *node)
+{
+	const struct policy *policy = node->intent->policy;
+	struct view file;
+
+	return drift_operand_want(node, POLICY_DEVICE_PLUGIN) == DRIFT_OPERAND_WANTED &&
+	       (policy_find_flag(policy, VIEW("config-file"), &file) ||
+		policy_find_variable(policy, VIEW("CONFIG_FILE")) || policy_has_command(policy));
+}
+
 const struct plugin_config *drift_plugin_in_force(const struct drift_node *node,
 						  bool *ret_is_unknown)
 {
 	const enum drift_operand_want want = drift_plugin_want(node);
 	const struct plugin_config *config = node->config;
 
-	*ret_is_unknown = want == DRIFT_OPERAND_UNKNOWN;
-	if (want != DRIFT_OPERAND_WANTED)
+	*ret_is_unknown = want == DRIFT_OPERAND_UNKNOWN || reads_other_file(node);
+	if (want != DRIFT_OPERAND_WANTED || *ret_is_unknown)
 		return NULL;
 	*ret_is_unknown = node->intent->plugin_configs_state == INTENT_CONFIG_UNREADABLE ||
 			  (config && config->unsupported.len > 0);
@@ -59,6 +70,8 @@ const struct plugin_config *drift_plugin_in_force(const struct drift_node *node,
 
 struct drift_finding drift_plugin_untold(const struct drift_node *node)
 {
+	if (reads_other_file(node))
+		return DRIFT_ANSWER(DRIFT_NOT_COMPARED);
 	return DRIFT_ANSWER(drift_plugin_want(node) == DRIFT_OPERAND_WANTED ? DRIFT_UNREADABLE
 								  : DRIFT_CANNOT_TELL);
 }
@@ -89,7 +102,8 @@ struct view drift_plugin_say(const struct drift_node *node, struct drift_text *t
 {
 	const struct policy *policy = node->intent->policy;
 
-	if (drift_plugin_want(node) != DRIFT_OPERAND_WANTED || node->config_name.len == 0)
+	if (drift_plugin_want(node) != DRIFT_OPERAND_WANTED || node->config_name.len == 0 ||
+	    reads_other_file(node))
 		return (struct view){0};
 	return drift_text(text, ", with key % of ConfigMap %/%", node->config_name,
 			  policy->namespace, policy->plugin_config);
@@ -130,7 +144,7 @@ struct view drift_plugin_say_unreadable(const struct drift_node *node, struct dr
 	const struct policy *policy = node->intent->policy;
 	bool is_unknown;
 
-	if (!policy || drift_plugin_want(node) != DRIFT_OPERAND_WANTED)
+	if (!policy || drift_plugin_want(node) != DRIFT_OPERAND_WANTED || reads_other_file(node))
 		return (struct view){0};
 	(void)drift_plugin_in_force(node, &is_unknown);
 	if (!is_unknown)

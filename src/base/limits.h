@@ -121,8 +121,9 @@
 
 /* ClusterPolicies; one with more cannot be read. */
 #define LIMIT_POLICY_VARIABLES 256u  /* for the device plugin */
+#define LIMIT_POLICY_ARGUMENTS 256u  /* for the device plugin */
 #define LIMIT_POLICY_CONDITIONS 64u
-#define LIMIT_TEXT_VARIABLE 32768u   /* the value of one, in bytes */
+#define LIMIT_TEXT_VARIABLE 32768u   /* the value of one, or an argument, in bytes */
 
 /* Texts of reports and of GPUAttribution, in bytes. */
 #define LIMIT_TEXT_LABEL 63u      /* namespaces, containers, kinds */

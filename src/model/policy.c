@@ -34,6 +34,68 @@ const struct policy_variable *policy_find_variable(const struct policy *policy, 
 	return found;
 }
 
+struct flag {
+	struct view name;
+	struct view value; /* empty: it has none */
+};
+
+/* No argument of its own follows one of these; they are those of v0.20. */
+static bool is_switch(struct view flag)
+{
+	static const struct view switches[] = {
+		VIEW_INIT("fail-on-init-error"), VIEW_INIT("pass-device-specs"),
+		VIEW_INIT("gdrcopy-enabled"),    VIEW_INIT("gds-enabled"),
+		VIEW_INIT("mofed-enabled"),      VIEW_INIT("imex-required"),
+	};
+
+	return view_is_among(flag, switches, ARRAY_SIZE(switches));
+}
+
+static bool is_flag(struct view argument)
+{
+	return argument.len > 1 && view_starts_with(argument, VIEW("-")) &&
+	       !view_equal(argument, VIEW("--"));
+}
+
+/* Reads the flag at *i, one with a value behind it, and moves *i on. False: there is none. */
+static bool next_flag(struct array args, uint32_t *i, struct flag *ret)
+{
+	struct view text;
+
+	if (*i == args.count || !is_flag(*ARRAY_AT(args, struct view, *i)))
+		return false;
+	text = *ARRAY_AT(args, struct view, (*i)++);
+	text = view_from_offset(text, view_starts_with(text, VIEW("--")) ? 2 : 1);
+	if (!view_cut(text, VIEW("="), &ret->name, &ret->value) && !is_switch(text) &&
+	    *i < args.count && !is_flag(*ARRAY_AT(args, struct view, *i)))
+		ret->value = *ARRAY_AT(args, struct view, (*i)++);
+	return true;
+}
+
+bool policy_find_flag(const struct policy *policy, struct view name, struct view *ret_value)
+{
+	struct flag flag;
+	bool is_found = false;
+
+	for (uint32_t i = 0; next_flag(policy->plugin_args, &i, &flag);) {
+		if (!view_equal(flag.name, name))
+			continue;
+		*ret_value = flag.value;
+		is_found = true;
+	}
+	return is_found;
+}
+
+bool policy_has_command(const struct policy *policy)
+{
+	struct flag flag;
+	uint32_t i = 0;
+
+	while (next_flag(policy->plugin_args, &i, &flag))
+		;
+	return i < policy->plugin_args.count;
+}
+
 bool policy_goes_by_own_layouts(const struct policy *policy)
 {
 	const struct view tag = policy->mig_manager_version;

@@ -67,6 +67,7 @@ struct policy {
 	struct view unreadable; /* why spec or status cannot be read; empty: they can. The members */
 				/* that lie in them are then empty, but for the namespace */
 	struct array plugin_env; /* struct policy_variable */
+	struct array plugin_args; /* struct view, devicePlugin.args: they go before variables */
 	struct array conditions; /* struct policy_condition */
 	int64_t created_at;      /* ms since 1970 */
 	uint8_t switches[POLICY_N_OPERANDS]; /* enum policy_switch, as written */
@@ -83,6 +84,18 @@ bool policy_is_on(const struct policy *policy, enum policy_operand operand);
 
 /* The variable of that name among devicePlugin.env: the last, which counts. NULL: there is none. */
 const struct policy_variable *policy_find_variable(const struct policy *policy, struct view name);
+
+/*
+ * What devicePlugin.args say of the plugin's flag of that name, as in "--name=value": the last counts. False:
+ * they do not have it.
+ */
+bool policy_find_flag(const struct policy *policy, struct view name, struct view *ret_value);
+/*
+ * True when devicePlugin.args have more than flags: then nobody can tell with which flags the plugin is
+ * started. Operators since v1.11 give them to a shell, whose command is the first of them. It refuses one
+ * that is a flag, so there flags alone keep the plugin from starting.
+ */
+bool policy_has_command(const struct policy *policy);
 
 /*
  * The ConfigMap of mig-parted's layouts: migManager.config.name, or where nothing is written the one that

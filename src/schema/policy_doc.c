@@ -79,6 +79,8 @@ static const struct jmap_row plugin_rows[] = {
 	PART("config", plugin_config_rows),
 	{"env", JMAP_ARRAY, 0, AT(plugin_env), .limit = LIMIT_POLICY_VARIABLES,
 	 .rows = variable_rows, .element_size = sizeof(struct policy_variable)},
+	{"args", JMAP_TEXTS, 0, AT(plugin_args), .limit = LIMIT_TEXT_VARIABLE,
+	 .max_items = LIMIT_POLICY_ARGUMENTS},
 	{0},
 };
 
@@ -174,6 +176,7 @@ static void take_spec(const struct document *from, struct policy *policy)
 	policy->mig_manager_version = spec->mig_manager_version;
 	policy->default_workload = spec->default_workload;
 	policy->plugin_env = spec->plugin_env;
+	policy->plugin_args = spec->plugin_args;
 	for (size_t i = 0; i < POLICY_N_OPERANDS; i++)
 		policy->switches[i] = (uint8_t)from->switches[i];
 }

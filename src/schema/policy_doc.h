@@ -6,8 +6,8 @@
  * from JSON, reduced to what model/policy.h keeps.
  *
  * Threads: any.
- * Limits:  LIMIT_POLICY_VARIABLES, LIMIT_POLICY_CONDITIONS, and those of texts: a policy with more is
- *          unreadable.
+ * Limits:  LIMIT_POLICY_VARIABLES, LIMIT_POLICY_ARGUMENTS, LIMIT_POLICY_CONDITIONS, and those of texts: a
+ *          policy with more is unreadable.
  */
 
 #include "base/arena.h"

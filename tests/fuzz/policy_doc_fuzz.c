@@ -28,6 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	assert(policy.namespace.len <= LIMIT_TEXT_LABEL && policy.name.len <= LIMIT_TEXT_NAME);
 	assert(policy.conditions.count <= LIMIT_POLICY_CONDITIONS);
 	assert(policy.plugin_env.count <= LIMIT_POLICY_VARIABLES);
+	assert(policy.plugin_args.count <= LIMIT_POLICY_ARGUMENTS);
 	for (size_t i = 0; i < POLICY_N_OPERANDS; i++)
 		assert(policy.switches[i] <= POLICY_OFF);
 	if (policy.unreadable.len > 0)

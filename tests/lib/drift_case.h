@@ -28,6 +28,7 @@ struct drift_case {
 	struct intent intent;
 	struct policy policy;
 	struct policy_variable variables[2];
+	struct view arguments[2];
 	struct policy_condition conditions[2];
 	struct plugin_configs plugin_configs;
 	struct plugin_config configs[2], former[2]; /* of configs the first is "shared" */

@@ -800,31 +800,43 @@ static void set_variable(struct drift_case *c, const char *name, const char *val
 	c->policy.plugin_env = array_of(c->variables, 2);
 }
 
+static void set_argument(struct drift_case *c, const char *argument)
+{
+	c->arguments[0] = view_from(argument);
+	c->policy.plugin_args = array_of(c->arguments, 1);
+}
+
 /* Then it is the policy that decides, and nobody is misled by what the operator sets for all. */
-TEST(a_flag_whose_variable_the_policy_sets_is_not_dead)
+TEST(a_flag_that_the_policy_sets_by_itself_is_not_dead)
 {
 	static const struct {
 		uint32_t dead, lists;
-		const char *variable;
+		const char *variable, *flag;
 	} rows[] = {
-		{PLUGIN_CONFIG_DEAD_FAIL_ON_INIT_ERROR, 0, "FAIL_ON_INIT_ERROR"},
-		{PLUGIN_CONFIG_DEAD_MPS_ROOT, 0, "MPS_ROOT"},
-		{PLUGIN_CONFIG_DEAD_PASS_DEVICE_SPECS, 0, "PASS_DEVICE_SPECS"},
-		{PLUGIN_CONFIG_DEAD_DEVICE_ID_STRATEGY, 0, "DEVICE_ID_STRATEGY"},
-		{0, OTHER, "DEVICE_LIST_STRATEGY"},
+		{PLUGIN_CONFIG_DEAD_FAIL_ON_INIT_ERROR, 0, "FAIL_ON_INIT_ERROR",
+		 "--fail-on-init-error"},
+		{PLUGIN_CONFIG_DEAD_MPS_ROOT, 0, "MPS_ROOT", "--mps-root=/mps"},
+		{PLUGIN_CONFIG_DEAD_PASS_DEVICE_SPECS, 0, "PASS_DEVICE_SPECS",
+		 "--pass-device-specs=false"},
+		{PLUGIN_CONFIG_DEAD_DEVICE_ID_STRATEGY, 0, "DEVICE_ID_STRATEGY",
+		 "--device-id-strategy=index"},
+		{0, OTHER, "DEVICE_LIST_STRATEGY", "-device-list-strategy=envvar"},
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows) * ARRAY_SIZE(rows); i++) {
-		const size_t set = i % ARRAY_SIZE(rows), written = i / ARRAY_SIZE(rows);
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(rows) * ARRAY_SIZE(rows); i++) {
+		const size_t set = i / 2 % ARRAY_SIZE(rows), written = i / 2 / ARRAY_SIZE(rows);
 		struct drift_case c;
 
 		drift_case_init(&c);
 		c.configs[0].dead = rows[written].dead;
 		c.configs[0].device_lists = rows[written].lists;
-		set_variable(&c, rows[set].variable, "");
+		if (i % 2 == 0)
+			set_variable(&c, rows[set].variable, "");
+		else
+			set_argument(&c, rows[set].flag);
 		if (drift_case_ask(&c, drift_config_dead).answer !=
 		    (set == written ? DRIFT_NO : DRIFT_FOUND))
-			fail_msg("flag %zu, variable %zu", written, set);
+			fail_msg("flag %zu, %s %zu", written, i % 2 ? "argument" : "variable", set);
 		drift_case_deinit(&c);
 	}
 }
@@ -859,6 +871,18 @@ static void override_strategy_of_policy_by_variable(struct drift_case *c)
 {
 	override_strategy(c);
 	set_variable(c, "MIG_STRATEGY", "single");
+}
+
+static void override_strategy_by_argument(struct drift_case *c)
+{
+	override_strategy_of_policy_by_variable(c);
+	set_argument(c, "--mig-strategy=mixed");
+}
+
+static void write_dead_in_unread_file(struct drift_case *c)
+{
+	write_dead(c);
+	set_argument(c, "--config-file=/other");
 }
 
 static void override_strategy_of_no_mig(struct drift_case *c)
@@ -911,6 +935,10 @@ TEST(what_is_written_has_an_effect)
 		 .observed = "without effect: flags.migStrategy, which devicePlugin.env of the policy "
 			     "overrides (the"},
 		{drift_config_dead, override_strategy_of_policy_by_variable, DRIFT_NO},
+		{drift_config_dead, override_strategy_by_argument, DRIFT_FOUND,
+		 .observed = "without effect: flags.migStrategy, which devicePlugin.args of the policy "
+			     "overrides (the"},
+		{drift_config_dead, write_dead_in_unread_file, DRIFT_NOT_COMPARED},
 		{drift_config_dead, override_strategy_of_no_mig, DRIFT_NO},
 		{drift_config_dead, repeat_strategy, DRIFT_NO},
 		{drift_config_dead, write_strategy, DRIFT_NO},
@@ -1004,7 +1032,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(an_edited_text_has_no_effect_until_the_plugin_reads_it),
 	cmocka_unit_test(what_is_found_of_a_configuration_has_the_hash_of_its_key),
 	cmocka_unit_test(device_lists_have_an_effect_where_the_operator_sets_them),
-	cmocka_unit_test(a_flag_whose_variable_the_policy_sets_is_not_dead),
+	cmocka_unit_test(a_flag_that_the_policy_sets_by_itself_is_not_dead),
 	cmocka_unit_test(what_is_written_has_an_effect),
 	cmocka_unit_test(each_cause_that_keeps_a_config_map_from_being_read_is_named),
 	cmocka_unit_test(it_is_said_why_a_configuration_cannot_be_read),

@@ -504,6 +504,43 @@ static void offer_by_other_strategy(struct drift_case *c)
 	c->labels.mig_strategy = VIEW("single");
 }
 
+static void set_argument(struct drift_case *c, const char *argument)
+{
+	c->arguments[0] = view_from(argument);
+	c->policy.plugin_args = array_of(c->arguments, 1);
+}
+
+static void have_strategy_beside_argument(struct drift_case *c)
+{
+	have_strategy(c);
+	set_argument(c, "--mig-strategy=single");
+}
+
+static void have_strategy_of_argument(struct drift_case *c)
+{
+	have_other_strategy(c);
+	set_argument(c, "--mig-strategy=mixed");
+}
+
+static void have_strategy_beside_variable(struct drift_case *c)
+{
+	have_strategy(c);
+	c->variables[0] = (struct policy_variable){VIEW("MIG_STRATEGY"), VIEW("single")};
+	c->policy.plugin_env = array_of(c->variables, 1);
+}
+
+static void have_strategy_beside_command(struct drift_case *c)
+{
+	have_strategy(c);
+	set_argument(c, "/bin/entrypoint.sh");
+}
+
+static void have_strategy_of_nobody_beside_command(struct drift_case *c)
+{
+	have_strategy_of_nobody(c);
+	set_argument(c, "/bin/entrypoint.sh");
+}
+
 static void lack_strategy(struct drift_case *c)
 {
 	c->policy.mig_strategy = VIEW("mixed");
@@ -598,6 +635,12 @@ TEST(the_mig_strategy_in_the_label_is_the_one_that_is_written)
 		 .intended = "nvidia.com/mig.strategy=single (flags.migStrategy"},
 		{drift_mig_strategy_differs, offer_by_other_strategy, DRIFT_FOUND},
 		{drift_labels_stale, offer_by_other_strategy, DRIFT_NO},
+		{drift_labels_stale, have_strategy_beside_argument, DRIFT_NO},
+		{drift_labels_stale, have_strategy_of_argument, DRIFT_FOUND,
+		 .intended = "nvidia.com/mig.strategy=single (mig.strategy"},
+		{drift_labels_stale, have_strategy_beside_variable, DRIFT_NO},
+		{drift_labels_stale, have_strategy_beside_command, DRIFT_NO},
+		{drift_labels_stale, have_strategy_of_nobody_beside_command, DRIFT_NOT_COMPARED},
 		{drift_labels_stale, lack_strategy, DRIFT_NO},
 		{drift_labels_stale, have_strategy_and_lose_config, DRIFT_UNREADABLE},
 		{drift_labels_stale, lose_config, DRIFT_NO},

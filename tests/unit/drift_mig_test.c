@@ -262,6 +262,82 @@ static void switch_plugin_off(struct drift_case *c)
 	c->policy.switches[POLICY_DEVICE_PLUGIN] = POLICY_OFF;
 }
 
+static void set_argument(struct drift_case *c, const char *argument)
+{
+	c->arguments[0] = VIEW("--pass-device-specs");
+	c->arguments[1] = view_from(argument);
+	c->policy.plugin_args = array_of(c->arguments, 2);
+}
+
+static void offer_mixed_by_argument(struct drift_case *c)
+{
+	offer_mixed_against_policy(c);
+	set_variable(c, VIEW("MIG_STRATEGY"), VIEW("single"));
+	set_argument(c, "--mig-strategy=mixed");
+}
+
+static void offer_against_argument(struct drift_case *c)
+{
+	offer_mixed_by_variable(c);
+	set_argument(c, "--mig-strategy=single");
+}
+
+static void offer_mixed_by_empty_argument(struct drift_case *c)
+{
+	offer_mixed_by_variable(c);
+	set_argument(c, "--mig-strategy=");
+}
+
+static void offer_mixed_by_command(struct drift_case *c)
+{
+	offer_mixed_against_policy(c);
+	set_variable(c, VIEW("MIG_STRATEGY"), VIEW("single"));
+	set_argument(c, "exec nvidia-device-plugin --mig-strategy=mixed");
+}
+
+static void offer_against_argument_before_command(struct drift_case *c)
+{
+	offer_mixed_by_command(c);
+	c->arguments[0] = VIEW("--mig-strategy=single");
+}
+
+static void offer_mixed_from_other_file(struct drift_case *c)
+{
+	offer_against_configured(c);
+	set_argument(c, "--config-file=/etc/plugin.yaml");
+}
+
+static void offer_against_policy_from_other_file(struct drift_case *c)
+{
+	offer_mixed_against_policy(c);
+	set_argument(c, "--config-file=/etc/plugin.yaml");
+}
+
+static void offer_mixed_by_variables_file(struct drift_case *c)
+{
+	offer_against_configured(c);
+	set_variable(c, VIEW("CONFIG_FILE"), VIEW("/etc/plugin.yaml"));
+}
+
+static void offer_mixed_by_command_without_config(struct drift_case *c)
+{
+	offer_mixed_by_command(c);
+	c->intent.plugin_configs_state = INTENT_CONFIG_NONE;
+	c->intent.plugin_configs = NULL;
+}
+
+static void offer_mixed_by_command_of_none(struct drift_case *c)
+{
+	offer_mixed_by_command(c);
+	switch_plugin_off(c);
+}
+
+static void offer_mixed_by_command_on_unknown_node(struct drift_case *c)
+{
+	offer_mixed_by_command(c);
+	forget_node(c);
+}
+
 static void unlabel(struct drift_case *c)
 {
 	offer_mixed(c);
@@ -291,6 +367,22 @@ TEST(mig_devices_are_on_offer_by_the_strategy_that_is_written)
 		{drift_mig_strategy_differs, offer_mixed_against_policy, DRIFT_FOUND,
 		 .intended = "single (mig.strategy, ClusterPolicy cluster-policy)"},
 		{drift_mig_strategy_differs, offer_mixed_by_variable, DRIFT_NO},
+		{drift_mig_strategy_differs, offer_mixed_by_argument, DRIFT_NO},
+		{drift_mig_strategy_differs, offer_against_argument, DRIFT_FOUND,
+		 .intended = "single (devicePlugin.args, ClusterPolicy cluster-policy)"},
+		{drift_mig_strategy_differs, offer_mixed_by_empty_argument, DRIFT_NO},
+		{drift_mig_strategy_differs, offer_mixed_by_command, DRIFT_NOT_COMPARED},
+		{drift_mig_strategy_differs, offer_mixed_by_command_without_config,
+		 DRIFT_NOT_COMPARED},
+		{drift_mig_strategy_differs, offer_mixed_by_command_of_none, DRIFT_NO},
+		{drift_mig_strategy_differs, offer_mixed_by_command_on_unknown_node,
+		 DRIFT_CANNOT_TELL},
+		{drift_mig_strategy_differs, offer_against_argument_before_command, DRIFT_FOUND,
+		 .intended = "single (devicePlugin.args"},
+		{drift_mig_strategy_differs, offer_mixed_from_other_file, DRIFT_NOT_COMPARED},
+		{drift_mig_strategy_differs, offer_mixed_by_variables_file, DRIFT_NOT_COMPARED},
+		{drift_mig_strategy_differs, offer_against_policy_from_other_file, DRIFT_FOUND,
+		 .intended = "single (mig.strategy, ClusterPolicy"},
 		{drift_mig_strategy_differs, offer_against_configured, DRIFT_FOUND,
 		 .intended = "single (flags.migStrategy, ClusterPolicy"},
 		{drift_mig_strategy_differs, offer_against_variable, DRIFT_FOUND,

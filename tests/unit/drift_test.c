@@ -1407,6 +1407,22 @@ TEST(what_is_compared_no_more_goes_and_is_said)
 	expect_in_sync(ALL_WELL "; not compared: MIGLayout");
 }
 
+/* As the ConfigMap says the plugin shares by 4, and it shares by 8. */
+TEST(what_rests_on_a_file_that_nobody_knows_is_not_compared)
+{
+	start_over(offer_8);
+	c.arguments[0] = VIEW("--config-file=/etc/plugin.yaml");
+	c.policy.plugin_args = array_of(c.arguments, 1);
+	drift_case_judge(&c);
+	expect_in_sync("as ClusterPolicy cluster-policy says; not compared: ConfigInvalid, "
+		       "ConfigNotLoaded, ConfigDead, MPSNotRunning, SharingMode, ReplicaCount, "
+		       "ResourceName, MIGStrategy, AllocatableShort");
+
+	c.arguments[0] = VIEW("--mig-strategy=none");
+	drift_case_judge(&c);
+	assert_non_null(drift_case_pending(&c, "ReplicaCount"));
+}
+
 TEST(what_stays_hides_what_follows_from_it)
 {
 	stop_plugin(&c);
@@ -1788,6 +1804,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(a_drift_that_cannot_be_seen_now_stays_and_is_said_to_be_old),
 	cmocka_unit_test_set_up(what_is_set_aside_hides_nothing),
 	cmocka_unit_test_set_up(what_is_compared_no_more_goes_and_is_said),
+	cmocka_unit_test_set_up(what_rests_on_a_file_that_nobody_knows_is_not_compared),
 	cmocka_unit_test_set_up(what_stays_hides_what_follows_from_it),
 	cmocka_unit_test_set_up(what_a_policy_asked_for_is_pending_while_that_cannot_be_read),
 	cmocka_unit_test_set_up(a_difference_that_its_source_dates_is_published_when_it_counts_and_not_before),

@@ -4,6 +4,7 @@
 #include "lib/test_main.h"
 
 #include "base/limits.h"
+#include "base/sbuf.h"
 #include "schema/policy_doc.h"
 
 #define assert_text(view_, text_) assert_true(view_equal(view_, view_from(text_)))
@@ -41,6 +42,7 @@ static void every_field_that_is_kept_is_read(void **state)
 		     "\"2026-01-01T00:00:00Z\",\"labels\":{\"a\":\"b\"}},\"spec\":{\"driver\":{"
 		     "\"enabled\":true,\"version\":\"580.65.06\",\"env\":[]},\"devicePlugin\":{"
 		     "\"enabled\":false,\"config\":{\"name\":\"plugin\",\"default\":\"slices\"},"
+		     "\"args\":[\"--mig-strategy\",\"single\"],"
 		     "\"env\":[{\"name\":\"MPS_ROOT\",\"value\":\"/mps\"},{\"name\":\"NODE\","
 		     "\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"spec.nodeName\"}}}]},"
 		     "\"mig\":{\"strategy\":\"mixed\"},\"migManager\":{\"config\":{\"name\":\"parted\","
@@ -71,6 +73,9 @@ static void every_field_that_is_kept_is_read(void **state)
 	assert_text(variables[0].value, "/mps");
 	assert_text(variables[1].name, "NODE");
 	assert_text(variables[1].value, "");
+	assert_int_equal(policy.plugin_args.count, 2);
+	assert_text(*ARRAY_AT(policy.plugin_args, struct view, 0), "--mig-strategy");
+	assert_text(*ARRAY_AT(policy.plugin_args, struct view, 1), "single");
 	assert_int_equal(policy.conditions.count, 1);
 	assert_text(condition->type, "Ready");
 	assert_text(condition->status, "True");
@@ -156,6 +161,8 @@ static void of_an_unreadable_policy_its_metadata_and_the_reason_are_kept(void **
 		/* Wrong types beside fields that nobody knows. */
 		{",\"spec\":{\"zeal\":{\"a\":[1]},\"devicePlugin\":{\"env\":{},\"new\":7}}",
 		 "spec.devicePlugin.env: not an array", ""},
+		{",\"spec\":{\"devicePlugin\":{\"args\":[\"--a\",{}]}}",
+		 "spec.devicePlugin.args[1]: not a string", ""},
 		{",\"spec\":{\"devicePlugin\":{\"config\":{\"name\":4}}}",
 		 "spec.devicePlugin.config.name: not a string", ""},
 		{",\"status\":{\"conditions\":{}}", "status.conditions: not an array", ""},
@@ -173,6 +180,23 @@ static void of_an_unreadable_policy_its_metadata_and_the_reason_are_kept(void **
 		assert_text(policy.namespace, rows[i].namespace);
 		assert_text(policy.state, "");
 		assert_text(policy.mig_strategy, "");
+	}
+}
+
+static void a_policy_with_more_arguments_than_the_limit_is_unreadable(void **state)
+{
+	for (unsigned n = LIMIT_POLICY_ARGUMENTS; n <= LIMIT_POLICY_ARGUMENTS + 1; n++) {
+		CLEANUP(sbuf_deinit) struct sbuf json;
+		struct policy policy;
+
+		sbuf_init(&json, LIMIT_MIB);
+		sbuf_printf(&json, "{" METADATA ",\"spec\":{\"devicePlugin\":{\"args\":[\"\"");
+		for (unsigned i = 1; i < n; i++)
+			sbuf_printf(&json, ",\"\"");
+		sbuf_printf(&json, "]}}}");
+		policy = decode(*state, sbuf_view(&json));
+		assert_int_equal(policy.unreadable.len > 0, n > LIMIT_POLICY_ARGUMENTS);
+		assert_int_equal(policy.plugin_args.count, n > LIMIT_POLICY_ARGUMENTS ? 0 : n);
 	}
 }
 
@@ -251,6 +275,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(what_a_policy_leaves_open_is_empty, setup, teardown),
 	cmocka_unit_test_setup_teardown(
 		of_an_unreadable_policy_its_metadata_and_the_reason_are_kept, setup, teardown),
+	cmocka_unit_test_setup_teardown(a_policy_with_more_arguments_than_the_limit_is_unreadable,
+					setup, teardown),
 	cmocka_unit_test_setup_teardown(what_is_no_policy_is_refused_and_changes_nothing, setup,
 					teardown),
 	cmocka_unit_test(without_memory_nothing_is_said_of_the_policy),

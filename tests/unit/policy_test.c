@@ -56,6 +56,91 @@ TEST(of_variables_of_one_name_the_last_counts)
 	assert_null(policy_find_variable(&none, VIEW("A")));
 }
 
+/* Arguments, up to the first that is NULL. */
+static struct array arguments(const char *const *texts, struct view *views)
+{
+	uint32_t n = 0;
+
+	for (; texts[n]; n++)
+		views[n] = view_from(texts[n]);
+	return array_of(views, n);
+}
+
+TEST(a_flag_has_the_value_that_the_plugin_reads)
+{
+	static const struct {
+		const char *arguments[5];
+		const char *value; /* of --mig-strategy; NULL: it is not there */
+	} rows[] = {
+		{{NULL}, NULL},
+		{{"--mig-strategy=mixed"}, "mixed"},
+		{{"-mig-strategy=mixed"}, "mixed"},
+		{{"--mig-strategy", "mixed"}, "mixed"},
+		{{"-mig-strategy", "mixed"}, "mixed"},
+		{{"--mig-strategy=a=b"}, "a=b"},
+		{{"--mig-strategy="}, ""},
+		{{"--mig-strategy"}, ""},
+		{{"--mig-strategy", "--pass-device-specs"}, ""},
+		{{"--mig-strategy=single", "--mig-strategy", "mixed"}, "mixed"},
+		{{"--mig-strategy=single", "--mig-strategy="}, ""},
+		{{"--pass-device-specs", "--mig-strategy=mixed"}, "mixed"},
+		{{"--fail-on-init-error=false", "--mig-strategy=mixed"}, "mixed"},
+		{{"--device-id-strategy", "uuid", "--mig-strategy=mixed"}, "mixed"},
+		{{"--device-id-strategy", "mig-strategy=mixed"}, NULL},
+		{{"--mig-strategy-2=mixed"}, NULL},
+		{{"mig-strategy=mixed"}, NULL},
+		{{"---mig-strategy=mixed"}, NULL},
+		{{"--", "--mig-strategy=mixed"}, NULL},
+		{{"-", "--mig-strategy=mixed"}, NULL},
+		{{"", "--mig-strategy=mixed"}, NULL},
+		{{"--pass-device-specs", "true", "--mig-strategy=mixed"}, NULL},
+		{{"exec nvidia-device-plugin", "--mig-strategy=mixed"}, NULL},
+		{{"--mig-strategy=mixed", "exec"}, "mixed"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct view views[ARRAY_SIZE(rows[i].arguments)];
+		const struct policy policy = {.plugin_args = arguments(rows[i].arguments, views)};
+		struct view value = VIEW("untouched");
+		const bool is_found = policy_find_flag(&policy, VIEW("mig-strategy"), &value);
+
+		if (is_found != (rows[i].value != NULL) ||
+		    !view_equal(value, view_from(is_found ? rows[i].value : "untouched")))
+			fail_msg("row %zu: %.*s", i, VIEW_ARG(value));
+	}
+}
+
+TEST(arguments_that_are_no_flags_are_a_command)
+{
+	static const struct {
+		const char *arguments[4];
+		bool has_command;
+	} rows[] = {
+		{{NULL}, false},
+		{{"--mig-strategy=mixed"}, false},
+		{{"--mig-strategy", "mixed", "--gds-enabled"}, false},
+		{{"--later", "mixed"}, false},
+		{{"/bin/entrypoint.sh"}, true},
+		{{"--mig-strategy", "mixed", "mixed"}, true},
+		{{"--mig-strategy=mixed", "mixed"}, true},
+		{{"--fail-on-init-error", "false"}, true},
+		{{"--pass-device-specs", "false"}, true},
+		{{"--gdrcopy-enabled", "false"}, true},
+		{{"--gds-enabled", "false"}, true},
+		{{"--mofed-enabled", "false"}, true},
+		{{"-imex-required", "false"}, true},
+		{{"--gds-enabled", "--"}, true},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct view views[ARRAY_SIZE(rows[i].arguments)];
+		const struct policy policy = {.plugin_args = arguments(rows[i].arguments, views)};
+
+		if (policy_has_command(&policy) != rows[i].has_command)
+			fail_msg("row %zu", i);
+	}
+}
+
 TEST(mig_managers_before_v0_14_go_by_the_operators_own_layouts)
 {
 	static const struct {
@@ -89,6 +174,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(what_is_not_written_is_as_the_operators_code_takes_it),
 	cmocka_unit_test(what_is_written_counts),
 	cmocka_unit_test(of_variables_of_one_name_the_last_counts),
+	cmocka_unit_test(a_flag_has_the_value_that_the_plugin_reads),
+	cmocka_unit_test(arguments_that_are_no_flags_are_a_command),
 	cmocka_unit_test(mig_managers_before_v0_14_go_by_the_operators_own_layouts),
 };
 TEST_MAIN(tests)
