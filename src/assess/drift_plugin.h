@@ -20,8 +20,8 @@ enum drift_operand_want drift_plugin_want(const struct drift_node *node);
 void drift_plugin_choose(struct drift_node *node);
 /*
  * The configuration that the plugin of the node shall have. NULL: none is intended, or what is written
- * is refused (the rules of drift_config.h tell); *ret_is_unknown: or it cannot be read, or the policy has
- * the plugin read another file, or run by a command.
+ * is refused (the rules of drift_config.h tell), or *ret_is_unknown. Then it cannot be read, or the policy
+ * has the plugin read another file, or started by a command.
  */
 const struct plugin_config *drift_plugin_in_force(const struct drift_node *node,
 						  bool *ret_is_unknown);

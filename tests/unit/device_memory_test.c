@@ -65,8 +65,10 @@ TEST(what_is_kept_is_recalled_without_processes_and_outlives_its_source)
 	assert_false(device_memory_holds(&memory));
 	struct report_device copy = full;
 	assert_true(arena_copy(&source, full.model, &copy.model));
+	assert_true(arena_copy(&source, full.pci_device_id, &copy.pci_device_id));
 	assert_true(device_memory_keep(&memory, &copy));
 	memset((char *)(uintptr_t)copy.model.ptr, 'x', copy.model.len);
+	memset((char *)(uintptr_t)copy.pci_device_id.ptr, 'x', copy.pci_device_id.len);
 	arena_deinit(&source);
 	assert_true(device_memory_holds(&memory));
 	assert_true(device_memory_recall(&memory, &arena, &device));

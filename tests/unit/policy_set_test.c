@@ -120,7 +120,8 @@ static void a_newer_version_replaces_and_an_older_one_does_not(void **state)
 static void each_fact_of_a_policy_is_news(void **state)
 {
 	(void)state;
-	static struct view argument = VIEW_INIT("--mig-strategy=none");
+	static struct view argument = VIEW_INIT("--mig-strategy=none"),
+			   other_argument = VIEW_INIT("--mig-strategy=mixed");
 	static struct policy_variable variable = {VIEW_INIT("MIG_STRATEGY"), VIEW_INIT("none")};
 	static struct policy_condition condition = {.type = VIEW_INIT("Ready")},
 				       other_condition = {.type = VIEW_INIT("Ready"),
@@ -131,7 +132,8 @@ static void each_fact_of_a_policy_is_news(void **state)
 		{.plugin_config_default = VIEW("x")}, {.mig_strategy = VIEW("x")},
 		{.mig_config = VIEW("x")}, {.mig_config_default = VIEW("x")},
 		{.mig_manager_version = VIEW("x")}, {.default_workload = VIEW("x")}, {.unreadable = VIEW("x")},
-		{.plugin_env = array_of(&variable, 1)}, {.plugin_args = array_of(&argument, 1)}, {.conditions = array_of(&condition, 1)},
+		{.plugin_env = array_of(&variable, 1)}, {.plugin_args = array_of(&argument, 1)},
+		{.plugin_args = array_of(&other_argument, 1)}, {.conditions = array_of(&condition, 1)},
 		{.conditions = array_of(&other_condition, 1)}, {.created_at = 5},
 		{.switches = {[POLICY_DRIVER] = POLICY_OFF}},
 		{.switches = {[POLICY_N_OPERANDS - 1] = POLICY_ON}},
