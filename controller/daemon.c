@@ -93,9 +93,13 @@ static void on_released(void *owner)
 static void stop(struct daemon *daemon)
 {
 	const struct reconciler_counters counters = reconciler_counters(daemon->reconciler);
+	const uint64_t now = loop_now_ms(daemon->loop);
 
-	switch (last_writes_next(&daemon->last, counters.writes.under_way,
-				 loop_now_ms(daemon->loop))) {
+	if (last_writes_events_ms(&daemon->last, now) == 0)
+		event_teller_cut(daemon->events);
+	switch (last_writes_next(&daemon->last,
+				 counters.writes.under_way + event_teller_is_busy(daemon->events),
+				 now)) {
 	case LAST_WRITES_WAIT:
 		break;
 	case LAST_WRITES_RELEASE:
@@ -250,6 +254,16 @@ static uint32_t lead_ms(void *owner)
 static bool leads(void *owner)
 {
 	return lead_ms(owner) > 0;
+}
+
+/* Events of the last statuses may be sent until the Lease is given up, for a moment. */
+static uint32_t may_send_ms(void *owner)
+{
+	const struct daemon *daemon = owner;
+	const uint32_t last = last_writes_events_ms(&daemon->last, loop_now_ms(daemon->loop));
+	const uint32_t lead = leadership_remaining_ms(daemon->leadership);
+
+	return lead < last ? lead : last;
 }
 
 static int64_t term(void *owner)
@@ -498,6 +512,7 @@ static int make_events(struct daemon *daemon, struct error *err)
 		.idle_ms = settings->event_idle_ms,
 		.is_ready = is_ready,
 		.leads = leads,
+		.may_send_ms = may_send_ms,
 		.owner = daemon,
 		.seed = loop_now_ms(daemon->loop),
 	};

@@ -24,6 +24,7 @@
 #define BACKOFF_MS 1000u
 #define BACKOFF_CAP_MS 300000u
 #define AWAY_MS 5000u /* how often to look whether the API server answers again */
+#define LEAD_MS 1000u /* how often to look whether we may send again */
 #define BODY_CAP (64u * LIMIT_KIB)
 
 struct event_sender {
@@ -37,6 +38,15 @@ struct event_sender {
 	uint64_t not_before;    /* ms: the back-off lasts until then */
 	bool is_in_trouble;     /* that was said */
 };
+
+/* For how many ms a request may be under way; 0: it may not be sent. */
+static uint32_t may_send_ms(const struct event_sender *sender)
+{
+	const struct event_sender_config *config = &sender->config;
+	const uint32_t ms = config->may_send_ms ? config->may_send_ms(config->owner) : TIMEOUT_MS;
+
+	return ms < TIMEOUT_MS ? ms : TIMEOUT_MS;
+}
 
 /* Says when to look again: never from inside what tells. */
 static void schedule(struct event_sender *sender)
@@ -152,14 +162,14 @@ static void make_path(const struct event_budget_write *write, struct sbuf *path)
 }
 
 static int send_write(struct event_sender *sender, const struct event_budget_write *write,
-		      struct error *err)
+		      uint32_t timeout_ms, struct error *err)
 {
 	CLEANUP(sbuf_deinit) struct sbuf path = {0}, body = {0};
 	struct apiclient_call call = {
 		.method = write->is_patch ? "PATCH" : "POST",
 		.content_type = write->is_patch ? "application/merge-patch+json"
 						: "application/json",
-		.timeout_ms = TIMEOUT_MS,
+		.timeout_ms = timeout_ms,
 		.is_aside = true,
 	};
 
@@ -180,15 +190,18 @@ static int send_write(struct event_sender *sender, const struct event_budget_wri
 static void look(void *owner)
 {
 	struct event_sender *sender = owner;
+	const uint32_t timeout_ms = may_send_ms(sender);
 	struct event_budget_write write;
 	struct error error = {0};
 
-	if (apiclient_is_away(sender->config.client)) {
+	if (timeout_ms == 0) {
+		wait_for(sender, LEAD_MS);
+	} else if (apiclient_is_away(sender->config.client)) {
 		wait_for(sender, AWAY_MS);
 	} else if (event_budget_next(sender->budget, loop_now_ms(sender->config.loop), &write)) {
 		write.event.reporting_instance = utf8_truncate(view_from(sender->config.instance),
 							       LIMIT_EVENT_WORD);
-		if (send_write(sender, &write, &error) < 0)
+		if (send_write(sender, &write, timeout_ms, &error) < 0)
 			fail(sender, &error);
 	}
 	schedule(sender);
@@ -200,6 +213,24 @@ void event_sender_tell(struct event_sender *sender, struct view node_name,
 	for (size_t i = 0; i < n; i++)
 		event_budget_take(sender->budget, node_name, &changes[i],
 				  loop_now_ms(sender->config.loop), clock_wall_ms());
+	schedule(sender);
+}
+
+bool event_sender_is_busy(const struct event_sender *sender)
+{
+	const uint64_t now = loop_now_ms(sender->config.loop);
+
+	return sender->request ||
+	       (sender->not_before <= now && event_budget_due_at(sender->budget, now) <= now &&
+		may_send_ms(sender) > 0);
+}
+
+void event_sender_cut(struct event_sender *sender)
+{
+	if (!sender->request)
+		return;
+	apiclient_cancel(TAKE(sender->request));
+	event_budget_put_back(sender->budget);
 	schedule(sender);
 }
 

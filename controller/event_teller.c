@@ -94,6 +94,8 @@ int event_teller_new(const struct event_teller_config *config, struct event_tell
 		.instance = teller->instance,
 		.limits = config->limits,
 		.seed = config->seed,
+		.may_send_ms = config->may_send_ms,
+		.owner = config->owner,
 	};
 	if (event_sender_new(&sender, &teller->sender, err) < 0 ||
 	    event_idle_init(&teller->idle, config->idle_ms, clock_wall_ms(), err) < 0 ||
@@ -126,6 +128,17 @@ void event_teller_tell(struct event_teller *teller, struct view node_name,
 		if (event_recovery_take(&teller->recovery, &change))
 			event_sender_tell(teller->sender, node_name, &change, 1);
 	}
+}
+
+bool event_teller_is_busy(const struct event_teller *teller)
+{
+	return teller && event_sender_is_busy(teller->sender);
+}
+
+void event_teller_cut(struct event_teller *teller)
+{
+	if (teller)
+		event_sender_cut(teller->sender);
 }
 
 struct event_counters event_teller_counters(const struct event_teller *teller)

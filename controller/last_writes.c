@@ -12,6 +12,15 @@ bool last_writes_begin(struct last_writes *last, uint64_t now_ms)
 	return true;
 }
 
+uint32_t last_writes_events_ms(const struct last_writes *last, uint64_t now_ms)
+{
+	const uint64_t end = last->since_ms + LAST_WRITES_EVENTS_MS;
+
+	if (!last->has_begun)
+		return UINT32_MAX;
+	return end > now_ms ? (uint32_t)(end - now_ms) : 0;
+}
+
 enum last_writes_step last_writes_next(struct last_writes *last, size_t n_under_way,
 				       uint64_t now_ms)
 {

@@ -16,6 +16,7 @@ struct world {
 	struct event_sender *sender;
 	char instance[LIMIT_EVENT_WORD + 20];
 	char names[FAKE_APICLIENT_MAX][16];
+	uint32_t may_send_ms;
 };
 
 static unsigned n_warnings, n_infos;
@@ -29,13 +30,18 @@ void log_write(enum log_level level, const char *message, const struct log_field
 	n_infos += level == LOG_LEVEL_INFO;
 }
 
+static uint32_t may_send_ms(void *owner)
+{
+	return ((struct world *)owner)->may_send_ms;
+}
+
 static int set_up(void **state)
 {
 	static struct world world;
 	struct error err;
 
 	fake_apiclient_reset();
-	world = (struct world){0};
+	world = (struct world){.may_send_ms = UINT32_MAX};
 	memset(world.instance, 'i', sizeof(world.instance) - 1);
 	*state = &world;
 	if (loop_new(&world.loop, &err) < 0)
@@ -45,6 +51,8 @@ static int set_up(void **state)
 		.instance = world.instance,
 		.limits = {.per_minute = 10, .repeat_ms = 10 * MINUTE},
 		.seed = 1,
+		.may_send_ms = may_send_ms,
+		.owner = &world,
 	};
 	return event_sender_new(&config, &world.sender, &err);
 }
@@ -358,6 +366,108 @@ static void while_the_api_server_is_away_nothing_is_sent(void **state)
 	assert_int_equal(n_fake_requests, 1);
 }
 
+static void who_may_not_send_sends_nothing_and_keeps_what_waits(void **state)
+{
+	struct world *world = *state;
+
+	tell(world, VIEW("node-1"), change_of(VIEW("gpu-1"), 1));
+	tell(world, VIEW("node-1"), change_of(VIEW("gpu-2"), 1));
+	fake_loop_advance(world->loop, 0);
+	world->may_send_ms = 0;
+	fake_apiclient_answer(0, "{}");
+	fake_loop_advance(world->loop, 5 * MINUTE);
+	assert_int_equal(n_fake_requests, 1);
+	world->may_send_ms = 4000;
+	fake_loop_advance(world->loop, 1000);
+	assert_int_equal(n_fake_requests, 2);
+	assert_non_null(strstr(fake_requests[1].body, "gpu-2"));
+	fake_apiclient_answer(1, "{}");
+	assert_int_equal(count(world, EVENT_SENT), 2);
+	/* What has waited too long is told to nobody. */
+	world->may_send_ms = 0;
+	tell(world, VIEW("node-1"), change_of(VIEW("gpu-3"), 1));
+	fake_loop_advance(world->loop, EVENT_BUDGET_STALE_MS);
+	world->may_send_ms = 4000;
+	fake_loop_advance(world->loop, MINUTE);
+	assert_int_equal(n_fake_requests, 2);
+	assert_int_equal(count(world, EVENT_FAILED), 1);
+}
+
+static void no_request_is_under_way_for_longer_than_it_may_be(void **state)
+{
+	static const struct {
+		uint32_t may_send_ms, timeout_ms;
+	} rows[] = {{1, 1}, {1234, 1234}, {5000, 5000}, {5001, 5000}, {UINT32_MAX, 5000}};
+	struct world *world = *state;
+
+	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+		snprintf(world->names[i], sizeof(world->names[i]), "gpu-%u", i);
+		world->may_send_ms = rows[i].may_send_ms;
+		tell(world, VIEW("node-1"), change_of(view_from(world->names[i]), 1));
+		fake_loop_advance(world->loop, 0);
+		assert_int_equal(n_fake_requests, i + 1);
+		assert_int_equal(fake_requests[i].timeout_ms, rows[i].timeout_ms);
+		fake_apiclient_answer(i, "{}");
+	}
+}
+
+/* Nobody knows whether the API server has it. */
+static void what_was_under_way_at_the_end_of_the_lead_is_sent_again_and_is_one_event(void **state)
+{
+	struct world *world = *state;
+
+	tell(world, VIEW("node-1"), change_of(VIEW("gpu-1"), 1));
+	fake_loop_advance(world->loop, 0);
+	world->may_send_ms = 0;
+	fake_apiclient_fail(0, ERROR_RETRY);
+	fake_loop_advance(world->loop, MINUTE);
+	assert_int_equal(n_fake_requests, 1);
+	world->may_send_ms = 4000;
+	fake_loop_advance(world->loop, 1000);
+	assert_int_equal(n_fake_requests, 2);
+	assert_string_equal(fake_requests[1].method, "POST");
+	assert_string_equal(fake_requests[1].body, fake_requests[0].body);
+	fake_apiclient_fail(1, ERROR_CONFLICT);
+	assert_int_equal(count(world, EVENT_SENT), 1);
+}
+
+static void who_ends_knows_whether_an_event_is_still_to_be_sent(void **state)
+{
+	struct world *world = *state;
+
+	assert_false(event_sender_is_busy(world->sender));
+	tell(world, VIEW("node-1"), change_of(VIEW("gpu-1"), 1));
+	tell(world, VIEW("node-1"), change_of(VIEW("gpu-2"), 1));
+	assert_true(event_sender_is_busy(world->sender));
+	fake_loop_advance(world->loop, 0);
+	world->may_send_ms = 0;
+	assert_true(event_sender_is_busy(world->sender)); /* one is under way */
+	fake_apiclient_answer(0, "{}");
+	assert_false(event_sender_is_busy(world->sender));
+	world->may_send_ms = 4000;
+	assert_true(event_sender_is_busy(world->sender));
+	fake_loop_advance(world->loop, 1000);
+	fake_apiclient_fail(1, ERROR_RETRY);
+	assert_false(event_sender_is_busy(world->sender)); /* it waits for the back-off */
+}
+
+static void what_is_cut_is_not_under_way_and_waits(void **state)
+{
+	struct world *world = *state;
+
+	tell(world, VIEW("node-1"), change_of(VIEW("gpu-1"), 1));
+	fake_loop_advance(world->loop, 0);
+	world->may_send_ms = 0;
+	event_sender_cut(world->sender);
+	assert_false(fake_requests[0].open);
+	assert_false(event_sender_is_busy(world->sender));
+	event_sender_cut(world->sender); /* nothing is under way */
+	world->may_send_ms = 4000;
+	fake_loop_advance(world->loop, 1000);
+	assert_int_equal(n_fake_requests, 2);
+	assert_string_equal(fake_requests[1].body, fake_requests[0].body);
+}
+
 static void a_request_that_cannot_be_made_is_tried_again(void **state)
 {
 	struct world *world = *state;
@@ -405,6 +515,12 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(an_api_that_is_too_busy_is_left_alone_for_as_long_as_it_says),
 	cmocka_unit_test_set_up(a_series_whose_event_is_gone_is_given_up_and_the_next_is_an_event),
 	cmocka_unit_test_set_up(while_the_api_server_is_away_nothing_is_sent),
+	cmocka_unit_test_set_up(who_may_not_send_sends_nothing_and_keeps_what_waits),
+	cmocka_unit_test_set_up(no_request_is_under_way_for_longer_than_it_may_be),
+	cmocka_unit_test_set_up(
+		what_was_under_way_at_the_end_of_the_lead_is_sent_again_and_is_one_event),
+	cmocka_unit_test_set_up(who_ends_knows_whether_an_event_is_still_to_be_sent),
+	cmocka_unit_test_set_up(what_is_cut_is_not_under_way_and_waits),
 	cmocka_unit_test_set_up(a_request_that_cannot_be_made_is_tried_again),
 	cmocka_unit_test_set_up(a_request_under_way_is_cancelled_at_the_end),
 	cmocka_unit_test_set_up(nobody_has_counted_anything),

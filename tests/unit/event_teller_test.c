@@ -18,6 +18,7 @@ struct world {
 	struct event_teller *teller;
 	bool is_ready;
 	bool leads;
+	uint32_t may_send_ms;
 };
 
 static bool is_ready(void *owner)
@@ -30,13 +31,18 @@ static bool leads(void *owner)
 	return ((struct world *)owner)->leads;
 }
 
+static uint32_t may_send_ms(void *owner)
+{
+	return ((struct world *)owner)->may_send_ms;
+}
+
 static int set_up(void **state)
 {
 	static struct world world;
 	struct error err;
 
 	fake_apiclient_reset();
-	world = (struct world){.is_ready = true, .leads = true};
+	world = (struct world){.is_ready = true, .leads = true, .may_send_ms = UINT32_MAX};
 	*state = &world;
 	if (loop_new(&world.loop, &err) < 0 || inventory_new(0, &world.inventory, &err) < 0)
 		return -1;
@@ -47,6 +53,7 @@ static int set_up(void **state)
 		.idle_ms = 60 * MINUTE,
 		.is_ready = is_ready,
 		.leads = leads,
+		.may_send_ms = may_send_ms,
 		.owner = &world,
 		.seed = 1,
 	};
@@ -257,6 +264,28 @@ static void who_leads_learns_by_what_it_is_told_alone(void **state)
 	assert_int_equal(n_fake_requests, 1);
 }
 
+/* It wrote the status, and nobody else tells of that. */
+static void what_it_could_not_send_while_it_led_is_sent_when_it_leads_again(void **state)
+{
+	struct world *world = *state;
+	const struct event_change change = {.type = EVENT_GPU_UNHEALTHY, .count = 1,
+					    .regarding = {.kind = VIEW("GPUAttribution"),
+							  .name = VIEW("gpu-1")}};
+
+	event_teller_tell(world->teller, VIEW("node-1"), &change, 1);
+	assert_true(event_teller_is_busy(world->teller));
+	world->may_send_ms = 0;
+	fake_loop_advance(world->loop, MINUTE);
+	assert_int_equal(n_fake_requests, 0);
+	assert_false(event_teller_is_busy(world->teller));
+	world->may_send_ms = 3000;
+	fake_loop_advance(world->loop, 1000);
+	assert_int_equal(n_fake_requests, 1);
+	assert_int_equal(fake_requests[0].timeout_ms, 3000);
+	event_teller_cut(world->teller);
+	assert_false(fake_requests[0].open);
+}
+
 /* What is known may be old; it is told when it is not. */
 static void idleness_waits_until_what_is_known_is_current(void **state)
 {
@@ -275,6 +304,8 @@ static void nobody_has_counted_anything(void **state)
 {
 	(void)state;
 	assert_int_equal(event_teller_counters(NULL).by_type[0][0], 0);
+	assert_false(event_teller_is_busy(NULL));
+	event_teller_cut(NULL);
 }
 
 static const struct CMUnitTest tests[] = {
@@ -288,6 +319,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(who_follows_knows_which_devices_were_ill_when_that_was_last_known),
 	cmocka_unit_test_set_up(a_recovery_that_the_other_replica_has_told_is_not_told_again),
 	cmocka_unit_test_set_up(who_leads_learns_by_what_it_is_told_alone),
+	cmocka_unit_test_set_up(what_it_could_not_send_while_it_led_is_sent_when_it_leads_again),
 	cmocka_unit_test_set_up(idleness_waits_until_what_is_known_is_current),
 	cmocka_unit_test_set_up(nobody_has_counted_anything),
 };

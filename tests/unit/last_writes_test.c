@@ -43,6 +43,18 @@ static void a_release_that_is_not_answered_ends_in_time(void **state)
 	assert_int_equal(last_writes_next(&last, 0, 5000 + LAST_WRITES_MS), LAST_WRITES_END);
 }
 
+static void events_may_be_sent_for_a_moment_after_the_signal(void **state)
+{
+	(void)state;
+	struct last_writes last = {0};
+	assert_int_equal(last_writes_events_ms(&last, 5000), UINT32_MAX);
+	assert_true(last_writes_begin(&last, 5000));
+	assert_int_equal(last_writes_events_ms(&last, 5000), LAST_WRITES_EVENTS_MS);
+	assert_int_equal(last_writes_events_ms(&last, 5001), LAST_WRITES_EVENTS_MS - 1);
+	assert_int_equal(last_writes_events_ms(&last, 5000 + LAST_WRITES_EVENTS_MS), 0);
+	assert_int_equal(last_writes_events_ms(&last, 900000), 0);
+}
+
 static void the_second_signal_ends_it_at_once(void **state)
 {
 	(void)state;
@@ -56,6 +68,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(without_a_write_the_lease_is_given_up_at_once),
 	cmocka_unit_test(a_lease_under_which_something_is_written_is_left_to_run_out),
 	cmocka_unit_test(a_release_that_is_not_answered_ends_in_time),
+	cmocka_unit_test(events_may_be_sent_for_a_moment_after_the_signal),
 	cmocka_unit_test(the_second_signal_ends_it_at_once),
 };
 TEST_MAIN(tests)
