@@ -11,17 +11,20 @@ and fails if any promise is broken.
 
 A node with DEVICES devices is reported to both controllers, as an agent does: each report changes the
 serial number of one. Serial numbers only rise, so a status whose number falls was written from what was
-known before. Each controller reaches the API server by a proxy with an address of its own, which tells
-in the audit log who sent a request.
+known before. Half of the reports tell of an XID error, of which the leader makes an Event. Each
+controller reaches the API server by a proxy with an address of its own, which tells in the audit log who
+sent a request.
 """
 
 import argparse
+import collections
 import contextlib
 import datetime
 import http.client
 import json
 import os
 import random
+import re
 import signal
 import ssl
 import subprocess
@@ -33,7 +36,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "lib"))
 from control_plane import TOKEN, TOP, ControlPlane
 from ports import free_port
-from small_world import ATTRIBUTIONS, LEASE, LEASES, fill, make_lease, report, wait_for
+from small_world import ATTRIBUTIONS, LEASE, LEASES, fill, make_lease, report, uuid_of, wait_for
 from tcp_proxy import TCPProxy
 
 DEVICES = 16
@@ -44,11 +47,23 @@ HAND_OVER_S = 0.5  # from SIGTERM to that
 A_FEW = 20         # of fewer runs the p99 is the longest one, and a busy machine may have it
 HAND_OVER_OF_A_FEW_S = 2
 AWAY_S = 8         # how long a controller is stopped or cut off
-OVERLAP_S = 0.5    # for so long two may lead, where an edit makes the Lease look given up
+OVERLAP_S = 0.5    # for so long two may lead, where the edit makes the Lease look given up
 SLACK_S = 0.1      # from the moment a request is sent until the API server counts it as received
+RACE_S = 0.01      # a renewal that came so soon after an edit may have been made before it
+ERROR_EVERY = 2    # reports: more than may be told in a minute, so that often some wait
+ERRORS_KEPT = 64   # in reports: an agent forgets those that were acknowledged
+WRITTEN = ("gpuattributions", "events")
+CONDITIONS = ("ReportFresh", "Ready")
+EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
+TOLD_AT = re.compile(r"XID \d+ \([^)]*\) at (\S+Z)")
 PROGRAM = os.path.join(TOP, ".build", "release", "gpu-attribution-controller")
-FAULTS = ("kill", "stop", "cut off", "terminate", "lease cleared", "lease taken", "lease renewed in 2020",
-          "lease deleted")
+GIVEN_UP = "lease given up"  # as its holder does
+FAULTS = ("kill", "stop", "cut off", "terminate", GIVEN_UP, "lease cleared", "lease taken",
+          "lease renewed in 2020", "lease deleted")
+
+
+def now():
+    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def seconds(text):
@@ -76,7 +91,8 @@ class Controller:
                 self.program, f"--kubeconfig={self.kubeconfig}", "--namespace=gpu-attribution",
                 f"--report-address=127.0.0.1:{self.port}", f"--probe-address=127.0.0.1:{free_port()}",
                 "--metrics-address=", f"--tls-cert={plane.certificate}", f"--tls-key={plane.key}",
-                "--reports-per-second=1000000"], stdout=log, stderr=log)
+                "--reports-per-second=1000000", "--events-per-minute=100", "--event-repeat-after=1s"], stdout=log,
+                stderr=log)
 
     def end(self, how):
         self.process.send_signal(how)
@@ -104,6 +120,7 @@ class World(contextlib.AbstractContextManager):
         self.serial, self.numbers = 1, [1] * DEVICES
         self.instance = int(time.monotonic() * 1000)
         self.sent, self.fallen, self.shown = {}, [], {}
+        self.errors, self.conditions, self.flapped, self.doubled = [], {}, [], set()
         self.place, self.requests = 0, []
         self.token = fill(self.plane)
         self.client = ssl.create_default_context(cafile=self.plane.certificate)
@@ -126,9 +143,20 @@ class World(contextlib.AbstractContextManager):
     # The agent
 
     def change(self):
-        """One more device has another serial number."""
+        """One more device has another serial number, and one may have an error."""
+        if self.serial % ERROR_EVERY == 0:
+            self.raise_error()
         self.numbers[self.serial % DEVICES] = self.serial + 1
         self.serial += 1
+
+    def raise_error(self):
+        number = self.errors[-1]["sequence"] + 1 if self.errors else 1
+        error = {"sequence": number, "time": now(), "uuid": uuid_of(number % DEVICES), "type": "XID", "code": 31}
+        self.errors = [*self.errors[1 - ERRORS_KEPT:], error]
+
+    def body(self, sequence):
+        return json.dumps({**report(self.instance, sequence, self.numbers), "events": self.errors,
+                           "eventsSince": "2026-01-01T00:00:00Z"})
 
     def report_to(self, controller):
         """Sends the newest state until all is over."""
@@ -142,8 +170,7 @@ class World(contextlib.AbstractContextManager):
                 if connection is None:
                     connection = http.client.HTTPSConnection("127.0.0.1", controller.port, timeout=2,
                                                              context=self.client)
-                body = json.dumps(report(self.instance, sequence, self.numbers))
-                connection.request("POST", "/v1/report", body, {
+                connection.request("POST", "/v1/report", self.body(sequence), {
                     "Content-Type": "application/json", "Authorization": f"Bearer {self.token}"})
                 answer = connection.getresponse()
                 answer.read()
@@ -160,7 +187,7 @@ class World(contextlib.AbstractContextManager):
     # What is published
 
     def watch(self):
-        """Notes each serial number that is lower than the one before."""
+        """Notes each serial number that is lower than the one before, and each condition that changes."""
         while not self.is_over:
             connection = http.client.HTTPSConnection("127.0.0.1", self.plane.port, timeout=300,
                                                      context=self.client)
@@ -178,6 +205,24 @@ class World(contextlib.AbstractContextManager):
         if serial < before:
             self.fallen.append(f"{name}: {serial} after {before}")
         self.shown[name] = serial
+        for said in item.get("status", {}).get("conditions", []):
+            if said["type"] in CONDITIONS:
+                self.note_condition(name, said)
+
+    def note_condition(self, name, said):
+        before = self.conditions.get((name, said["type"]), said["status"])
+        if said["status"] != before:
+            self.flapped.append(f"{name}: {said['type']} {before} and then {said['status']}, {said['reason']}")
+        self.conditions[name, said["type"]] = said["status"]
+
+    def told_twice(self):
+        """What errors more than one Event tells of, and that was not known yet."""
+        told = collections.Counter(
+            (event["regarding"]["name"], at) for event in self.plane.do("GET", EVENTS)["items"]
+            if event["reason"] == "XIDError" for at in TOLD_AT.findall(event["note"]))
+        found = {error for error, times in told.items() if times > 1} - self.doubled
+        self.doubled |= found
+        return sorted(found)
 
     def is_right(self):
         """All statuses say what was reported last, and were seen to."""
@@ -218,13 +263,14 @@ class Run:
     def __init__(self, world, fault):
         self.world, self.fault = world, fault
         self.latency = None
-        self.late = []
+        self.late, self.flapped, self.doubled = [], [], []
 
     def settle(self):
         world = self.world
         wait_for("both take reports", lambda: all(c.is_up() for c in world.controllers))
         wait_for("somebody leads", lambda: world.leader() and
                    world.of(world.leader()[0].address, "gpuattributions"))
+        wait_for("all statuses are right", world.is_right, timeout=40)
         return world.leader()
 
     def do(self):
@@ -232,6 +278,7 @@ class Run:
         world = self.world
         old, new = self.settle()
         world.fallen.clear()
+        world.flapped.clear()
         start = time.time()
         try:
             self.take_over(old, new, start)
@@ -239,7 +286,9 @@ class Run:
             self.mend(old)
         wait_for("both take reports again", lambda: all(c.is_up() for c in world.controllers))
         wait_for("all statuses are right", world.is_right, timeout=40)
-        self.judge_lead(old, start)
+        for resource in WRITTEN:
+            self.judge_lead(old, resource, start)
+        self.flapped, self.doubled = list(world.flapped), world.told_twice()
         assert not world.fallen, world.fallen[:3]
 
     def take_over(self, old, new, start):
@@ -247,7 +296,7 @@ class Run:
         self.begin(old)
         with self.pace():
             if self.fault.startswith("lease"):
-                self.wait_any_writes(start)
+                wait_for("who leads then writes", lambda: self.measure_edit(old, start), timeout=30)
             else:
                 wait_for("the other one writes", lambda: world.of(new.address, "gpuattributions", start),
                            timeout=30)
@@ -280,13 +329,15 @@ class Run:
         elif self.fault == "cut off":
             old.proxy.cut()
         elif self.fault == "terminate":
+            world.raise_error()
             world.change()  # what is written last
             old.end(signal.SIGTERM)
         elif self.fault == "lease deleted":
             world.plane.do("DELETE", f"{LEASES}/{LEASE}")
             make_lease(world.plane)
         else:
-            spec = {"lease cleared": {"holderIdentity": ""}, "lease taken": {"holderIdentity": "somebody"},
+            spec = {GIVEN_UP: {"holderIdentity": "", "leaseDurationSeconds": 1},
+                    "lease cleared": {"holderIdentity": ""}, "lease taken": {"holderIdentity": "somebody"},
                     "lease renewed in 2020": {"renewTime": "2020-01-01T00:00:00.000000Z"}}[self.fault]
             world.plane.do("PATCH", f"{LEASES}/{LEASE}", {"spec": spec}, "application/merge-patch+json")
 
@@ -298,39 +349,42 @@ class Run:
         elif self.fault == "cut off":
             old.proxy.mend()
 
-    def wait_any_writes(self, start):
-        """Whoever leads after an edit: somebody writes within the time of a take-over."""
-        world = self.world
-        begun = time.time() + SLACK_S
-        wait_for("somebody writes", lambda: any(
-            world.of(c.address, "gpuattributions", begun) for c in world.controllers), timeout=30)
-        self.latency = min(t for c in world.controllers
-                           for t in world.of(c.address, "gpuattributions", begun)) - start
+    def measure_edit(self, old, start):
+        """Whoever takes the Lease after an edit, which may be who had it, writes. False: not yet."""
+        world, own = self.world, [c.address for c in self.world.controllers]
+        edited = max(t for t, who, what, _, _ in world.look() if what == "leases" and t >= start and who not in own)
+        taken = min(((t, who) for who in own for t in world.of(
+            who, "leases", edited + (RACE_S if who == old.address else 0))), default=None)
+        writes = world.of(taken[1], "gpuattributions", taken[0]) if taken else []
+        if writes:
+            self.latency = writes[0] - edited
+        return bool(writes)
 
     def measure(self, old, new, start):
         first = self.world.of(new.address, "gpuattributions", start)[0]
         since = start if self.fault == "terminate" else self.world.of(old.address, "leases")[-1]
         self.latency = first - since
 
-    def judge_lead(self, old, since):
+    def judge_lead(self, old, resource, since):
         """Each write came from who had the Lease, and no later than its lead lasted. What gives the Lease
         up is the last request."""
         world = self.world
-        overlap = OVERLAP_S if self.fault.startswith("lease") else SLACK_S
+        overlap = OVERLAP_S if self.fault == GIVEN_UP else SLACK_S
         renewals = [(t, who) for t, who, what, code, _ in world.look() if what == "leases" and code == 200]
         for address in (c.address for c in world.controllers):
             own = [t for t, who in renewals if who == address]
-            for t in world.of(address, "gpuattributions", since):
+            for t in world.of(address, resource, since):
                 last = max((r for r in own if r <= t), default=0)
                 holder = max(((r, who) for r, who in renewals if r <= t - overlap), default=(0, address))
                 if t - last > DEADLINE_S + SLACK_S:
-                    self.late.append(f"{address} {t - last:.2f} s after its last renewal")
+                    self.late.append(f"{resource} by {address} {t - last:.2f} s after its last renewal")
                 elif holder[1] != address and holder[0] > last:
-                    self.late.append(f"{address} {t - holder[0]:.2f} s after another one renewed")
+                    self.late.append(
+                        f"{resource} by {address} {t - holder[0]:.2f} s after another one renewed")
         if self.fault == "terminate":
             given_up = next((t for t in world.of(old.address, "leases", since)[::-1]), 0)
-            self.late += [f"{old.address} {t - given_up:.2f} s after it gave the Lease up"
-                          for t in world.of(old.address, "gpuattributions", since) if t > given_up]
+            self.late += [f"{resource} by {old.address} {t - given_up:.2f} s after it gave the Lease up"
+                          for t in world.of(old.address, resource, since) if t > given_up]
 
 
 def run_pair(program, faults, done, errors):
@@ -382,7 +436,7 @@ def main():
     faults = [FAULTS[i % len(FAULTS)] for i in range(options.runs)]
     chance.shuffle(faults)
     done, errors = [], []
-    print(f"# seed {options.seed}\n1..3", flush=True)
+    print(f"# seed {options.seed}\n1..5", flush=True)
     threads = [threading.Thread(target=run_pair, args=(
         os.path.realpath(options.controller), faults[i::options.pairs], done, errors))
         for i in range(options.pairs)]
@@ -404,7 +458,11 @@ def main():
              *(f"{run.fault}: {run.late}" for run in done if run.late)),
         tell(3, not errors and not ending.is_set() and len(done) == options.runs,
              "no status is lost and none is followed by an older one",
-             f"{len(done)} of {options.runs} runs", *errors)]
+             f"{len(done)} of {options.runs} runs", *errors),
+        tell(4, not any(run.flapped for run in done), "ReportFresh and Ready stay as they are",
+             *(f"{run.fault}: {run.flapped[:3]}" for run in done if run.flapped)),
+        tell(5, not any(run.doubled for run in done), "no error is told by two Events",
+             *(f"{run.fault}: {run.doubled[:3]}" for run in done if run.doubled))]
     return 0 if all(kept) else 1
 
 
