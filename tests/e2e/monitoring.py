@@ -54,8 +54,9 @@ AGENT_ENV = {"GPU_ATTRIBUTION_SAMPLE_INTERVAL": "1s", "GPU_ATTRIBUTION_PROCESSES
 HURRIED = {"> 3600": "> 5", "[1h:5m]": "[3s:1s]", "> 86400": "> 10", "[1d:15m]": "[6s:1s]",
            "> 180": "> 6"}
 # What cannot be caused here: more series than the smallest limit of --metrics-max-series, and devices
-# that scrapes lack for want of memory, or because the main thread alone hangs.
-BY_PROMTOOL = {"GPUAttributionTenantsLeftOut", "GPUAttributionDevicesLeftOut"}
+# that scrapes lack for want of memory, or because the main thread alone hangs. The definition is that of
+# the controller, so nothing is refused.
+BY_PROMTOOL = {"GPUAttributionTenantsLeftOut", "GPUAttributionDevicesLeftOut", "GPUAttributionWritesRefused"}
 
 tests = Tests(clean=lambda cluster: None)
 

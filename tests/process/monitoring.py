@@ -36,7 +36,7 @@ RUNBOOKS = os.path.join(FOLDER, "README.md")
 PROGRAM = sys.argv[1] if len(sys.argv) > 1 else None
 # They look back.
 NOT_LIVE = {"GPUHeldIdle", "GPUHeldIdleForADay", "GPUPartitionHeldIdle", "GPUPartitionHeldIdleForADay",
-            "GPUAttributionDevicesLeftOut"}
+            "GPUAttributionDevicesLeftOut", "GPUAttributionWritesRefused"}
 
 
 def alerts():
