@@ -9,9 +9,7 @@
  * front.
  *
  * A token has expired for sure only if two clocks agree: ours, and that of the API server, which has
- * accepted a token that was issued later. One clock that is wrong refuses nobody. The issuer of a
- * token is not compared with that of accepted ones. An API server may have several while it changes
- * from one to the next, and agents would be refused until the controller restarts.
+ * accepted a token that was issued later. One clock that is wrong refuses nobody.
  */
 
 #include "controller/admission.h"
@@ -85,17 +83,19 @@ static struct waiter *take_waiter(struct admission *admission, struct review *re
 	return CONTAINER_OF(link, struct waiter, link);
 }
 
-static void remove_review(struct admission *admission, struct review *review)
+static void remove_review(struct admission *admission, struct review *review,
+			  const struct identity *identity)
 {
 	list_remove(&review->link);
 	admission->n_reviews--;
-	review_quota_leave(&admission->quota, review->place);
+	review_quota_leave(&admission->quota, review->place,
+			   identity && identity->outcome == IDENTITY_ACCEPTED);
 }
 
 static void end_review(struct admission *admission, struct review *review,
 		       const struct identity *identity)
 {
-	remove_review(admission, review);
+	remove_review(admission, review, identity);
 	for (struct waiter *waiter = take_waiter(admission, review); waiter;
 	     waiter = take_waiter(admission, review)) {
 		void *request = waiter->request;
@@ -112,7 +112,7 @@ void admission_free(struct admission *admission)
 	for (struct list *link = list_first(&admission->reviews); link;
 	     link = list_first(&admission->reviews)) {
 		struct review *review = CONTAINER_OF(link, struct review, link);
-		remove_review(admission, review);
+		remove_review(admission, review, NULL);
 		for (struct waiter *waiter = take_waiter(admission, review); waiter;
 		     waiter = take_waiter(admission, review))
 			free(waiter);
@@ -192,6 +192,11 @@ static enum admission_step make_review(struct admission *admission,
 				       const struct candidate *candidate,
 				       struct review **ret_review)
 {
+	static const enum admission_step refusals[] = {
+		[REVIEW_QUOTA_TOO_OFTEN] = ADMISSION_TOO_OFTEN,
+		[REVIEW_QUOTA_CROWDED] = ADMISSION_CROWDED,
+		[REVIEW_QUOTA_FULL] = ADMISSION_BUSY,
+	};
 	const struct admission_question *question = candidate->question;
 	struct review_quota_place place = {0};
 	enum review_quota_step step = REVIEW_QUOTA_ADMITTED;
@@ -201,11 +206,11 @@ static enum admission_step make_review(struct admission *admission,
 		step = review_quota_enter(&admission->quota, question->network,
 					  question->is_known, question->now_ms, &place);
 	if (step != REVIEW_QUOTA_ADMITTED)
-		return step == REVIEW_QUOTA_FULL ? ADMISSION_BUSY : ADMISSION_TOO_OFTEN;
+		return refusals[step];
 	*ret_review = start_review(admission, candidate, place);
 	if (*ret_review)
 		return ADMISSION_WAIT;
-	review_quota_leave(&admission->quota, place);
+	review_quota_leave(&admission->quota, place, true);
 	return ADMISSION_BUSY;
 }
 
@@ -269,6 +274,7 @@ enum admission_step admission_ask(struct admission *admission,
 	enum admission_step step = wait_for_review(admission, &candidate);
 	admission->counters.busy += step == ADMISSION_BUSY;
 	admission->counters.too_often += step == ADMISSION_TOO_OFTEN;
+	admission->counters.crowded += step == ADMISSION_CROWDED;
 	return step;
 }
 

@@ -49,6 +49,7 @@ enum admission_step {
 	ADMISSION_WAIT,  /* decided() will be called for the request */
 	ADMISSION_BUSY,  /* a limit is reached: try again later */
 	ADMISSION_TOO_OFTEN, /* this client's limit is */
+	ADMISSION_CROWDED,   /* that of all clients that are not known is */
 };
 
 /* What is borrowed is so for the call. */
@@ -79,12 +80,14 @@ struct admission_counters {
 	uint64_t reviewed;  /* reviews that began */
 	uint64_t foreseen;  /* tokens refused by what they say of themselves */
 	uint64_t too_often;
+	uint64_t crowded;
 	uint64_t busy;
 };
 /* Label sets in that order, for a row of a metrics table. */
 #define ADMISSION_LABELS                                                                      \
 	METRIC_LABELS("outcome=\"reviewed\"", "outcome=\"refused_by_claims\"",                  \
-		      "outcome=\"throttled\"", "outcome=\"busy\"")
+		      "outcome=\"throttled\"", "outcome=\"strangers_throttled\"",               \
+		      "outcome=\"busy\"")
 /* Since admission_new(). */
 struct admission_counters admission_counters(const struct admission *admission);
 /* Verdicts remembered. */

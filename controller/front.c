@@ -43,6 +43,7 @@
 #define MAX_KNOWN_READERS 1024u
 #define MAX_REVIEWS 96u
 #define RESERVED_REVIEWS 32u /* for tokens and addresses that were good before */
+#define STRANGERS_REVIEWS_PER_SECOND 10u /* that accept no token */
 
 enum command_kind {
 	COMMAND_VERDICT,
@@ -431,7 +432,7 @@ static void collect_tokens(const struct front *front)
 	const struct admission_counters counters = receiver_admissions(front->receiver);
 	/* In the order of ADMISSION_LABELS. */
 	const uint64_t outcomes[] = {counters.reviewed, counters.foreseen, counters.too_often,
-				     counters.busy};
+				     counters.crowded, counters.busy};
 	for (size_t i = 0; i < ARRAY_SIZE(outcomes); i++)
 		metric_set_total(metrics->registry, metrics->token_questions, i, outcomes[i]);
 }
@@ -518,6 +519,7 @@ static int make_receiver(struct front *front, struct error *err)
 				.max_strangers = MAX_REVIEWS - RESERVED_REVIEWS,
 				.max_of_client = config->reviews_per_second,
 				.per_second = config->reviews_per_second,
+				.strangers_per_second = STRANGERS_REVIEWS_PER_SECOND,
 			},
 			.max_reviews = MAX_REVIEWS,
 			.max_waiting = config->max_connections,

@@ -60,6 +60,10 @@ bool identity_parse_bearer(struct view authorization, struct view *ret_token);
 /*
  * What a token says of itself; NULL: it is no JSON Web Token. True when a review can only refuse it;
  * then *ret_identity says why. past is a time that is surely over, in seconds since 1970.
+ *
+ * The issuer is not compared. Only the API server knows which ones it accepts: several while it changes
+ * from one to the next (--service-account-issuer). If that of accepted tokens counted, agents would be
+ * refused from the change on until the controller restarts.
  */
 bool identity_foresee(const struct identity_rules *rules, const struct token_claims *claims,
 		      int64_t past, struct identity *ret_identity);

@@ -248,6 +248,7 @@ static void ask(struct metrics_gate *gate, struct server_request *request, struc
 		admit(gate, request, identity);
 		break;
 	case ADMISSION_TOO_OFTEN:
+	case ADMISSION_CROWDED:
 	case ADMISSION_BUSY:
 		refuse_unavailable(gate, request, "too many tokens are being reviewed");
 		break;

@@ -233,6 +233,10 @@ static void ask(struct receiver *receiver, struct server_request *request,
 	case ADMISSION_TOO_OFTEN:
 		refuse_throttled(receiver, request, none, "too many new tokens from this address");
 		break;
+	case ADMISSION_CROWDED:
+		refuse_throttled(receiver, request, none,
+				 "too many new tokens from addresses that no good one came from");
+		break;
 	case ADMISSION_BUSY:
 		refuse_unavailable(receiver, request, none, "too many tokens are being reviewed");
 		break;

@@ -31,9 +31,15 @@ static struct credit_rate rate_of(const struct review_quota *quota)
 	return (struct credit_rate){quota->limits.per_second, FULL_AFTER_MS / 1000};
 }
 
+static struct credit_rate rate_of_strangers(const struct review_quota *quota)
+{
+	return (struct credit_rate){quota->limits.strangers_per_second, 1};
+}
+
 void review_quota_init(struct review_quota *quota, const struct review_quota_limits *limits)
 {
 	*quota = (struct review_quota){.limits = *limits};
+	quota->strangers_credit = credit_full(rate_of_strangers(quota), 0);
 	table_init(&quota->table, key_of);
 	list_init(&quota->by_use);
 }
@@ -111,6 +117,13 @@ static struct review_quota_client *use(struct review_quota *quota, struct view n
 	return client;
 }
 
+/* Until its review accepts the token, a stranger pays for it. */
+static bool pay(struct review_quota *quota, uint64_t now_ms)
+{
+	return quota->limits.strangers_per_second == 0 ||
+	       credit_draw(&quota->strangers_credit, rate_of_strangers(quota), 1, now_ms);
+}
+
 enum review_quota_step review_quota_enter(struct review_quota *quota, struct view network,
 					  bool is_known, uint64_t now_ms,
 					  struct review_quota_place *ret_place)
@@ -130,17 +143,21 @@ enum review_quota_step review_quota_enter(struct review_quota *quota, struct vie
 	if (client->under_way >= limits->max_of_client ||
 	    !credit_draw(&client->credit, rate_of(quota), 1, now_ms))
 		return REVIEW_QUOTA_TOO_OFTEN;
+	if (!is_known && !pay(quota, now_ms))
+		return REVIEW_QUOTA_CROWDED;
 	client->under_way++;
 	quota->strangers += !is_known;
 	*ret_place = (struct review_quota_place){client, !is_known};
 	return REVIEW_QUOTA_ADMITTED;
 }
 
-void review_quota_leave(struct review_quota *quota, struct review_quota_place place)
+void review_quota_leave(struct review_quota *quota, struct review_quota_place place, bool is_good)
 {
 	if (!place.client)
 		return;
 	assert(place.client->under_way > 0);
 	place.client->under_way--;
 	quota->strangers -= place.is_stranger;
+	if (place.is_stranger && is_good)
+		credit_return(&quota->strangers_credit, 1);
 }

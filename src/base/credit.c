@@ -36,6 +36,12 @@ bool credit_draw(struct credit *credit, struct credit_rate rate, uint64_t n, uin
 	return true;
 }
 
+/* The next one who fills it takes what is above the brim. */
+void credit_return(struct credit *credit, uint64_t n)
+{
+	credit->thousandths += n * ONE;
+}
+
 uint64_t credit_wait_ms(struct credit credit, struct credit_rate rate, uint64_t n, uint64_t now_ms)
 {
 	assert(n * ONE <= brim_of(rate));

@@ -26,6 +26,8 @@ struct credit_rate {
 struct credit credit_full(struct credit_rate rate, uint64_t now_ms);
 /* Draws n. False: there is less, and nothing was drawn. */
 bool credit_draw(struct credit *credit, struct credit_rate rate, uint64_t n, uint64_t now_ms);
+/* Gives back n that were drawn; what would be above the brim is lost. */
+void credit_return(struct credit *credit, uint64_t n);
 /* In how many ms n can be drawn, if nobody draws before; 0: now. n is not above the brim. */
 uint64_t credit_wait_ms(struct credit credit, struct credit_rate rate, uint64_t n,
 			uint64_t now_ms);

@@ -247,7 +247,7 @@ static void start_guarded(struct fixture *f)
 			  .refused_ms = 10000},
 		.rules = &rules,
 		.quota = {.max_clients = 4096, .max_strangers = 64, .max_of_client = 8,
-			  .per_second = 8},
+			  .per_second = 8, .strangers_per_second = 10},
 		.max_reviews = 96,
 		.max_waiting = 4096,
 		.timeout_ms = 5000,
@@ -419,6 +419,36 @@ static void a_thousand_bad_tokens_a_second_keep_no_honest_one_waiting(void **sta
 	admission_free(f.admission);
 }
 
+/* Each address for itself has few. Another agent's token is good, so that its address is known. */
+static void bad_tokens_from_256_addresses_have_ten_reviews_a_second_in_all(void **state)
+{
+	(void)state;
+	static const struct identity refused = {.outcome = IDENTITY_UNAUTHENTICATED, .reason = "no"};
+	struct fixture f;
+	char network[16];
+	unsigned bad = 0;
+	start_guarded(&f);
+	for (uint64_t now_ms = 0; now_ms < 10000; now_ms++) {
+		snprintf(network, sizeof(network), "s%u", (unsigned)now_ms % 256);
+		const struct visit stranger = {network, AGENT, (unsigned)now_ms, .now_ms = now_ms};
+		enum admission_step step = visit(&f, &stranger);
+		assert_true(step == ADMISSION_WAIT || step == ADMISSION_CROWDED);
+		if (step == ADMISSION_WAIT) {
+			bad++;
+			answer(&f, &refused, now_ms);
+		}
+		if (now_ms % 200 != 0)
+			continue;
+		const struct visit known = {"known", AGENT, 100000 + (unsigned)now_ms, true, now_ms};
+		assert_int_equal(visit(&f, &known), ADMISSION_WAIT);
+		answer(&f, &accepted, now_ms);
+	}
+	assert_in_range(bad, 100, 110);
+	assert_int_equal(admission_counters(f.admission).crowded, 10000 - bad);
+	assert_int_equal(admission_counters(f.admission).busy, 0);
+	admission_free(f.admission);
+}
+
 static void strangers_that_hold_their_reviews_leave_room_for_those_who_are_known(void **state)
 {
 	(void)state;
@@ -432,14 +462,14 @@ static void strangers_that_hold_their_reviews_leave_room_for_those_who_are_known
 	/* The API server does not answer any more. */
 	for (unsigned i = 0; i < 1000; i++) {
 		snprintf(network, sizeof(network), "s%u", i % 100);
-		(void)visit(&f, &(struct visit){network, AGENT, 10 + i, .now_ms = 1000});
+		(void)visit(&f, &(struct visit){network, AGENT, 10 + i, .now_ms = 1000 + 10 * i});
 	}
 	assert_int_equal(f.n_begun - begun, 64);
 	/* A token that was good, from wherever it comes; and a new one from where a good one came. */
 	assert_int_equal(visit(&f, &(struct visit){"s1", AGENT, 1, .now_ms = 130000 - 1}),
 			 ADMISSION_WAIT);
-	assert_int_equal(visit(&f, &(struct visit){"honest", AGENT, 2, true, 1000}), ADMISSION_WAIT);
-	assert_int_equal(visit(&f, &(struct visit){"new", AGENT, 3, .now_ms = 1000}), ADMISSION_BUSY);
+	assert_int_equal(visit(&f, &(struct visit){"honest", AGENT, 2, true, 11000}), ADMISSION_WAIT);
+	assert_int_equal(visit(&f, &(struct visit){"new", AGENT, 3, .now_ms = 11000}), ADMISSION_BUSY);
 	assert_int_equal(admission_expire(f.admission, 1000000), UINT64_MAX);
 	assert_int_equal(visit(&f, &(struct visit){"new", AGENT, 3, .now_ms = 1000000}),
 			 ADMISSION_WAIT);
@@ -489,6 +519,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(no_header_of_a_token_stands_for_a_review),
 	cmocka_unit_test(a_token_has_expired_if_two_clocks_say_so),
 	cmocka_unit_test(a_thousand_bad_tokens_a_second_keep_no_honest_one_waiting),
+	cmocka_unit_test(bad_tokens_from_256_addresses_have_ten_reviews_a_second_in_all),
 	cmocka_unit_test(strangers_that_hold_their_reviews_leave_room_for_those_who_are_known),
 	cmocka_unit_test(without_memory_it_is_busy),
 	cmocka_unit_test(without_memory_for_a_digest_it_is_busy),

@@ -31,6 +31,17 @@ static void it_never_holds_more_than_its_brim(void **state)
 	assert_int_equal(draw_all(&credit, UINT64_MAX / 2), 20);
 }
 
+static void what_is_given_back_can_be_drawn_again_and_is_not_saved_up(void **state)
+{
+	(void)state;
+	struct credit credit = credit_full(rate, 0);
+	assert_int_equal(draw_all(&credit, 0), 20);
+	credit_return(&credit, 3);
+	assert_int_equal(draw_all(&credit, 0), 3);
+	credit_return(&credit, 100);
+	assert_int_equal(draw_all(&credit, 0), 20);
+}
+
 static void who_asks_for_too_much_draws_nothing(void **state)
 {
 	(void)state;
@@ -62,6 +73,7 @@ static void who_waits_as_long_as_it_is_told_can_draw_and_not_before(void **state
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(it_begins_full_and_gives_no_more_than_its_rate_after_that),
 	cmocka_unit_test(it_never_holds_more_than_its_brim),
+	cmocka_unit_test(what_is_given_back_can_be_drawn_again_and_is_not_saved_up),
 	cmocka_unit_test(who_asks_for_too_much_draws_nothing),
 	cmocka_unit_test(who_waits_as_long_as_it_is_told_can_draw_and_not_before),
 };

@@ -95,7 +95,8 @@ static void make_rows(void)
 	rows[METRICS_TOKENS] = (struct metric_row){"tokens", METRIC_GAUGE, "", "Tokens.", NULL};
 	rows[METRICS_DURATION] = (struct metric_row){
 		"took_seconds", METRIC_HISTOGRAM, "seconds", "Time taken.", NULL, histogram_seconds};
-	static const char *const question_labels[] = {"q=\"0\"", "q=\"1\"", "q=\"2\"", "q=\"3\"", NULL};
+	static const char *const question_labels[] = {"q=\"0\"", "q=\"1\"", "q=\"2\"", "q=\"3\"", "q=\"4\"",
+						      NULL};
 	rows[METRICS_QUESTIONS] = (struct metric_row){"questions", METRIC_COUNTER, "", "Questions.",
 						      question_labels};
 	rows[METRICS_REQUESTS] = (struct metric_row){"requests", METRIC_COUNTER, "", "Requests.",

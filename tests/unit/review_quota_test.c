@@ -38,7 +38,7 @@ static enum review_quota_step enter(struct fixture *f, const char *network, bool
 static void leave_all(struct fixture *f)
 {
 	while (f->n_places > 0)
-		review_quota_leave(&f->quota, f->places[--f->n_places]);
+		review_quota_leave(&f->quota, f->places[--f->n_places], false);
 }
 
 /* How many reviews begin and end one after the other. */
@@ -77,7 +77,7 @@ static void a_client_has_so_many_reviews_under_way(void **state)
 	/* However long they take. */
 	assert_int_equal(enter(&f, "b", true, 5000), REVIEW_QUOTA_ADMITTED);
 	assert_int_equal(enter(&f, "a", true, 9000), REVIEW_QUOTA_TOO_OFTEN);
-	review_quota_leave(&f.quota, f.places[0]);
+	review_quota_leave(&f.quota, f.places[0], false);
 	assert_int_equal(enter(&f, "a", true, 9000), REVIEW_QUOTA_ADMITTED);
 	review_quota_deinit(&f.quota);
 }
@@ -98,6 +98,65 @@ static void strangers_together_leave_room_for_those_who_are_known(void **state)
 	leave_all(&f);
 	assert_int_equal(f.quota.strangers, 0);
 	assert_int_equal(enter(&f, "c", false, 0), REVIEW_QUOTA_ADMITTED);
+	review_quota_deinit(&f.quota);
+}
+
+#define N_STRANGERS 256
+#define FOR_MS 10000
+
+/* As the controller has it: each of them alone may have 8 in a second. */
+static void start_crowded(struct fixture *f)
+{
+	*f = (struct fixture){0};
+	review_quota_init(&f->quota, &(struct review_quota_limits){
+		.max_clients = 4096, .max_strangers = 64, .max_of_client = 8, .per_second = 8,
+		.strangers_per_second = 10});
+}
+
+/* The reviews refuse the tokens at once. */
+static void strangers_together_begin_so_many_reviews_in_a_second(void **state)
+{
+	(void)state;
+	struct fixture f;
+	char name[16];
+	unsigned n = 0, n_known = 0;
+	start_crowded(&f);
+	for (uint64_t now_ms = 0; now_ms < FOR_MS; now_ms++) {
+		snprintf(name, sizeof(name), "n%u", (unsigned)now_ms % N_STRANGERS);
+		enum review_quota_step step = enter(&f, name, false, now_ms);
+		assert_true(step == REVIEW_QUOTA_ADMITTED || step == REVIEW_QUOTA_CROWDED);
+		n += step == REVIEW_QUOTA_ADMITTED;
+		leave_all(&f);
+		if (now_ms % 200 != 0)
+			continue;
+		assert_int_equal(enter(&f, "known", true, now_ms), REVIEW_QUOTA_ADMITTED);
+		n_known++;
+		leave_all(&f);
+	}
+	assert_in_range(n, FOR_MS / 100, FOR_MS / 100 + 10);
+	assert_int_equal(n_known, FOR_MS / 200);
+	review_quota_deinit(&f.quota);
+}
+
+/* As agents are to a controller that has just started. */
+static void strangers_with_good_tokens_are_let_in_as_fast_as_they_are_reviewed(void **state)
+{
+	(void)state;
+	struct fixture f;
+	char name[16];
+	start_crowded(&f);
+	for (unsigned i = 0; i < 1000; i++) {
+		snprintf(name, sizeof(name), "n%u", i);
+		assert_int_equal(enter(&f, name, false, i / 100), REVIEW_QUOTA_ADMITTED);
+		review_quota_leave(&f.quota, f.places[--f.n_places], true);
+	}
+	/* No more is saved up than was there at first. */
+	for (unsigned i = 0; i < 10; i++)
+		assert_int_equal(enter(&f, "n1", i > 7, 2000), REVIEW_QUOTA_ADMITTED + (i > 7));
+	leave_all(&f);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(enter(&f, "n2", false, 2000),
+				 i < 2 ? REVIEW_QUOTA_ADMITTED : REVIEW_QUOTA_CROWDED);
 	review_quota_deinit(&f.quota);
 }
 
@@ -154,6 +213,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_client_begins_as_many_reviews_in_a_second_as_it_may),
 	cmocka_unit_test(a_client_has_so_many_reviews_under_way),
 	cmocka_unit_test(strangers_together_leave_room_for_those_who_are_known),
+	cmocka_unit_test(strangers_together_begin_so_many_reviews_in_a_second),
+	cmocka_unit_test(strangers_with_good_tokens_are_let_in_as_fast_as_they_are_reviewed),
 	cmocka_unit_test(clients_are_forgotten_when_silent_and_refused_when_too_many),
 	cmocka_unit_test(without_limits_everybody_is_let_in),
 	cmocka_unit_test(without_memory_it_is_full),
