@@ -13,6 +13,11 @@
  * Agents learn of a new authority only when their volumes are brought up to date. So as long as
  * there is another pair, nothing of a new authority is served for an hour.
  *
+ * Each replica does this, whether it leads or not, for agents report to all of them. A write names the
+ * version that it replaces. So of two replicas that find the Secret empty or old one writes, and the other
+ * one gets 409 and takes what is there. The ConfigMap may get what the Secret no longer has: after each
+ * write both are read again, and it is put right.
+ *
  * Threads: the loop's.
  */
 
