@@ -116,6 +116,7 @@ struct publisher_counters publisher_counters(const struct publisher *publisher)
 	for (size_t i = 0; i < WRITE_BUDGET_N_HOLDERS; i++)
 		counters.held[i] = publisher->budget.held[i];
 	counters.budgets_forgotten = write_budget_forgotten(&publisher->budget);
+	counters.held_now = write_budget_held(&publisher->budget);
 	return counters;
 }
 
@@ -500,6 +501,7 @@ int publisher_apply(struct publisher *publisher, struct view node_name,
 	struct list writes;
 
 	if (!has_actions(devices, n_devices)) {
+		write_budget_settle(&publisher->budget, node_name);
 		*ret_applied = (struct publisher_applied){0};
 		return 0;
 	}

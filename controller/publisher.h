@@ -80,15 +80,16 @@ MUST_USE int publisher_apply(struct publisher *publisher, struct view node_name,
 /* What the API server did not take of the statuses lately, one line; "" when all was taken. */
 const char *publisher_trouble(const struct publisher *publisher);
 
-/* Rise only, but for waiting and under_way. */
+/* Rise only, but for waiting, under_way and held_now. */
 struct publisher_counters {
 	uint64_t created, updated, deleted, conflicts, rejected, dropped, failed;
 	uint64_t waiting, under_way;
 	uint64_t held[WRITE_BUDGET_N_HOLDERS]; /* by object and by node, once for each decision */
 	uint64_t budgets_forgotten;
+	struct write_budget_held held_now;
 };
 /*
  * created, updated, deleted: what the server says it did; waiting and under_way: writes; the last
- * two are of controller/write_budget.h.
+ * three are of controller/write_budget.h.
  */
 struct publisher_counters publisher_counters(const struct publisher *publisher);

@@ -234,13 +234,12 @@ static int apply(struct reconciler *reconciler, struct view node_name,
 		 const struct join_result *result, struct publisher_applied *ret_applied,
 		 struct error *err)
 {
-	if (lead_ms(reconciler) == 0) {
+	const bool leads = lead_ms(reconciler) > 0;
+
+	if (!leads)
 		end_events(reconciler, node_name, false); /* the lead may have ended in the join */
-		*ret_applied = (struct publisher_applied){0};
-		return 0;
-	}
 	return publisher_apply(reconciler->publisher, node_name, result->devices,
-			       result->n_devices, ret_applied, err);
+			       leads ? result->n_devices : 0, ret_applied, err);
 }
 
 /* Joins, and begins the writes that this leads to. */

@@ -188,6 +188,8 @@ static void collect_reconciler(struct telemetry *telemetry)
 	carry(telemetry, METRICS_WRITES_DROPPED, 0, counters.writes.dropped);
 	for (size_t i = 0; i < ARRAY_SIZE(counters.writes.held); i++)
 		carry(telemetry, METRICS_WRITES_HELD, i, counters.writes.held[i]);
+	show(telemetry, METRICS_HELD_NODES, 0, (double)counters.writes.held_now.nodes);
+	show(telemetry, METRICS_HELD_OBJECTS, 0, (double)counters.writes.held_now.objects);
 	carry(telemetry, METRICS_WRITE_BUDGETS_FORGOTTEN, 0, counters.writes.budgets_forgotten);
 	carry(telemetry, METRICS_RECONCILE_PAUSES, 0, counters.pauses);
 	carry(telemetry, METRICS_CLAIMS_REFUSED, 0, counters.claims_refused);

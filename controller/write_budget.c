@@ -26,6 +26,7 @@ struct write_budget_bucket {
 	uint64_t used_at_ms;
 	uint64_t told_at_ms; /* of a node; 0: never */
 	size_t turn;         /* of a node: the device that is next */
+	size_t n_held;       /* of a node: objects, in its last round */
 	size_t name_len;
 	char name[];
 };
@@ -67,8 +68,16 @@ void write_budget_init(struct write_budget *budget)
 	init(&budget->nodes, node, LIMIT_WRITE_NODES, WRITE_BUDGET_TELL_MS);
 }
 
+static void let_go(struct write_budget_buckets *nodes, struct write_budget_bucket *node)
+{
+	nodes->n_holding -= node->n_held > 0;
+	nodes->n_held -= node->n_held;
+	node->n_held = 0;
+}
+
 static void remove_bucket(struct write_budget_buckets *buckets, struct write_budget_bucket *bucket)
 {
+	let_go(buckets, bucket);
 	list_remove(&bucket->by_use);
 	table_remove(&buckets->by_name, &bucket->by_name);
 	free(bucket);
@@ -99,6 +108,11 @@ void write_budget_deinit(struct write_budget *budget)
 uint64_t write_budget_forgotten(const struct write_budget *budget)
 {
 	return budget->objects.n_forgotten + budget->nodes.n_forgotten;
+}
+
+struct write_budget_held write_budget_held(const struct write_budget *budget)
+{
+	return (struct write_budget_held){budget->nodes.n_holding, budget->nodes.n_held};
 }
 
 static void forget_full(struct write_budget_buckets *buckets, uint64_t now_ms)
@@ -160,8 +174,10 @@ struct write_budget_round write_budget_begin(struct write_budget *budget, struct
 	};
 
 	assert(n_devices > 0);
-	if (round.node)
+	if (round.node) {
 		round.first = round.node->turn % n_devices;
+		let_go(&budget->nodes, round.node);
+	}
 	return round;
 }
 
@@ -176,6 +192,8 @@ static void hold(struct write_budget_round *round, size_t index, uint64_t object
 	if (due_at < round->due_at)
 		round->due_at = due_at;
 	round->budget->held[holder]++;
+	round->budget->nodes.n_holding += round->node->n_held++ == 0;
+	round->budget->nodes.n_held++;
 	if (holder == WRITE_BUDGET_NODE && !round->has_turn) {
 		round->has_turn = true;
 		round->node->turn = index;
@@ -210,6 +228,14 @@ bool write_budget_grant(struct write_budget_round *round, size_t index, struct v
 	}
 	round->n_granted++;
 	return true;
+}
+
+void write_budget_settle(struct write_budget *budget, struct view node)
+{
+	struct table_node *found = table_find(&budget->nodes.by_name, node);
+
+	if (found)
+		let_go(&budget->nodes, bucket_of(found));
 }
 
 bool write_budget_may_tell(struct write_budget_round *round)

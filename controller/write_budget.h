@@ -46,6 +46,8 @@ struct write_budget_buckets {
 	size_t cap;
 	uint64_t life_ms; /* after the last use; full by then */
 	uint64_t n_forgotten;
+	size_t n_holding; /* nodes with something that was held in their last round */
+	size_t n_held;    /* objects that were, of all nodes */
 };
 
 struct write_budget {
@@ -60,6 +62,13 @@ void write_budget_init(struct write_budget *budget);
 void write_budget_deinit(struct write_budget *budget);
 /* Budgets that were forgotten before they were full again. Rises only. */
 uint64_t write_budget_forgotten(const struct write_budget *budget);
+
+struct write_budget_held {
+	size_t nodes;
+	size_t objects;
+};
+/* What is held now: of what the nodes wanted to write last. */
+struct write_budget_held write_budget_held(const struct write_budget *budget);
 
 struct write_budget_bucket; /* opaque */
 
@@ -87,6 +96,8 @@ struct write_budget_round write_budget_begin(struct write_budget *budget, struct
  * is held. What is granted costs nothing until it is spent.
  */
 bool write_budget_grant(struct write_budget_round *round, size_t index, struct view object);
+/* The node wants to write nothing now. */
+void write_budget_settle(struct write_budget *budget, struct view node);
 /* True at most once in WRITE_BUDGET_TELL_MS for the node of a round in which something is held. */
 bool write_budget_may_tell(struct write_budget_round *round);
 /* A write of the object, which was granted, is sent. */

@@ -37,6 +37,7 @@ struct world {
 	bool is_undone;                      /* its object is deleted after each write of it */
 	bool is_gone;                        /* all objects are to be deleted */
 	bool is_failing;                     /* each write */
+	bool follows;                        /* another replica leads */
 	unsigned n_failed;
 	uint64_t join_us[N_NODES];           /* so long takes a join */
 	unsigned n_joined[N_NODES];
@@ -222,10 +223,17 @@ static void name_all(void)
 	}
 }
 
+static uint32_t lead_ms(void *owner)
+{
+	(void)owner;
+	return world.follows ? 0 : UINT32_MAX;
+}
+
 static int set_up(void **state)
 {
 	const struct reconciler_config config = {
-		.max_requests = 16, .is_ready = is_ready, .events_published = on_events, .seed = 1,
+		.max_requests = 16, .is_ready = is_ready, .lead_ms = lead_ms,
+		.events_published = on_events, .seed = 1,
 	};
 	struct reconciler_config whole = config;
 	struct error err;
@@ -448,6 +456,27 @@ TEST(a_back_off_goes_on_while_a_write_is_held)
 	assert_in_range(world.n_failed, 8, 20);
 }
 
+TEST(what_is_held_is_counted_until_it_is_written_or_the_lead_is_lost)
+{
+	settle(0, 2);
+	use_up_object();
+	want(0, 0, 2000);
+	pass(1);
+	assert_int_equal(counters().writes.held_now.nodes, 1);
+	assert_int_equal(counters().writes.held_now.objects, 1);
+	pass(1000);
+	assert_int_equal(world.on_server[0][0], 2000);
+	assert_int_equal(counters().writes.held_now.nodes, 0);
+	want(0, 0, 2001);
+	pass(1);
+	assert_int_equal(counters().writes.held_now.nodes, 1);
+	world.follows = true;
+	pass(1000);
+	assert_int_equal(world.on_server[0][0], 2000);
+	assert_int_equal(counters().writes.held_now.nodes, 0);
+	assert_int_equal(counters().writes.held_now.objects, 0);
+}
+
 TEST(deletions_count_as_other_writes_do)
 {
 	settle(0, N_DEVICES);
@@ -557,6 +586,7 @@ static const struct CMUnitTest tests[] = {
 		pods_that_come_one_after_the_other_on_three_devices_are_never_held),
 	cmocka_unit_test_set_up(a_back_off_goes_on_while_a_write_is_held),
 	cmocka_unit_test_set_up(deletions_count_as_other_writes_do),
+	cmocka_unit_test_set_up(what_is_held_is_counted_until_it_is_written_or_the_lead_is_lost),
 	cmocka_unit_test_set_up(events_in_a_status_that_is_held_are_acknowledged_with_its_write),
 	cmocka_unit_test_set_up(
 		events_are_not_acknowledged_while_one_of_the_nodes_statuses_is_held),

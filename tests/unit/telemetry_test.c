@@ -270,6 +270,8 @@ static void writes_that_are_held_are_shown_by_their_limit(void **state)
 	telemetry_collect(world->telemetry);
 	assert_shows(world, "gpuattribution_writes_held_total{limit=\"object\"} 1");
 	assert_shows(world, "gpuattribution_writes_held_total{limit=\"node\"} 0");
+	assert_shows(world, "gpuattribution_held_nodes 1");
+	assert_shows(world, "gpuattribution_held_objects 1");
 	assert_shows(world, "gpuattribution_write_budgets_forgotten_total 0");
 	assert_shows(world, "gpuattribution_reconcile_pauses_total 0");
 }

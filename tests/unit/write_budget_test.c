@@ -188,6 +188,40 @@ TEST(that_a_node_is_held_is_said_once_a_minute)
 	assert_true(write_budget_may_tell(&last));
 }
 
+static void assert_held(size_t nodes, size_t objects)
+{
+	const struct write_budget_held held = write_budget_held(&budget);
+
+	assert_int_equal(held.nodes, nodes);
+	assert_int_equal(held.objects, objects);
+}
+
+TEST(it_is_known_how_many_nodes_and_objects_are_held_now)
+{
+	assert_held(0, 0);
+	while (write_all("n", 1) > 0)
+		;
+	assert_held(1, 1);
+	assert_int_equal(write_all("n", 3), 2);
+	assert_held(1, 1);
+	while (write_all("other", 2) > 0)
+		;
+	assert_held(2, 3);
+	write_budget_settle(&budget, VIEW("never seen"));
+	assert_held(2, 3);
+	write_budget_settle(&budget, VIEW("other"));
+	assert_held(1, 1);
+	now_ms = last.due_at;
+	assert_int_equal(write_all("n", 1), 1);
+	assert_held(0, 0);
+	/* Who does not ask any more is not held, either. */
+	assert_int_equal(write_all("n", 1), 0);
+	assert_held(1, 1);
+	now_ms += WRITE_BUDGET_TELL_MS;
+	write_all("other", 1);
+	assert_held(0, 0);
+}
+
 TEST(nothing_is_remembered_of_who_was_quiet_for_long)
 {
 	for (unsigned i = 0; i < 100; i++) {
@@ -246,6 +280,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(what_is_granted_and_not_sent_costs_nothing),
 	cmocka_unit_test_set_up(one_round_is_granted_no_more_than_the_node_has),
 	cmocka_unit_test_set_up(that_a_node_is_held_is_said_once_a_minute),
+	cmocka_unit_test_set_up(it_is_known_how_many_nodes_and_objects_are_held_now),
 	cmocka_unit_test_set_up(nothing_is_remembered_of_who_was_quiet_for_long),
 	cmocka_unit_test_set_up(there_is_a_limit_to_what_is_remembered),
 	cmocka_unit_test_set_up(without_memory_nothing_is_held),
