@@ -12,15 +12,19 @@
  * Then a controller starts anew while two nodes may report the same device, in random order and at
  * random times. The seed of a failing world is printed; PROP_SEED in the environment runs that one
  * alone.
+ *
+ * A line on the standard output is a digest of all decisions in the worlds, for sim/same_decisions.sh.
  */
 
 #include "lib/build_world.h"
+#include "lib/rewording.h"
 #include "lib/test_main.h"
 
 #include <stdlib.h>
 
 #include "base/limits.h"
 #include "base/prng.h"
+#include "base/sbuf.h"
 #include "controller/gather.h"
 #include "join/facts.h"
 #include "model/device_id.h"
@@ -49,6 +53,7 @@ struct truth {
 };
 
 static struct truth truth;
+static uint64_t digest = REWORDING_DIGEST; /* of all decisions */
 
 static unsigned draw(unsigned n)
 {
@@ -809,6 +814,42 @@ static void check_short_list_takes_nobody(void)
 	}
 }
 
+static void digest_number(int64_t number)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%lld,", (long long)number);
+	digest = rewording_digest(digest, view_from(text));
+}
+
+static void digest_device(const struct join_device *device)
+{
+	const struct attribution object = {
+		.name = device->name,
+		.uuid = device->uuid,
+		.uid = VIEW("uid"),
+		.resource_version = VIEW("1"),
+	};
+	struct sbuf buf;
+
+	digest_number(device->action);
+	digest_number(device->is_by_names);
+	sbuf_init(&buf, LIMIT_OBJECT_BYTES);
+	attribution_doc_encode_status(&object, &device->status, &buf);
+	digest = rewording_digest(digest, sbuf_view(&buf));
+	sbuf_deinit(&buf);
+}
+
+static void digest_decisions(const struct join_result *result)
+{
+	digest_number(result->again_in_ms);
+	digest_number(result->events_until);
+	digest_number((int64_t)result->recall.n_ended);
+	digest_number((int64_t)result->refused.ids);
+	for (size_t i = 0; i < result->n_devices; i++)
+		digest_device(&result->devices[i]);
+}
+
 static void run_world(uint64_t seed)
 {
 	memset(&truth, 0, sizeof(truth));
@@ -824,6 +865,7 @@ static void run_world(uint64_t seed)
 		check_short_list_takes_nobody();
 		build_world_join(&truth.world);
 		check_before_and_after();
+		digest_decisions(&truth.world.result);
 		build_world_publish(&truth.world);
 		check_rest();
 	}
@@ -970,6 +1012,7 @@ static void invariants_hold_in_random_worlds(void **state)
 	if (only)
 		run_world(strtoull(only, NULL, 10));
 	truth.seed = 0;
+	printf("digest %016llx\n", (unsigned long long)digest);
 }
 
 static const struct CMUnitTest tests[] = {

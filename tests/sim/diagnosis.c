@@ -8,12 +8,13 @@
 
 #include "sim/diagnosis.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/compiler.h"
 #include "base/limits.h"
+#include "lib/rewording.h"
 #include "sim/clockwork.h"
 #include "sim/illness.h"
 #include "sim/oracle.h"
@@ -74,7 +75,7 @@ static const struct {
 
 static bool is_word(struct view text, const char *word)
 {
-	return text.len == strlen(word) && strncasecmp(text.ptr, word, text.len) == 0;
+	return rewording_is(text, view_from(word));
 }
 
 bool diagnosis_has_reason(const struct attribution_status *status, const char *reason)
@@ -480,6 +481,16 @@ static bool is_of_error(const struct world_gpu *gpu, struct view reason)
 	return false;
 }
 
+/* "XID79" */
+static bool is_xid(struct view reason)
+{
+	struct view word = reason;
+
+	while (word.len > 0 && isdigit((unsigned char)word.ptr[word.len - 1]))
+		word.len--;
+	return word.len < reason.len && rewording_is(word, VIEW("XID"));
+}
+
 /* What NVML tells is told; and what no error was is no reason. */
 static void judge_rest_reason(const struct judge *judge, struct view text)
 {
@@ -488,8 +499,7 @@ static void judge_rest_reason(const struct judge *judge, struct view text)
 	for (size_t i = 0; i < ARRAY_SIZE(doubts); i++)
 		if (is_word(text, doubts[i]))
 			accuse(judge, doubts[i], "is not so");
-	if (text.len > 3 && strncasecmp(text.ptr, "XID", 3) == 0 &&
-	    !is_of_error(&world.gpus[judge->gpu], text))
+	if (is_xid(text) && !is_of_error(&world.gpus[judge->gpu], text))
 		oracle_accuse(judge->rule, "%s: %.*s is a reason, and there was no such error",
 			      world.gpus[judge->gpu].uuid, VIEW_ARG(text));
 }

@@ -2,6 +2,7 @@
 #include "sim/differences.h"
 
 #include "base/compiler.h"
+#include "lib/rewording.h"
 #include "sim/books.h"
 #include "sim/cause.h"
 #include "sim/clockwork.h"
@@ -413,7 +414,7 @@ static const char *const works[] = {
 bool differences_is_work(struct view word)
 {
 	for (size_t i = DIFFERENCE_MIG; i < ARRAY_SIZE(works); i++)
-		if (view_equal_ignoring_case(word, view_from(works[i])))
+		if (rewording_is(word, view_from(works[i])))
 			return true;
 	return false;
 }
@@ -532,7 +533,7 @@ enum difference differences_of(struct view word)
 	int difference = 0;
 
 	while (difference < DIFFERENCE_N &&
-	       !view_equal_ignoring_case(word, view_from(rows[difference].word)))
+	       !rewording_is(word, view_from(rows[difference].word)))
 		difference++;
 	return (enum difference)difference;
 }

@@ -12,6 +12,7 @@
 
 #include "agent/hardware.h"
 #include "base/compiler.h"
+#include "lib/rewording.h"
 #include "sim/apiserver.h"
 #include "sim/cause.h"
 #include "sim/clockwork.h"
@@ -518,7 +519,7 @@ static void judge_users(const struct attribution_status *status, int gpu)
 	uint32_t n_drifts = 0, n_others = 0;
 
 	for (uint32_t i = 0; i < status->intent.drifts.count; i++)
-		n_drifts += view_equal_ignoring_case(
+		n_drifts += rewording_is(
 			ARRAY_AT(status->intent.drifts, struct attribution_drift, i)->type, word);
 	for (uint32_t i = 0; i < status->unallocated_users.count; i++)
 		n_others += !may_be_operators(
@@ -564,7 +565,7 @@ static void judge_reason(const struct attribution_status *status,
 	    differences_is_work_old(node))
 		return;
 	for (int i = 0; i < N_REASONS; i++)
-		if (view_equal_ignoring_case(reason, view_from(reasons_of_in_sync[i].word)) &&
+		if (rewording_is(reason, view_from(reasons_of_in_sync[i].word)) &&
 		    was_reason_at[node][i] + SOON_MS < clockwork_now())
 			oracle_accuse(ORACLE_FALSE_DRIFT, "%s: InSync says %.*s, which is not so",
 				      world.gpus[gpu].uuid, VIEW_ARG(reason));
@@ -572,7 +573,7 @@ static void judge_reason(const struct attribution_status *status,
 
 static bool is_reason(const struct attribution_status *status, struct view word)
 {
-	return view_equal_ignoring_case(reason_in(status), word);
+	return rewording_is(reason_in(status), word);
 }
 
 /* A kubelet that settles is told of by both conditions, but for what comes before it in InSync. */
@@ -581,7 +582,7 @@ static void judge_settling(const struct attribution_status *status, int gpu)
 	const struct condition *attributed =
 		attribution_find_condition(status, VIEW("Attributed"));
 
-	if (attributed && view_equal_ignoring_case(attributed->reason, VIEW("Settling")) &&
+	if (attributed && rewording_is(attributed->reason, VIEW("Settling")) &&
 	    status->intent.policy.len > 0 &&
 	    (is_reason(status, VIEW("InSync")) || is_reason(status, VIEW("HoldOff"))))
 		oracle_accuse(ORACLE_MISSED_DRIFT, "%s: its kubelet settles, and InSync says %.*s",
@@ -748,7 +749,7 @@ static void judge_rest_reason(const struct attribution_status *status, int gpu)
 		return;
 	if (!is_managed(world.gpus[gpu].node) && is_any(gpu, DIFFERENCE_UNJUDGED))
 		return; /* it may wait, and then that is told */
-	if (!view_equal_ignoring_case(reason, view_from(expected)))
+	if (!rewording_is(reason, view_from(expected)))
 		oracle_accuse(ORACLE_AT_REST, "%s: InSync says %.*s, and it is %s",
 			      world.gpus[gpu].uuid, VIEW_ARG(reason), expected);
 }

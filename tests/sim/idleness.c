@@ -9,6 +9,7 @@
 #include "sim/idleness.h"
 
 #include "base/compiler.h"
+#include "lib/rewording.h"
 #include "sim/cause.h"
 #include "sim/clockwork.h"
 #include "sim/illness.h"
@@ -152,7 +153,7 @@ static void expect_reason(const struct judge *judge, const char *reason, enum or
 	const struct attribution_activity_state *activity = &judge->status->activity;
 
 	if (activity->state != ATTRIBUTION_ACTIVITY_UNKNOWN ||
-	    !view_equal_ignoring_case(activity->reason, view_from(reason)))
+	    !rewording_is(activity->reason, view_from(reason)))
 		oracle_accuse(rule, "%s is %s for \"%.*s\", not Unknown for %s", name_of(judge),
 			      word_of(activity->state), VIEW_ARG(activity->reason), reason);
 }
@@ -281,7 +282,7 @@ static void judge_settling(const struct judge *judge)
 		return;
 	if (is_young && judge->status->activity.state == ATTRIBUTION_ACTIVITY_UNKNOWN)
 		expect_reason(judge, "Settling", ORACLE_FALSE_IDLE);
-	else if (view_equal_ignoring_case(judge->status->activity.reason, VIEW("Settling")) &&
+	else if (rewording_is(judge->status->activity.reason, VIEW("Settling")) &&
 		 was_published(judge) &&
 		 judge->before->activity.state != ATTRIBUTION_ACTIVITY_UNKNOWN)
 		oracle_accuse(ORACLE_FALSE_IDLE, "%s is Settling, and was %s before", name_of(judge),

@@ -56,7 +56,7 @@ static const char help[] =
 	"  --matrix      count which life cycles met which modes and witnesses, and run histories of\n"
 	"                what is rare (seeds from 2^63 on) between the others, so that none is missing\n"
 	"  --by-node     histories in which pods are read by node, too: the same seeds from 2^62 on\n"
-	"  --digest      print a digest of all that was written and when; it knows no case of letters\n"
+	"  --digest      print a digest of all that was written and when, as of texts that are reworded\n"
 	"\n"
 	"Exit status: 0 nothing was violated, 1 something was or the matrix has an empty cell,\n"
 	"2 usage.\n";

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/limits.h"
+#include "lib/rewording.h"
 #include "model/attribution.h"
 #include "model/report.h"
 #include "schema/attribution_doc.h"
@@ -70,7 +71,7 @@ void oracle_reset(void)
 {
 	violation = (struct oracle_violation){.rule = ORACLE_NONE};
 	n_writes = 0;
-	digest = UINT64_C(14695981039346656037);
+	digest = REWORDING_DIGEST;
 	quiet = false;
 }
 
@@ -117,9 +118,7 @@ uint64_t oracle_digest(void)
 
 static void digest_text(struct view text)
 {
-	for (size_t i = 0; i < text.len; i++)
-		digest = (digest ^ (uint64_t)tolower((unsigned char)text.ptr[i])) *
-			 UINT64_C(1099511628211);
+	digest = rewording_digest(digest, text);
 }
 
 void oracle_set_quiet(bool is_quiet)

@@ -11,9 +11,9 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/compiler.h"
+#include "lib/rewording.h"
 #include "sim/books.h"
 #include "sim/claims.h"
 #include "sim/diagnosis.h"
@@ -297,8 +297,8 @@ static void expect_condition(const struct judge *judge, int status, const char *
 {
 	const struct condition *healthy = attribution_find_condition(judge->status, VIEW("Healthy"));
 
-	if (!healthy || healthy->status != status || healthy->reason.len != strlen(reason) ||
-	    strncasecmp(healthy->reason.ptr, reason, healthy->reason.len) != 0)
+	if (!healthy || healthy->status != status ||
+	    !rewording_is(healthy->reason, view_from(reason)))
 		oracle_accuse(ORACLE_AT_REST, "%s on %s: Healthy is %d for %.*s, not %d for %s",
 			      judge->g->uuid, judge->node->name, healthy ? (int)healthy->status : -1,
 			      VIEW_ARG(healthy ? healthy->reason : VIEW("nothing")), status, reason);
