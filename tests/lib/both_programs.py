@@ -18,10 +18,10 @@ NAME = "gpu-attribution-controller"
 
 
 class World:
-    """The stand-in of an API server with a node, and a controller that leads. stand_ins is the folder of
-    the driver's."""
+    """The stand-in of an API server with a node, and a controller that leads, with the environment.
+    stand_ins is the folder of the driver's."""
 
-    def __init__(self, folder, controller, agent, stand_ins):
+    def __init__(self, folder, controller, agent, stand_ins, **environment):
         self.folder, self.api = folder, KubeAPI(folder)
         self.agent, self.stand_ins = agent, stand_ins
         self.api.put(NODES, {"metadata": {"name": "gpu-a"}})
@@ -35,7 +35,7 @@ class World:
             f"--report-address=127.0.0.1:{self.port}", f"--probe-address=127.0.0.1:{free_port()}",
             f"--metrics-address=127.0.0.1:{self.metrics_port}", "--metrics-insecure",
             f"--tls-cert={self.api.certificate}", f"--tls-key={self.api.key}",
-            "--reports-per-second=1000000"])
+            "--reports-per-second=1000000"], **environment)
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -103,9 +103,9 @@ class World:
 
 
 @contextlib.contextmanager
-def world(controller, agent, stand_ins):
+def world(controller, agent, stand_ins, **environment):
     with tempfile.TemporaryDirectory() as folder:
-        made = World(folder, controller, agent, stand_ins)
+        made = World(folder, controller, agent, stand_ins, **environment)
         try:
             yield made
         finally:
