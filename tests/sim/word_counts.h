@@ -3,8 +3,9 @@
 
 /*
  * word_counts - counts in how many histories without a violation each word was published. Words are the
- * types of drift, the other reasons of the condition InSync, and those of Attributed, Ready and
- * ReportFresh. It only observes. sim/matrix.h calls it.
+ * types of drift, the other reasons of the condition InSync, those of Attributed, Ready and
+ * ReportFresh, those of health, recovery actions, and states of activity. It only observes.
+ * sim/matrix.h calls it.
  *
  * Threads: the program's only one.
  */
