@@ -20,6 +20,8 @@
 #include "sim/oracle.h"
 #include "sim/policies.h"
 #include "sim/programs.h"
+#include "sim/trouble.h"
+#include "sim/world.h"
 
 #define MAX_CHANGES 64    /* of a difference, the last ones */
 #define LOOK_MS 1000u
@@ -29,7 +31,7 @@
 #define FORGOTTEN_MS 120000u
 #define CALM_MS 100000u   /* what was in the way so lately may still be */
 
-enum { N_REASONS = 9 };
+enum { N_REASONS = 11 };
 
 struct change {
 	uint64_t at;
@@ -154,22 +156,38 @@ static bool may_wait(int node)
 	return true; /* what is pending is judged apart: judge_pending() */
 }
 
+/* For good; for a while its reports may be missing besides, which is in the way of knowing. */
+static bool is_silent(int node)
+{
+	return trouble_took_agent(node);
+}
+
+static bool is_agentless(int node)
+{
+	return world.nodes[node].agentless;
+}
+
+/* Where nothing is intended it is told as well: never, if something waits for it, always. */
+enum unmanaged { NEVER, IF_AWAITED, ALWAYS };
+
 /* In the order in which they are told. */
 static const struct reason {
 	const char *word;
 	bool (*is_so)(int node);
 	bool ends; /* it is over at rest */
-	bool is_of_unmanaged; /* it is told where nothing is intended, too, if something waits for it */
+	enum unmanaged unmanaged;
 } reasons_of_in_sync[N_REASONS] = {
-	{"PolicyUnreadable", is_policy_unread, false, false},
-	{"ConfigUnreadable", differences_is_config_unread, false, false},
-	{"MIGReconfiguration", is_mig, false, true},
-	{"DriverUpgrade", is_upgrade, false, true},
-	{"OperandsPaused", is_paused, false, true},
-	{"KubeletSettling", may_settle, true, false},
-	{"HoldOff", may_wait, true, false},
-	{"InSync", is_managed, false, false},
-	{"Unmanaged", is_unmanaged, false, true},
+	{"ReportStale", is_silent, false, ALWAYS},
+	{"NoAgent", is_agentless, false, ALWAYS},
+	{"PolicyUnreadable", is_policy_unread, false, NEVER},
+	{"ConfigUnreadable", differences_is_config_unread, false, NEVER},
+	{"MIGReconfiguration", is_mig, false, IF_AWAITED},
+	{"DriverUpgrade", is_upgrade, false, IF_AWAITED},
+	{"OperandsPaused", is_paused, false, IF_AWAITED},
+	{"KubeletSettling", may_settle, true, NEVER},
+	{"HoldOff", may_wait, true, NEVER},
+	{"InSync", is_managed, false, NEVER},
+	{"Unmanaged", is_unmanaged, false, ALWAYS},
 };
 
 static void look_at_reasons(void)
@@ -332,6 +350,8 @@ static void judge_new(const struct attribution_drift *drift, enum difference dif
 	const struct log *log = log_of(gpu, difference);
 	const uint64_t now = clockwork_now(), hold_off = differences_hold_off_ms(difference);
 	const uint64_t begun = begun_at(drift), slack = soon_ms(difference);
+	/* For work whose limit is over: it counts no more, and what was pending has lasted since then. */
+	const bool has_waited = differences_is_remembered(difference) && differences_is_work_old(node);
 
 	if (was_clock_set())
 		return;
@@ -340,12 +360,12 @@ static void judge_new(const struct attribution_drift *drift, enum difference dif
 	if (!is_calm(node, difference, begun))
 		return;
 	if (longest(log, DIFFERENCE_YES, begun - slack, begun + SOON_MS) == 0 &&
-	    longest(log, DIFFERENCE_UNJUDGED, begun - slack, begun + SOON_MS) == 0)
+	    longest(log, DIFFERENCE_UNJUDGED, begun - slack, begun + SOON_MS) == 0 && !has_waited)
 		accuse(ORACLE_FALSE_DRIFT, gpu, difference, "was not so when it is said to have begun");
 	if (longest(log, DIFFERENCE_NO, begun + slack, now - slack) > slack)
 		accuse(ORACLE_FALSE_DRIFT, gpu, difference, "was over meanwhile");
 	if (longest(log, DIFFERENCE_UNREAD, begun, now) == 0 && /* before that it was published */
-	    longest(log, DIFFERENCE_WAITS, begun + slack, now - slack) > slack)
+	    !has_waited && longest(log, DIFFERENCE_WAITS, begun + slack, now - slack) > slack)
 		accuse(ORACLE_FALSE_DRIFT, gpu, difference, "waited meanwhile");
 }
 
@@ -732,26 +752,32 @@ static const char *reason_of(int gpu)
 		const struct reason *reason = &reasons_of_in_sync[i];
 
 		if (!reason->ends && reason->is_so(node) &&
-		    (is_told || (reason->is_of_unmanaged &&
-				 (is_waited_for || reason->is_so == is_unmanaged))))
+		    (is_told || reason->unmanaged == ALWAYS ||
+		     (reason->unmanaged == IF_AWAITED && is_waited_for)))
 			return reason->word;
 	}
 	return "";
 }
 
+static void expect_reason(const struct attribution_status *status, int gpu)
+{
+	const char *expected = reason_of(gpu);
+
+	if (!is_reason(status, view_from(expected)))
+		oracle_accuse(ORACLE_AT_REST, "%s: InSync says %.*s, and it is %s",
+			      world.gpus[gpu].uuid, VIEW_ARG(reason_in(status)), expected);
+}
+
 static void judge_rest_reason(const struct attribution_status *status, int gpu)
 {
 	const struct view reason = reason_in(status);
-	const char *expected = reason_of(gpu);
 
 	if (reason.len == 0 || status->intent.drifts.count > 0 || has_pending(status) ||
 	    differences_is_work_old(world.gpus[gpu].node))
 		return;
 	if (!is_managed(world.gpus[gpu].node) && is_any(gpu, DIFFERENCE_UNJUDGED))
 		return; /* it may wait, and then that is told */
-	if (!rewording_is(reason, view_from(expected)))
-		oracle_accuse(ORACLE_AT_REST, "%s: InSync says %.*s, and it is %s",
-			      world.gpus[gpu].uuid, VIEW_ARG(reason), expected);
+	expect_reason(status, gpu);
 }
 
 static void judge_policy(const struct attribution_status *status, int gpu)
@@ -771,4 +797,12 @@ void drifts_judge_rest(const struct attribution_status *status, int gpu)
 			judge_rest_type(status, (enum difference)i, gpu);
 	judge_policy(status, gpu);
 	judge_rest_reason(status, gpu);
+}
+
+void drifts_judge_untold(const struct attribution_status *status, int gpu)
+{
+	const int node = world.gpus[gpu].node;
+
+	if (is_silent(node) || is_agentless(node))
+		expect_reason(status, gpu);
 }

@@ -23,3 +23,5 @@ void drifts_judge(const struct attribution_status *status,
 		  const struct attribution_status *before, int gpu);
 /* At rest: of a device in a node with an agent. */
 void drifts_judge_rest(const struct attribution_status *status, int gpu);
+/* At rest, of a node that nobody reports: its condition InSync says that. */
+void drifts_judge_untold(const struct attribution_status *status, int gpu);

@@ -956,6 +956,7 @@ static void judge_agentless(const struct judge *judge)
 	if (judge->status) {
 		verdicts_judge_rest(judge->status, judge->gpu);
 		idleness_judge_why(judge->status, judge->gpu);
+		drifts_judge_untold(judge->status, judge->gpu);
 	}
 	for (int i = 0; i < world.n_pods; i++)
 		judge_told(judge, &world.pods[i]);
@@ -985,13 +986,15 @@ void rest_judge_trouble(const struct attribution_status *status, int gpu)
 {
 	struct judge judge = {.status = status, .gpu = gpu, .g = &world.gpus[gpu]};
 
-	if (judge.g->node < 0 || judge.g->lost || !status)
+	if (judge.g->node < 0 || !status)
 		return;
 	judge.node = &world.nodes[judge.g->node];
 	if (!is_of_node(&judge))
 		return;
 	verdicts_judge_rest(status, gpu);
-	idleness_judge_why(status, gpu);
+	drifts_judge_untold(status, gpu);
+	if (!judge.g->lost)
+		idleness_judge_why(status, gpu);
 }
 
 /* Texts but for times and reports */

@@ -2,12 +2,12 @@
 #pragma once
 
 /*
- * trouble - what does not end by itself. A driver fails, an agent is gone, or a plugin calls a device
- * unhealthy. Another driver never tells of errors.
+ * trouble - what does not end by itself. A driver fails, an agent is gone, a plugin calls a device
+ * unhealthy, or a device stays off the bus. Another driver never tells of errors.
  *
- * In every fourth fleet, chosen by its seed, the first three begin when all is at rest, and end when
+ * In every fourth fleet, chosen by its seed, the first four begin when all is at rest, and end when
  * what is said of them has been judged. In every eighth some drivers tell of no errors from the
- * beginning on. What is chosen comes from a stream of its own.
+ * beginning on. What is chosen comes from streams of its own.
  *
  * Threads: the program's only one.
  */
@@ -33,3 +33,5 @@ bool trouble_fails_driver(int node);
 bool trouble_took_agent(int node);
 /* The plugin calls the device unhealthy, and offers it no longer. */
 bool trouble_is_unwell(int gpu);
+/* The device has fallen off the bus, while its driver lists others. */
+bool trouble_took_gpu(int gpu);

@@ -93,10 +93,15 @@ static enum truth is_not_advertised(const struct judge *judge)
 {
 	const char *ids[1];
 
-	if (judge->node->agentless || books_offered(judge->gpu, ids, 1) > 0 ||
+	if (judge->node->agentless || judge->g->lost || books_offered(judge->gpu, ids, 1) > 0 ||
 	    is_unpartitioned(judge->g))
 		return NO;
 	return trouble_is_unwell(judge->gpu) ? YES : AS_SAID;
+}
+
+static enum truth is_missing(const struct judge *judge)
+{
+	return trouble_took_gpu(judge->gpu) ? YES : NO;
 }
 
 static enum truth does_driver_fail(const struct judge *judge)
@@ -107,7 +112,7 @@ static enum truth does_driver_fail(const struct judge *judge)
 /* Its driver tells of it what every device has, and nothing of how it is. */
 static enum truth is_unread(const struct judge *judge)
 {
-	if (judge->node->agentless || trouble_fails_driver(judge->g->node))
+	if (judge->node->agentless || judge->g->lost || trouble_fails_driver(judge->g->node))
 		return NO;
 	for (int part = ILLNESS_PART_ECC; part <= ILLNESS_PART_ACTION; part++)
 		if (illness_can_read(judge->gpu, (enum illness_part)part))
@@ -165,7 +170,7 @@ static const struct row {
 	 ATTRIBUTION_RECOVERY_UNSET},
 	{"NotAdvertised", 0, is_not_advertised, ATTRIBUTION_HEALTH_DEGRADED,
 	 ATTRIBUTION_RECOVERY_UNSET},
-	{"DeviceMissing", 0, is_never, ATTRIBUTION_HEALTH_UNKNOWN, ATTRIBUTION_RECOVERY_UNSET},
+	{"DeviceMissing", 0, is_missing, ATTRIBUTION_HEALTH_UNKNOWN, ATTRIBUTION_RECOVERY_UNSET},
 	{"NVMLHangs", 0, is_never, ATTRIBUTION_HEALTH_UNKNOWN, ATTRIBUTION_RECOVERY_UNSET},
 	{"NVMLUnavailable", 0, does_driver_fail, ATTRIBUTION_HEALTH_UNKNOWN,
 	 ATTRIBUTION_RECOVERY_UNSET},
@@ -249,7 +254,8 @@ static int told_recovery(const struct judge *judge)
 		{ILLNESS_OTHER_ACTION, ATTRIBUTION_RECOVERY_UNSET},
 	};
 
-	if (judge->node->agentless || illness_has(judge->gpu, ILLNESS_RESET_REQUIRED) ||
+	if (judge->node->agentless || judge->g->lost ||
+	    illness_has(judge->gpu, ILLNESS_RESET_REQUIRED) ||
 	    !illness_can_read(judge->gpu, ILLNESS_PART_ACTION))
 		return ATTRIBUTION_RECOVERY_UNSET;
 	for (size_t i = 0; i < ARRAY_SIZE(told); i++)
@@ -264,10 +270,12 @@ static int told_recovery(const struct judge *judge)
  */
 static int expected_recovery(const struct judge *judge, const struct row *worst)
 {
-	int told = told_recovery(judge);
+	int told = told_recovery(judge), said = judge->status->health.recovery_action;
 
 	if (!worst)
 		return ATTRIBUTION_RECOVERY_NONE;
+	if (judge->g->lost && worst->told & BIT(DRAIN_P2P) && said == ATTRIBUTION_RECOVERY_DRAIN_P2P)
+		return said; /* the driver asked for that before */
 	if (told == ATTRIBUTION_RECOVERY_UNSET || worst->recovery == ATTRIBUTION_RECOVERY_REPLACE ||
 	    (told == ATTRIBUTION_RECOVERY_NONE && worst->state != ATTRIBUTION_HEALTH_DEGRADED))
 		return worst->recovery;
