@@ -31,6 +31,7 @@ CONTROLLER, AGENT = "deployment/gpu-attribution-controller", "daemonset/gpu-attr
 SHORT_IDLENESS = {"GPU_ATTRIBUTION_IDLE_AFTER": "20s", "GPU_ATTRIBUTION_SAMPLE_INTERVAL": "100ms"}
 IDLE_AFTER = 20
 HOUR_OF_SAMPLES = 240  # as shipped there is one each 15 s
+FIGURES_TOLD = 30  # reports meanwhile, at least: of two nodes, each second, for more than 24 s
 SHORT_HEARTBEAT = {"GPU_ATTRIBUTION_HEARTBEAT": "1s", "GPU_ATTRIBUTION_REPORT_STALE_AFTER": "10s"}
 
 tests = Tests(clean=Cluster.delete_pods)
@@ -444,6 +445,8 @@ def a_silent_agent_is_said_its_tenants_stay_and_deleted_pods_still_leave(cluster
         for name in theirs:
             wait_health(cluster, name, "Unknown", "ReportStale", reasons=[])
             wait_activity(cluster, name, "Unknown", "ReportStale")
+            in_sync = cluster.condition(cluster.attributions()[name], "InSync")
+            assert (in_sync["status"], in_sync["reason"]) == ("Unknown", "ReportStale"), in_sync
         table = cluster.kubectl("get", "gpuattributions")
         head, *rows = (line.split() for line in table.splitlines())
         assert head[-2:] == ["READY", "AGE"], table
@@ -948,6 +951,28 @@ def a_reset_that_no_agent_saw_settles_an_error_only_if_the_driver_had_asked_for_
     return f"settled {took:.1f} s after the agent was back"
 
 
+UNKNOWN_XID = 999
+
+
+@tests.promise
+@with_agents(SHORT_WINDOWS)
+def an_xid_error_of_an_unknown_number_is_shown_with_it_and_degrades_the_device_at_most(cluster):
+    patient = patients_of(cluster)[0]
+    try:
+        patient.raise_xid(UNKNOWN_XID)
+        health = patient.wait_reasons("Degraded", f"XID{UNKNOWN_XID}")
+        event = patient.wait_event(UNKNOWN_XID)
+        assert event["class"] == "LookCloser" and event["action"], event
+        assert health["recoveryAction"] == "None", health  # the driver recommends nothing
+        item = cluster.attributions()[patient.uuid.lower()]
+        assert str(UNKNOWN_XID) in cluster.condition(item, "Healthy")["message"], item
+    finally:
+        patient.tell(**CONTENT)
+        patient.reset()
+    restart_plugin(cluster, [patient])
+    return f"{cluster.condition(item, 'Healthy')['message']}: {event['action']}"
+
+
 @contextlib.contextmanager
 def controller_with(cluster, name, value):
     """For a while the controller has this setting."""
@@ -1063,6 +1088,7 @@ def wait_activity(cluster, name, state, reason=None):
 
 @tests.promise
 def a_gpu_that_is_held_and_not_used_is_idle_with_one_write_and_active_with_another(cluster):
+    shorten_heartbeats(cluster)
     with agents_with(cluster, SHORT_IDLENESS), contextlib.ExitStack() as stack:
         uid = cluster.create_tenant("forgotten", EXCLUSIVE)
         name = next(n for n, i in cluster.attributions().items()
@@ -1084,9 +1110,13 @@ def a_gpu_that_is_held_and_not_used_is_idle_with_one_write_and_active_with_anoth
                        cluster.requests_of(CONTROLLER_USER, since, WRITES, "gpuattributions"))
 
         def work(percents):
+            before = cluster.reports()
             for number in range(HOUR_OF_SAMPLES):
                 use_device(cluster, EXCLUSIVE, name, percents[number % len(percents)])
                 time.sleep(0.1)
+            told.append(cluster.reports() - before)
+            assert told[-1] >= FIGURES_TOLD, told
+        told = []
         work(range(5))
         assert n_writes() == 0 and activity_of(cluster, name) == idle, activity_of(cluster, name)
         start = time.monotonic()
@@ -1104,8 +1134,8 @@ def a_gpu_that_is_held_and_not_used_is_idle_with_one_write_and_active_with_anoth
         assert abs(moment(again["idleSince"]) - stopped) <= 6, (again, stopped)
         assert time.time() - moment(again["idleSince"]) >= IDLE_AFTER, again
         return (f"{held}Active {took:.1f} s after the first work; 2 * {HOUR_OF_SAMPLES} times other "
-                f"utilisation, temperature, memory and memory of a process: no write; to Active and "
-                f"back to Idle: {n_writes()}")
+                f"utilisation, temperature, memory and memory of a process, in {told[0]} and {told[1]} "
+                f"reports: no write; to Active and back to Idle: {n_writes()}")
 
 
 @tests.promise
@@ -1168,6 +1198,7 @@ def agent_restarts(cluster, node):
 # are the 60 s after which the process is replaced that called the driver.
 SHORT_DEADLINE = {"GPU_ATTRIBUTION_NVML_TIMEOUT": "500ms"}
 HANGS_FOR = 66
+NEWCOMER_WITHIN = 5
 
 
 def driver_caller(cluster, node):
@@ -1179,6 +1210,23 @@ def driver_caller(cluster, node):
         pid = parent if file.read().startswith("gpu-attribution") else pid
     with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
         return pid, [int(child) for child in file.read().split()]
+
+
+def proportional_set_kib(pid):
+    with open(f"/proc/{pid}/smaps_rollup", encoding="utf-8") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("Pss:"))
+
+
+@tests.promise
+def an_agent_and_its_process_for_nvml_have_8_mib_in_their_pod_at_most(cluster):
+    notes = []
+    for node in (SLICED, EXCLUSIVE):
+        agent, callers = driver_caller(cluster, node)
+        assert len(callers) == 1, callers
+        parts = [proportional_set_kib(pid) / 1024 for pid in (agent, *callers)]
+        notes.append(f"{node}: " + " + ".join(f"{part:.2f}" for part in parts) + f" = {sum(parts):.2f} MiB")
+        assert sum(parts) <= 8, notes
+    return "\n".join(notes)
 
 
 @tests.promise
@@ -1205,8 +1253,10 @@ def while_nvml_hangs_its_node_is_attributed_and_says_so_until_it_answers(cluster
             wait_for("the call by name", lambda: re.search(
                 r"nvmlDeviceGetRetiredPagesPendingStatus on GPU-[0-9a-f-]{36} has not returned for 0\.\d+ s",
                 cluster.condition(cluster.attributions()[name], "Healthy")["message"]))
+            came = time.monotonic()
             newcomer = cluster.create_tenant("newcomer", EXCLUSIVE)
-            took = time.monotonic() - start - noticed
+            took = time.monotonic() - came
+            assert took < NEWCOMER_WITHIN, f"{took:.1f} s until the newcomer is a tenant"
             while time.monotonic() < start + noticed + HANGS_FOR:
                 assert hangs(), health_of(cluster, name)
                 time.sleep(0.2)

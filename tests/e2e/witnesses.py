@@ -36,7 +36,7 @@ def tenant_of(cluster, uid):
 
 def reasons(cluster, item):
     return {kind: (cluster.condition(item, kind)["status"], cluster.condition(item, kind)["reason"])
-            for kind in ("ReportFresh", "Ready", "Attributed", "Healthy")}
+            for kind in ("ReportFresh", "Ready", "Attributed", "Healthy", "InSync")}
 
 
 @tests.promise
@@ -57,6 +57,7 @@ def without_an_agent_the_status_of_pods_names_the_tenants_and_says_what_is_missi
         assert found["ReportFresh"] == ("False", "NoAgent"), found
         assert found["Ready"] == ("Unknown", "NoAgent"), found
         assert found["Attributed"] == ("Unknown", "NoAgent"), found
+        assert found["InSync"] == ("Unknown", "NoAgent"), found
         table = cluster.kubectl("get", "gpuattributions")
         cluster.kubectl("delete", "pod", "agentless", "--wait=true")
         cluster.wait_gone(uid, timeout=10)
