@@ -103,6 +103,20 @@ def a_pod_is_shown_with_the_gpu_that_the_kubelet_gave_it(cluster):
     return shown
 
 
+@tests.promise
+def why_a_pod_is_on_its_gpu_is_told_by_witness_and_row(cluster):
+    uid = cluster.create_tenant("lone", EXCLUSIVE)
+    shown = Shown(cluster, "why", "pod/lone", "-n", "default").expect(FOUND, device_of(cluster, uid))
+    told = " ".join(shown.out.split())
+    for words in ("default/lone, container main, holds 1 slot of nvidia.com/gpu: Confirmed, Running",
+                  "said by Checkpoint: the kubelet's own file", "PodResources: the kubelet's List",
+                  "decided by by UID (row 10 of src/join/arbitrate.def)"):
+        if words not in told:
+            raise Failed(f"{shown}it lacks {words!r}")
+    Shown(cluster, "why", "pod/nope", "-n", "default").expect(NOT_FOUND, "", "pod/nope: not found")
+    return shown
+
+
 TENANT = ("--as", "jane")
 
 
