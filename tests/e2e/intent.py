@@ -91,6 +91,12 @@ class Cause:
             self.error = self.error or error
 
 
+# A plugin that is restarted, as by each change of its configuration, is missing until it is ready. On a
+# busy machine that takes longer than the shortened hold-off, and is told then.
+RESTART = ("PluginMissing",)
+OF_POLICY = {"PolicyConflict", "PolicyNotReady"}  # what is wrong with it is so on each node
+
+
 def cause(round_name, kind, hold_off, node, number=2, also=()):
     """number: of the node's two devices. also: types of drift that it may cause beside its own."""
     def register(make):
@@ -258,7 +264,7 @@ def a_node_is_left_behind_by_an_upgrade(cluster, node):
     label(cluster, node, gpu__deploy__driver=None)
 
 
-@cause("operands", "SharingMode", 120, FIRST)
+@cause("operands", "SharingMode", 120, FIRST, also=RESTART)
 def the_plugin_does_not_hear_that_it_shall_share(cluster, node):
     with policy.frozen_managers(cluster, node):
         choose(cluster, node, "sliced")
@@ -268,7 +274,7 @@ def the_plugin_does_not_hear_that_it_shall_share(cluster, node):
     wait_offer(cluster, node, gpu=2)
 
 
-@cause("operands", "MPSNotRunning", 180, SECOND)
+@cause("operands", "MPSNotRunning", 180, SECOND, also=RESTART)
 def the_mps_daemon_does_not_come(cluster, node):
     cluster.ctl("stop", "nfd-master")  # its pod goes where a label of feature discovery says so
     choose(cluster, node, "mps")
@@ -362,7 +368,7 @@ def feature_discovery_has_written_nothing(cluster, node):
 # --- configurations
 
 
-@cause("replicas", "ReplicaCount", 120, FIRST)
+@cause("replicas", "ReplicaCount", 120, FIRST, also=RESTART)
 def the_plugin_does_not_hear_of_other_replicas(cluster, node):
     choose(cluster, node, "sliced")
     wait_offer(cluster, node, gpu=8)
@@ -375,7 +381,7 @@ def the_plugin_does_not_hear_of_other_replicas(cluster, node):
     wait_offer(cluster, node, gpu=2)
 
 
-@cause("replicas", "ResourceName", 120, SECOND)
+@cause("replicas", "ResourceName", 120, SECOND, also=RESTART)
 def the_plugin_does_not_hear_of_another_name(cluster, node):
     choose(cluster, node, "sliced")
     wait_offer(cluster, node, gpu=8)
@@ -388,7 +394,7 @@ def the_plugin_does_not_hear_of_another_name(cluster, node):
     wait_offer(cluster, node, gpu=2)
 
 
-@cause("replicas", "AllocatableShort", 120, THIRD)
+@cause("replicas", "AllocatableShort", 120, THIRD, also=RESTART)
 def the_plugin_withdraws_a_gpu_after_an_error(cluster, node):
     uuid = free_device(cluster, node)
     event = {"sequence": error_number([]), "uuid": uuid, "type": "XID", "code": 48}
@@ -403,7 +409,7 @@ def the_plugin_withdraws_a_gpu_after_an_error(cluster, node):
         d for d in w["devices"] if d["uuid"] == uuid).update(attachment=int(time.time())))
 
 
-@cause("keys", "ConfigDead", 0, THIRD)
+@cause("keys", "ConfigDead", 0, THIRD, also=RESTART)
 def a_configuration_has_keys_without_effect(cluster, node):
     choose(cluster, node, "dead")
     yield
@@ -413,7 +419,7 @@ def a_configuration_has_keys_without_effect(cluster, node):
 
 # On a busy machine feature discovery, which is not told either, writes its labels anew later than the
 # shortened hold-off.
-@cause("strategy", "MIGStrategy", 120, FIRST, also=("LabelsStale",))
+@cause("strategy", "MIGStrategy", 120, FIRST, also=("LabelsStale", *RESTART))
 def the_plugin_does_not_hear_of_another_mig_strategy(cluster, node):
     uuid = free_device(cluster, node)
     world = policy.make_world(node)
@@ -431,7 +437,7 @@ def the_plugin_does_not_hear_of_another_mig_strategy(cluster, node):
     wait_offer(cluster, node, gpu=2)
 
 
-@cause("strategy", "PluginUnexpected", 120, SECOND)
+@cause("strategy", "PluginUnexpected", 120, SECOND, also=RESTART)
 def a_plugin_of_somebody_runs_where_it_is_off(cluster, node):
     label(cluster, node, gpu__deploy__device_plugin="false")
     wait_offer(cluster, node)
@@ -445,7 +451,7 @@ def a_plugin_of_somebody_runs_where_it_is_off(cluster, node):
     wait_offer(cluster, node, gpu=2)
 
 
-@cause("strategy", "ConfigNotLoaded", 120, THIRD)
+@cause("strategy", "ConfigNotLoaded", 120, THIRD, also=RESTART)
 def a_key_is_edited_and_no_label_touched(cluster, node):
     choose(cluster, node, "sliced")
     wait_offer(cluster, node, gpu=8)
@@ -458,7 +464,7 @@ def a_key_is_edited_and_no_label_touched(cluster, node):
     wait_offer(cluster, node, gpu=2)
 
 
-@cause("keys", "ConfigMissing", 60, FIRST)
+@cause("keys", "ConfigMissing", 60, FIRST, also=RESTART)
 def a_label_names_no_key(cluster, node):
     choose(cluster, node, "none-such")
     yield
@@ -467,7 +473,7 @@ def a_label_names_no_key(cluster, node):
     policy.renew_pods(cluster, node)  # its config-managers wait longer each time that they begin
 
 
-@cause("keys", "ConfigInvalid", 60, SECOND)
+@cause("keys", "ConfigInvalid", 60, SECOND, also=RESTART)
 def a_key_is_edited_so_that_the_plugin_refuses_it(cluster, node):
     choose(cluster, node, "other")
     edit_config(cluster, "other", sharing("timeSlicing", 1))
@@ -530,11 +536,7 @@ def wait_rest(cluster, name, timeout=60):
 def unexpected(watch, causes):
     """Drifts that nobody caused, as (node, type)."""
     wanted = {(each.node, kind) for each in causes.values() for kind in (each.kind, *each.also)}
-    # What is wrong with the policy is so on each node.
-    wanted |= {(node, kind) for node in NODES for kind in ("PolicyConflict", "PolicyNotReady")}
-    # A plugin that is restarted, as by each change of its configuration, is missing until it is ready.
-    # On a busy machine that takes longer than the shortened hold-off, and is told then.
-    wanted |= {(node, "PluginMissing") for node in NODES}
+    wanted |= {(node, kind) for node in NODES for kind in OF_POLICY & causes.keys()}
     return {(item["status"]["nodeName"], kind): policy.say(drift)
             for _, _, item in watch.events for kind, drift in policy.drifts(item).items()
             if (item["status"]["nodeName"], kind) not in wanted}
@@ -781,7 +783,7 @@ SHORTEST = 1  # percent of the times as shipped
 SETTLING = (  # the reason of each node, and its labels
     (FIRST, "MIGReconfiguration", {"mig__config__state": "pending"}),
     (SECOND, "DriverUpgrade", {"gpu_driver_upgrade_state": "drain-required"}),
-    (THIRD, "OperandsPaused", {"gpu__deploy__gpu_feature_discovery": "paused-for-driver-upgrade"}),
+    (THIRD, "OperandsPaused", {"gpu__deploy__dcgm_exporter": "paused-for-driver-upgrade"}),
 )
 
 
@@ -803,10 +805,11 @@ def work_on_a_node_is_settling_and_what_it_explains_is_no_drift(cluster):
         for node, reason, _ in SETTLING:
             wait_reason(cluster, node, "Unknown", reason, timeout=1)
             choose(cluster, node, "")
-        for node, _, labels in SETTLING:
-            after = "true" if node == THIRD else None
-            label(cluster, node, **dict.fromkeys(labels, after))
-        frozen.close()
+        frozen.close()  # the pods are made anew, which is no drift either
+        with cluster.waiting_for_in_sync():
+            for node, _, labels in SETTLING:
+                after = "true" if node == THIRD else None
+                label(cluster, node, **dict.fromkeys(labels, after))
         wait_rest(cluster, "operator")
         watch.close()
     watch.assert_never_lost(tenants)
@@ -872,6 +875,43 @@ def a_young_difference_is_hold_off_and_a_restart_of_the_kubelet_is_settling(clus
     reasons = reasons_of(cluster, watch, SECOND)
     assert "KubeletSettling" in reasons, reasons
     return note
+
+
+def pending_of(item):
+    return {drift["type"]: drift["startTime"] for drift in item["status"]["intent"].get("pending", [])}
+
+
+@tests.promise
+def a_restart_of_the_controller_moves_no_drift_and_lengthens_no_hold_off(cluster):
+    with_operator(cluster)
+    hold_off = 300 * policy.PERCENT / 100  # of ExporterMissing
+    failed = {"gpu__deploy__mig_manager": "true", "mig__config": "second-cut", "mig__config__state": "failed"}
+    with Watch(cluster) as watch, policy.kept_away(cluster, THIRD):
+        try:
+            label(cluster, THIRD, **failed)
+            started = wait_drift(cluster, THIRD, "MIGConfigFailed")["startTime"]
+            policy.delete_pod_of(cluster, THIRD, EXPORTER)
+            wait_for("ExporterMissing, pending", lambda: all(
+                "ExporterMissing" in pending_of(item) for item in policy.items_of(cluster, THIRD)))
+            start = time.monotonic()
+            cluster.kubectl(*policy.OURS, "rollout", "restart", policy.CONTROLLER)
+            cluster.rollout(policy.CONTROLLER)
+            took = time.monotonic() - start
+            missing = wait_drift(cluster, THIRD, "ExporterMissing", timeout=hold_off + 30)
+        finally:
+            label(cluster, THIRD, **dict.fromkeys(failed))
+            cluster.kubectl("taint", "node", THIRD, "test/away-")
+        wait_rest(cluster, "operator")
+        watch.close()
+    shown = [item for _, _, item in watch.events if item["status"]["nodeName"] == THIRD]
+    waited = Seen(watch, THIRD, "ExporterMissing").appeared(2) - start
+    assert {d["MIGConfigFailed"]["startTime"] for d in map(policy.drifts, shown) if "MIGConfigFailed" in d} == \
+        {started}, started
+    assert {p["ExporterMissing"] for p in map(pending_of, shown) if "ExporterMissing" in p} == \
+        {missing["startTime"]}, missing
+    assert took < hold_off, f"restarted after {took:.1f} s, which is too late to tell"
+    assert hold_off - 2 <= waited <= hold_off + SOON, f"{waited:.1f} s"
+    return f"restarted after {took:.1f} s, a drift after {waited:.1f} s (hold-off {hold_off:g} s)"
 
 
 WAIT = ("wait", "gpuattributions", "--all", "--for=condition=InSync")
@@ -1497,19 +1537,28 @@ def operand_pods_by_the_hundred_change_nothing(cluster):
     with bad_input(cluster):
         pod = cluster.pod_manifest("x", THIRD)["spec"]
         del pod["containers"][0]["resources"]
-        apps = ("nvidia-mig-manager", "nvidia-dcgm", EXPORTER)
+        apps = ("nvidia-mig-manager", "nvidia-dcgm", EXPORTER, PLUGIN)
         pods = [{"apiVersion": "v1", "kind": "Pod", "spec": {**pod, "nodeName": THIRD},
                  "metadata": {"name": f"crowd-{number}", "namespace": policy.NAMESPACE,
                               "ownerReferences": owned_by_config_map(cluster),
-                              "labels": {"app": apps[number % 3], "test": "crowd"}}}
+                              "labels": {"app": apps[number % len(apps)], "test": "crowd"}}}
                 for number in range(150)]
         cluster.ctl("stop", f"{THIRD}/kubelet")  # it need not run them
         try:
             cluster.kubectl("create", "-f", "-", stdin=json.dumps(
                 {"apiVersion": "v1", "kind": "List", "items": pods}))
+            ready = {"conditions": [{"type": "Ready", "status": "True"}]}
+            policy.patch(cluster, ("pod", *(pod["metadata"]["name"] for pod in pods[:75])),
+                         {"status": ready}, "--subresource=status", *IN)
             policy.pause(SOON)
             wait_rest(cluster, "operator")
+            label(cluster, THIRD, gpu__deploy__dcgm_exporter="false")  # they are counted
+            wait_for("ExporterUnexpected, pending", lambda: all(
+                "ExporterUnexpected" in pending_of(item) for item in policy.items_of(cluster, THIRD)))
+            label(cluster, THIRD, gpu__deploy__dcgm_exporter="true")
+            wait_rest(cluster, "operator")
         finally:
+            label(cluster, THIRD, gpu__deploy__dcgm_exporter="true")
             cluster.kubectl("delete", "--raw", f"/api/v1/namespaces/{policy.NAMESPACE}/pods?"
                             "labelSelector=test%3Dcrowd&gracePeriodSeconds=0")
             cluster.ctl("start", f"{THIRD}/kubelet")
