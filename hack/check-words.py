@@ -12,9 +12,10 @@ A word is a row of KINDS' sources. It is to be
 The table in tests/e2e/README.md is made of what is found; --write brings it up to date.
 
 A mention does not count, and a comment even less. In C a word counts as an argument of expect...(),
-assert...() and the like, in a row of a table, and in the simulator in a function judge...(). On the
-cluster it counts in a promise: in a comparison, as what a function wait_...() waits for, or in a
-row of a table that the promise goes through. Neither counts if it is to be absent.
+assert...() and the like, in a row of a table, and in the simulator in a function judge...(), but not
+under a "!". On the cluster it counts in a promise: in a comparison, as what a function wait_...() waits
+for, or in a row of a table that the promise goes through, there as what its column is called. Neither
+counts if it is to be absent.
 Prints what does not hold, and fails if anything does not.
 """
 
@@ -53,13 +54,14 @@ class Kind(NamedTuple):
 DEF, DOC, NAME = "src/assess/health.def", "src/schema/attribution_doc.c", r'"(\w+)"'
 FINDING, NOTHING = r'FINDING\(\w+, "(\w+)"', r'HEALTH_NOTHING_FOUND "(\w+)"'
 XID, STALE = r"XIDS\((\w+), [A-Z]", r'REASON_REPORT_STALE, "(\w+)"'
+UNTOLD = r'REASON_(?:REPORT_STALE|NO_AGENT), "(\w+)"'
 WORDING, REASON = "src/join/wording.def", r'REASON\(\w+, "(\w+)"'
 PUBLISHED = "REASON_"  # names that tests in C use, and the texts, too
 CONDITION, SAID = r'X\(REASON_\w+, "(\w+)"', "(?i)condition|reason|attributed|ready"
 DOUBTS = r"reasons\.c:(rows|judge_ready)$|doubt\.c:judge_conditions|verdicts\.c:judge_condition$"
 STATE, ACTION, WORK = "ATTRIBUTION_HEALTH_", "ATTRIBUTION_RECOVERY_", "ATTRIBUTION_ACTIVITY_"
 ILL, BUSY = "(?i)health|reason", "(?i)activity"
-SICK, IDLE = r"(?!idleness|doubt)[\w.]+:(?!doubts|judge_idle)", r"idleness\.c:|[\w.]+:judge_idle"
+SICK, IDLE = r"(?!idleness|doubt|drifts|differences)[\w.]+:(?!doubts|judge_idle)", r"idleness\.c:|[\w.]+:judge_idle"
 DRIFTS, DRIFT, JUDGED = "src/assess/drift.def", "(?i)drift|reason", r"(drifts|differences)\.c:"
 KINDS = (
     Kind("reason of health", DEF, FINDING, "", "", ILL, "*health_test.c", SICK, "Health", "reason"),
@@ -76,6 +78,8 @@ KINDS = (
     Kind("settling", DRIFTS, r'SETTLING\(\w+, "(\w+)"', "", "", DRIFT, "*drift_test.c", JUDGED, "Intent",
          "reason of `InSync`"),
     Kind("reason of `InSync`", DRIFTS, REASON, "", "", DRIFT, "*drift_test.c", JUDGED, "Intent", "reason"),
+    Kind("reason of `InSync`", WORDING, UNTOLD, "", "", "(?i)in_?sync", "conditions_test.c", JUDGED, "Intent",
+         "reason"),
     Kind("reason of activity", "src/assess/activity.def", REASON, "", "", BUSY, "*activity_test.c", IDLE,
          "Activity", "reason"),
     Kind("reason of an Event", "controller/event_types.def", r'EVENT\(\w+, "(\w+)"', "", "EVENT_", "(?i)of_object|of_pod|events",
@@ -125,7 +129,8 @@ def in_c(word):
 # --- C
 
 
-TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)+\'|\w+|[(){}\[\];=]', re.S)
+TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)+\'|'
+                   r'!(?!=)(?:[\w.!]|->)*\(?|\w+|[(){}\[\];=]', re.S)
 EXPECTS = re.compile(r"expect|assert|PROMISE$")
 JUDGES = re.compile(r"(\w+_)?judge(_|$)")
 
@@ -134,6 +139,8 @@ def is_expected(stack, judges):
     """stack: what was opened, each as (bracket, the word before it)."""
     calls = [word for bracket, word in stack if bracket == "("]
     braces = [word for bracket, word in stack if bracket == "{"]
+    if "!" in calls:
+        return False
     begin = next((i for i, word in enumerate(braces) if word.startswith("=")), None)
     is_row = begin is not None and len(braces) > begin + 1
     return is_row or any(EXPECTS.match(word) for word in calls) or \
@@ -146,6 +153,10 @@ def tokens_of(text):
     stack, last, called, variable = [], "", "", ""
     for token in TOKEN.findall(text):
         if token.startswith(("/*", "//")):
+            continue
+        if token[0] == "!":
+            if token[-1] == "(":
+                stack.append(("(", "!"))
             continue
         if token in "({[":
             of = called if token == "{" and last == ")" else last
@@ -189,8 +200,16 @@ def expected_in(path, wanted, judges=False):
 # --- the local cluster
 
 
+def column_of(kind):
+    """What it is called where a test unpacks a row."""
+    return kind.column.partition(" ")[0]
+
+
+COLUMNS = {column_of(kind) for kind in KINDS} - {""}  # they are of these kinds only
+
+
 class Promise(ast.NodeVisitor):
-    """What one promise expects: (text, the statement that says so)."""
+    """What one promise expects: (text, the statement that says so, names of its column in a table)."""
 
     def __init__(self, module, function, lines):
         self.tables, self.lines, self.found, self.statements = {}, lines, [], []
@@ -198,6 +217,9 @@ class Promise(ast.NodeVisitor):
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 self.tables[node.targets[0].id] = node.value
         self.whole = self.text_of(function)
+        self.unpacked = [tuple(map(ast.unparse, names.elts)) for loop in ast.walk(function)
+                         if isinstance(loop, (ast.For, ast.comprehension))
+                         for names in ast.walk(loop.target) if isinstance(names, ast.Tuple)]
         for node in function.body:
             self.visit(node)
 
@@ -212,16 +234,17 @@ class Promise(ast.NodeVisitor):
         if is_statement:
             self.statements.pop()
 
-    def take(self, node, around=None):
+    def take(self, node, around=None, columns=()):
         for part in ast.walk(node):
             if isinstance(part, ast.Constant) and isinstance(part.value, str):
-                self.found.append((part.value, around or self.statements[-1]))
+                self.found.append((part.value, around or self.statements[-1], columns))
 
     def take_rows(self, node):
-        """Of a table: lists or tuples of tuples."""
+        """Of a table: lists or tuples of tuples. Its columns have the names that loops unpack them by."""
         for row in getattr(node, "elts", []):
-            if isinstance(row, ast.Tuple):
-                self.take(row, self.whole)
+            for number, cell in enumerate(row.elts if isinstance(row, ast.Tuple) else ()):
+                self.take(cell, self.whole, {names[number] for names in self.unpacked
+                                             if len(names) == len(row.elts)} & COLUMNS)
 
     def visit_UnaryOp(self, node):  # what is not to be does not count
         if not isinstance(node.op, ast.Not):
@@ -334,8 +357,9 @@ class Tests:
 
     def on_cluster(self, word):
         held = [promise for promise, found in self.promises
-                if any(text in word.texts and re.search(word.kind.about, around)
-                       for text, around in found)]
+                if any(text in word.texts and re.search(word.kind.about, around) and
+                       (not columns or column_of(word.kind) in {"", *columns})
+                       for text, around, columns in found)]
         listed = [self.numbers[promise] for promise in held if promise in self.numbers]
         if held and not listed:
             faults.append(f"{PAGE}: the list of promises lacks one of {word.label}: {held[0]}")
