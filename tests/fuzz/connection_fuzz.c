@@ -73,33 +73,33 @@ struct expected {
 };
 
 struct client {
-	bool is_open;
 	loop_watch_fn ready;
 	void *owner;
 	enum transport_interest interest;
-	char queue[QUEUE_SIZE]; /* sent, and not yet read */
-	size_t at, len;
-	bool has_ended;         /* it sends no more */
-	char read[READ_CAP];    /* what was read of it, from the present request on */
+	bool is_open;
+	bool has_ended; /* it sends no more */
+	bool is_head, is_let_in, has_body, is_continued;
+	bool is_refused, is_over;
+	bool is_bodiless; /* of a refusal: there may be no body, for the method is HEAD */
+	size_t at, len;         /* of the queue: what is sent, and not yet read */
 	size_t n_read;
 	size_t request_len;     /* the head's and the body's; 0: there is no whole head */
 	size_t head_end;
 	size_t room;            /* bytes that it takes now */
-	struct server_request *request;
-	bool is_head, is_let_in, has_body, is_continued;
-	struct expected expected;
-	char head[HEAD_SIZE];
 	size_t head_len;
 	size_t body_left;
-	bool is_refused, is_over;
-	bool is_bodiless; /* of a refusal: there may be no body, for the method is HEAD */
 	uint64_t moved_at;
 	uint64_t answered_at;
+	struct server_request *request;
+	struct expected expected;
+	char head[HEAD_SIZE];
+	char queue[QUEUE_SIZE];
+	char read[READ_CAP];    /* what was read of it, from the present request on */
 };
 
 static struct client clients[N_CLIENTS];
 static struct connection_set set;
-static struct loop *loop;
+static struct loop *time_of_all;
 static unsigned n_serials, n_let_in, n_done, n_shared, n_released;
 static bool is_ending;
 static size_t before;
@@ -129,12 +129,12 @@ static bool is_decided_late(const struct client *client)
 	return client->request && (!client->is_let_in || client->has_body);
 }
 
-void transport_init(struct transport *transport, struct loop *of, int take_fd, loop_watch_fn ready,
+void transport_init(struct transport *transport, struct loop *loop, int take_fd, loop_watch_fn ready,
 		    void *owner)
 {
 	struct client *client = client_of(take_fd);
 
-	*transport = (struct transport){.loop = of, .fd = take_fd, .ready = ready, .owner = owner};
+	*transport = (struct transport){.loop = loop, .fd = take_fd, .ready = ready, .owner = owner};
 	client->ready = ready;
 	client->owner = owner;
 }
@@ -422,9 +422,6 @@ static struct view next_bytes(struct program *program, size_t n)
 static void forget(struct client *client)
 {
 	memset(client, 0, offsetof(struct client, queue));
-	client->at = client->len = 0;
-	client->has_ended = false;
-	memset(&client->n_read, 0, sizeof(*client) - offsetof(struct client, n_read));
 }
 
 static void come(struct client *client, uint8_t from)
@@ -515,7 +512,7 @@ static void pump(void)
 			client->ready(client->owner, reads, writes);
 			goes_on = true;
 		}
-		fake_loop_advance(loop, 0);
+		fake_loop_advance(time_of_all, 0);
 	}
 }
 
@@ -577,7 +574,7 @@ static void take_step(struct program *program)
 		client->room = operand == 255 ? SIZE_MAX : operand;
 		break;
 	case 5:
-		fake_loop_advance(loop, UINT64_C(1) << operand % 13);
+		fake_loop_advance(time_of_all, UINT64_C(1) << operand % 13);
 		break;
 	case 6:
 		decide(client, operand);
@@ -598,9 +595,9 @@ static void start(void)
 	for (size_t i = 0; i < N_CLIENTS; i++)
 		forget(&clients[i]);
 	before = allocated();
-	result = loop_new(&loop, &err);
+	result = loop_new(&time_of_all, &err);
 	assert(result == 0);
-	result = connection_set_init(&set, loop, &config, &handler, &err);
+	result = connection_set_init(&set, time_of_all, &config, &handler, &err);
 	assert(result == 0);
 }
 
@@ -608,7 +605,7 @@ static void stop(void)
 {
 	is_ending = true;
 	connection_set_deinit(&set);
-	loop_free(loop);
+	loop_free(time_of_all);
 	assert(n_done == n_let_in && n_released == n_shared);
 	assert(allocated() <= before);
 }
