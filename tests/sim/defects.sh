@@ -5,9 +5,9 @@
 #        tests/sim/defects.sh --dry-run
 #
 # Checks the fleet simulator: builds it once for each defect in tests/sim/defects, with that defect
-# in it, and runs seeds from 1 on until a rule is violated, SEEDS (4000) at most. A patch that begins
-# with a line "sim OPTION" is for histories with that option (--by-node). Prints the table of
-# which rule caught which defect at which seed. BUILD is a build folder in which `sim` is built and
+# in it, and runs seeds from 1 on until a rule is violated, SEEDS (3000) at most. A patch that begins
+# with a line "sim OPTIONS" is for histories with these (--by-node), or for more of them (--count 4000).
+# Prints the table of which rule caught which defect at which seed. BUILD is a build folder in which `sim` is built and
 # up to date (.build/dev); only the source file that a defect is in is compiled again.
 #
 # Fails if a defect is not caught or does not apply any more, if the simulator finds anything in
@@ -61,7 +61,7 @@ if [[ ! -x $build/tests/sim/sim ]]; then
 	say "no simulator in $build: build it, or name another folder (see --help)"
 	exit 2
 fi
-seeds=${2:-4000}
+seeds=${2:-3000}
 work=$build/tests/sim/defects
 mkdir -p "$work"
 
@@ -122,7 +122,7 @@ run_defect() {
 	options=$(sed -n '1s/^sim //p' "$patch")
 	# A defect may well make the programs abort or hang: that is being caught, too.
 	# shellcheck disable=SC2086
-	output=$(timeout 600 "$folder/sim" $options --from 1 --count "$seeds" --no-shrink 2>&1) || true
+	output=$(timeout 600 "$folder/sim" --from 1 --count "$seeds" --no-shrink $options 2>&1) || true
 	rm -rf "$folder"
 	if [[ $output =~ seed\ ([0-9]+)\ violates\ ([A-Z_]+) ]]; then
 		table+=("| $name | ${BASH_REMATCH[2]} | $(show_seed "${BASH_REMATCH[1]}") |")
