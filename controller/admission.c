@@ -230,6 +230,7 @@ static enum admission_step wait_for_review(struct admission *admission,
 		free(waiter);
 		return step;
 	}
+	assert(review);
 	waiter->request = candidate->question->request;
 	list_init(&waiter->link);
 	list_append(&review->waiters, &waiter->link);

@@ -32,17 +32,35 @@ static const struct view messages[] = {WORDING_MESSAGES(TEXT)};
 
 _Static_assert(ARRAY_SIZE(witnesses) == N_WITNESSES, "a text for each witness");
 
-#define TEXT_OF(function, type, table) \
-	struct view function(type value) \
-	{ \
-		assert((unsigned)value < ARRAY_SIZE(table)); \
-		return table[value]; \
-	}
-TEXT_OF(wording_witness, unsigned, witnesses)
-TEXT_OF(wording_placeholder, enum placeholder, placeholders)
-TEXT_OF(wording_condition, enum condition_type, conditions)
-TEXT_OF(wording_reason, enum reason, reasons)
-TEXT_OF(wording_message, enum message, messages)
+struct view wording_witness(unsigned index)
+{
+	assert(index < ARRAY_SIZE(witnesses));
+	return witnesses[index];
+}
+
+struct view wording_placeholder(enum placeholder placeholder)
+{
+	assert((unsigned)placeholder < ARRAY_SIZE(placeholders));
+	return placeholders[placeholder];
+}
+
+struct view wording_condition(enum condition_type type)
+{
+	assert((unsigned)type < ARRAY_SIZE(conditions));
+	return conditions[type];
+}
+
+struct view wording_reason(enum reason reason)
+{
+	assert((unsigned)reason < ARRAY_SIZE(reasons));
+	return reasons[reason];
+}
+
+struct view wording_message(enum message message)
+{
+	assert((unsigned)message < ARRAY_SIZE(messages));
+	return messages[message];
+}
 
 /* The index of the text in the table, or n. */
 static unsigned find(const struct view *table, unsigned n, struct view text)
