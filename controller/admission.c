@@ -187,16 +187,18 @@ static struct review *start_review(struct admission *admission, const struct can
 	return NULL;
 }
 
+static enum admission_step refusal_of(enum review_quota_step step)
+{
+	if (step == REVIEW_QUOTA_TOO_OFTEN)
+		return ADMISSION_TOO_OFTEN;
+	return step == REVIEW_QUOTA_CROWDED ? ADMISSION_CROWDED : ADMISSION_BUSY;
+}
+
 /* ADMISSION_WAIT and the review, or why there is none. */
 static enum admission_step make_review(struct admission *admission,
 				       const struct candidate *candidate,
 				       struct review **ret_review)
 {
-	static const enum admission_step refusals[] = {
-		[REVIEW_QUOTA_TOO_OFTEN] = ADMISSION_TOO_OFTEN,
-		[REVIEW_QUOTA_CROWDED] = ADMISSION_CROWDED,
-		[REVIEW_QUOTA_FULL] = ADMISSION_BUSY,
-	};
 	const struct admission_question *question = candidate->question;
 	struct review_quota_place place = {0};
 	enum review_quota_step step = REVIEW_QUOTA_ADMITTED;
@@ -206,7 +208,7 @@ static enum admission_step make_review(struct admission *admission,
 		step = review_quota_enter(&admission->quota, question->network,
 					  question->is_known, question->now_ms, &place);
 	if (step != REVIEW_QUOTA_ADMITTED)
-		return refusals[step];
+		return refusal_of(step);
 	*ret_review = start_review(admission, candidate, place);
 	if (*ret_review)
 		return ADMISSION_WAIT;
