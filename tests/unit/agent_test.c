@@ -355,6 +355,14 @@ static void allocate(struct world *world)
 	write_file(world->checkpoint, CHECKPOINT(ENTRY));
 }
 
+/* Both of the kubelet's witnesses tell of the pod in two reports. A List under way may come earlier. */
+static void end_when_the_pod_is_old(struct world *world)
+{
+	const struct said *before = &world->said[world->n_said - 2];
+	if (before->n_pods == 1 && before->n_entries == 1)
+		end(world);
+}
+
 static void restart_kubelet(struct world *world)
 {
 	fake_kubelet_free(world->kubelet);
@@ -547,7 +555,8 @@ static void sources_that_fail_are_said_and_take_nothing_with_them(void **state)
 static void while_the_driver_hangs_pods_that_come_and_heartbeats_are_reported(void **state)
 {
 	(void)state;
-	static const step_fn steps[] = {hang_driver, allocate, go_on, end, NULL};
+	static const step_fn steps[] = {hang_driver, allocate, go_on, end_when_the_pod_is_old,
+					end_when_the_pod_is_old, NULL};
 	struct world world;
 	struct error err;
 	setup(&world);
@@ -555,17 +564,19 @@ static void while_the_driver_hangs_pods_that_come_and_heartbeats_are_reported(vo
 	world.settings.heartbeat_ms = 5000; /* none comes before the pod on a busy machine */
 	assert_int_equal(run(&world, steps, &err), 0);
 	teardown(&world);
-	/* All is well, the driver hangs, a pod comes, a heartbeat. */
-	assert_int_equal(world.n_said, 4);
-	for (unsigned i = 0; i < 4; i++) {
+	/* All is well, the driver hangs, a pod comes (in two reports at most), a heartbeat. */
+	assert_in_range(world.n_said, 4, 5);
+	for (unsigned i = 0; i < world.n_said; i++) {
 		const struct said *said = &world.said[i];
 		assert_int_equal(said->nvml, i < 1 ? REPORT_SOURCE_OK : REPORT_SOURCE_ERROR);
 		assert_int_equal(said->nvml_hangs, i >= 1);
 		assert_int_equal(said->n_devices, 1);
 		assert_int_equal(said->checkpoint, REPORT_SOURCE_OK);
 		assert_int_equal(said->pod_resources, REPORT_SOURCE_OK);
-		assert_int_equal(said->n_entries, i < 2 ? 0 : 1);
-		assert_int_equal(said->n_pods, i < 2 ? 0 : 1);
+		if (i != 2 || world.n_said == 4) {
+			assert_int_equal(said->n_entries, i < 2 ? 0 : 1);
+			assert_int_equal(said->n_pods, i < 2 ? 0 : 1);
+		}
 	}
 }
 
