@@ -25,18 +25,43 @@ uint64_t rewording_digest(uint64_t digest, struct view text)
 	return digest;
 }
 
-bool rewording_is(struct view said, struct view word)
+/* How long the word is, reworded, at the beginning of the text; 0: something else is there. */
+static size_t match(struct view said, struct view word)
 {
 	size_t n = 0;
 
-	if (view_equal(said, word))
-		return true;
-	for (size_t i = 0; i < said.len; i++) {
+	for (size_t i = 0; i < said.len && n < word.len; i++) {
 		if (said.ptr[i] == MARK)
 			continue;
-		if (n == word.len || (unsigned char)said.ptr[i] != rotate(word.ptr[n]))
-			return false;
-		n++;
+		if ((unsigned char)said.ptr[i] != rotate(word.ptr[n++]))
+			return 0;
+		if (n == word.len)
+			return i + 1;
 	}
-	return n == word.len;
+	return 0;
+}
+
+/* Without the marks at its end. */
+static size_t length_of(struct view said)
+{
+	while (said.len > 0 && said.ptr[said.len - 1] == MARK)
+		said.len--;
+	return said.len;
+}
+
+bool rewording_is(struct view said, struct view word)
+{
+	const size_t len = match(said, word);
+
+	return view_equal(said, word) || (len > 0 && len == length_of(said));
+}
+
+size_t rewording_find(struct view said, struct view part)
+{
+	size_t i = 0;
+
+	while (i < said.len && !view_starts_with(view_from_offset(said, i), part) &&
+	       match(view_from_offset(said, i), part) == 0)
+		i++;
+	return i;
 }

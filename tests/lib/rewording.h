@@ -8,6 +8,7 @@
  * Threads: any; pure.
  */
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/view.h"
@@ -19,3 +20,5 @@
 uint64_t rewording_digest(uint64_t digest, struct view text);
 /* True if the text that is said is the word, as it is or reworded. */
 bool rewording_is(struct view said, struct view word);
+/* Where the part begins in the text that is said, as it is or reworded; said.len: nowhere. */
+size_t rewording_find(struct view said, struct view part);
