@@ -35,6 +35,13 @@ check_name() {
 		die "cluster name '$1': 1-20 characters of a-z, 0-9 and '-' are needed"
 }
 
+# Is so much memory free that a garbage collector may leave some of it?
+has_memory() {
+	local available_kib
+	available_kib=$(sed -n 's/^MemAvailable: *\([0-9]*\) kB$/\1/p' /proc/meminfo)
+	[[ $available_kib -ge $((8 << 20)) ]]
+}
+
 # Finds Go where its own archive and Debian's packages put it, too, so that a fresh shell need not
 # know. An older Go that can fetch a newer one (1.21 and later can) is told to.
 find_go() {

@@ -60,21 +60,27 @@ static void names_are_in_the_order_of_the_table(void **state)
 	assert_view(failing_view_names, OUTPUT_NAME, GPU_WORLD_NOW, "failing_names");
 }
 
-/* Here a reason and the tenants are so long that other columns must go. */
-static void the_recovery_action_is_shown_in_the_width_of_a_terminal(void **state)
+/* The table, with ages or, as a watched one, with times. */
+static void show_trouble(bool watched, struct output *ret_output)
 {
-	(void)state;
 	CLEANUP(device_list_deinit) struct device_list list;
 	struct failing failing;
 	struct error err;
 	gpu_world_trouble(&list);
 	assert_int_equal(failing_find(list.devices, list.n_devices, &list.arena, &failing, &err), 0);
+	output_init(ret_output, OUTPUT_TABLE, watched ? WORDS_NO_NOW : GPU_WORLD_NOW);
+	ret_output->uuids = gpu_world_uuids();
+	failing_view(ret_output, &failing);
+	assert_int_equal(output_finish(ret_output, &err), 0);
+}
+
+/* Here a reason and the tenants are so long that other columns must go. */
+static void the_recovery_action_is_shown_in_the_width_of_a_terminal(void **state)
+{
+	(void)state;
 	for (int watched = 0; watched <= 1; watched++) {
 		CLEANUP(output_deinit) struct output output;
-		output_init(&output, OUTPUT_TABLE, watched ? WORDS_NO_NOW : GPU_WORLD_NOW);
-		output.uuids = gpu_world_uuids();
-		failing_view(&output, &failing);
-		assert_int_equal(output_finish(&output, &err), 0);
+		show_trouble(watched, &output);
 		const char *text = sbuf_text(&output.body);
 		const char *action = strstr(text, "ACTION");
 		assert_true(action && action - text < (ptrdiff_t)strcspn(text, "\n"));
@@ -152,17 +158,9 @@ static void no_text_of_a_cluster_widens_or_forges_the_table(void **state)
 static void who_owns_the_pod_is_shown_however_wide_the_rest_is(void **state)
 {
 	(void)state;
-	CLEANUP(device_list_deinit) struct device_list list;
-	struct failing failing;
-	struct error err;
-	gpu_world_trouble(&list);
-	assert_int_equal(failing_find(list.devices, list.n_devices, &list.arena, &failing, &err), 0);
 	for (int watched = 0; watched <= 1; watched++) {
 		CLEANUP(output_deinit) struct output output;
-		output_init(&output, OUTPUT_TABLE, watched ? WORDS_NO_NOW : GPU_WORLD_NOW);
-		output.uuids = gpu_world_uuids();
-		failing_view(&output, &failing);
-		assert_int_equal(output_finish(&output, &err), 0);
+		show_trouble(watched, &output);
 		const char *text = sbuf_text(&output.body);
 		const char *header = strstr(text, "  WORKLOAD\n");
 		assert_true(header && header < strchr(text, '\n'));
