@@ -2,13 +2,12 @@
 """A local cluster as the end-to-end tests see it: commands, objects, waiting, and the audit log.
 
 Everything goes through the commands that people use (hack/up, hack/kubectl, hack/cluster/ctl), so
-that the tests test those too; what is looked at again and again comes by way of one `kubectl
-proxy`, for a kubectl of its own costs a tenth of a second of a processor each time. Nothing here
-sleeps for a fixed time and hopes: wait_for() looks again until what it waits for is there, or fails
-with what it last saw.
+that the tests test those too. What is looked at, created, labelled or ended again and again is asked of
+the API server itself, for a kubectl costs a tenth of a second of a processor each time. Nothing here
+sleeps for a fixed time and hopes: wait_for() looks again until what it waits for is there, or fails with
+what it last saw.
 """
 
-import atexit
 import contextlib
 import ctypes
 import http.client
@@ -16,13 +15,11 @@ import inspect
 import json
 import math
 import os
-import shutil
 import signal
 import socket
 import ssl
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import traceback
@@ -52,9 +49,10 @@ def run(*command, stdin=None, check=True, timeout=300, env=None):
     return done.stdout
 
 
-def wait_for(what, look, timeout=60, every=0.1):
-    """Calls look() until it returns something true, and returns that."""
-    end = time.monotonic() + timeout
+def wait_for(what, look, timeout=60, every=None):
+    """Calls look() until it returns something true, and returns that. It looks each `every` seconds;
+    without that less often the longer it waits, for a look takes time of the API server's."""
+    start = time.monotonic()
     last = None
     while True:
         try:
@@ -63,9 +61,11 @@ def wait_for(what, look, timeout=60, every=0.1):
                 return last
         except (Failed, KeyError, IndexError, json.JSONDecodeError) as error:
             last = error
-        if time.monotonic() > end:
+        waited = time.monotonic() - start
+        if waited >= timeout:
             raise Failed(f"{what}: not within {timeout} s; last seen: {last!r}")
-        time.sleep(every)
+        pause = every or min(max(waited / 10, 0.05), 0.3)
+        time.sleep(min(pause, timeout - waited))
 
 
 def error_number(events):
@@ -126,6 +126,15 @@ def path_of(kind, args):
     return path + (f"/{name}" if name else "") + (f"?{urllib.parse.urlencode(query)}" if query else "")
 
 
+def path_of_manifest(manifest):
+    """Where an object of this kind is created."""
+    version, kind = manifest["apiVersion"], manifest["kind"].lower()
+    plural = f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}es" if kind.endswith("s") else f"{kind}s"
+    namespace = manifest["metadata"].get("namespace")
+    start = f"/apis/{version}" if "/" in version else f"/api/{version}"
+    return start + (f"/namespaces/{namespace}" if namespace else "") + f"/{plural}"
+
+
 def with_kinds(answer):
     """The items of a list with their kind, as kubectl prints them."""
     for item in answer.get("items", []):
@@ -144,50 +153,6 @@ def percentile(values, percent):
     return sorted(values)[max(0, math.ceil(len(values) * percent / 100) - 1)]
 
 
-class Proxy:
-    """A `kubectl proxy` of a cluster, which ends with this program."""
-
-    def __init__(self, command):
-        self.folder = tempfile.mkdtemp(prefix="gpu-attribution-")
-        self.path = os.path.join(self.folder, "socket")
-        self.process = subprocess.Popen(  # pylint: disable=consider-using-with
-            [*command, "proxy", f"--unix-socket={self.path}"], stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, cwd=ROOT)
-        atexit.register(self.close)
-        wait_for("kubectl proxy", lambda: os.path.exists(self.path), timeout=10)
-
-    def ask(self, path):
-        """Status, Retry-After in seconds, and body of the answer to a GET."""
-        connection = http.client.HTTPConnection("localhost", timeout=30)
-        try:
-            connection.sock = socket.socket(socket.AF_UNIX)
-            connection.sock.connect(self.path)
-            connection.request("GET", path)
-            answer = connection.getresponse()
-            return answer.status, answer.getheader("Retry-After"), answer.read().decode()
-        except (OSError, http.client.HTTPException) as error:
-            raise Failed(f"GET {path}: {error}") from error
-        finally:
-            connection.close()
-
-    def read(self, path):
-        """The object or list at a path of the API. A server that has just started may ask to come
-        back later (429), which kubectl does, too."""
-        for _ in range(10):
-            status, retry_after, text = self.ask(path)
-            if status != 429:
-                break
-            time.sleep(float(retry_after or 1))
-        if status != 200:
-            raise Failed(f"GET {path}: {status} {text}")
-        return json.loads(text)
-
-    def close(self):
-        self.process.terminate()
-        self.process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-
 class Direct:
     """Connections from inside a cluster's network: to etcd and to the API server, without a program
     in between, which would have to live through what is done to them."""
@@ -199,6 +164,7 @@ class Direct:
         keys = os.path.join(self.state, "pki")
         self.tls = ssl.create_default_context(cafile=os.path.join(keys, "ca.crt"))
         self.tls.load_cert_chain(os.path.join(keys, "admin.crt"), os.path.join(keys, "admin.key"))
+        self.kept = threading.local()  # the connection of a thread's last GET
 
     def recorded_pid(self, component):
         """The process of "etcd", "node-1" or "node-1/kubelet" as the machine numbers it; of one
@@ -250,20 +216,39 @@ class Direct:
                 raise
         return connection
 
-    def request(self, method, path, body=None, timeout=5):
-        """One request to the API server: the code and the answer; code 0 if there is none."""
-        connection = None
+    def exchange(self, connection, method, path, body, kind, keep=False):
+        """Status, Retry-After in seconds, and body of an answer. The connection is kept, or closed."""
         try:
-            connection = self.open(6443, timeout)
-            headers = {"Content-Type": "application/json"} if body else {}
-            connection.request(method, path, json.dumps(body) if body else None, headers)
+            connection.request(method, path, None if body is None else json.dumps(body),
+                               {} if body is None else {"Content-Type": kind})
             answer = connection.getresponse()
-            return answer.status, answer.read().decode()
+            result = answer.status, answer.getheader("Retry-After"), answer.read().decode()
+        except (OSError, http.client.HTTPException):
+            connection.close()
+            raise
+        if keep and not answer.will_close:
+            self.kept.connection = connection
+        else:
+            connection.close()
+        return result
+
+    def ask(self, method, path, body=None, kind="application/json", timeout=30):
+        """One request to the API server: status, Retry-After in seconds, and body of the answer. A GET
+        goes over the connection of the thread's last one. That may have ended, and a GET can be repeated."""
+        is_get = method == "GET"
+        kept = self.kept.__dict__.pop("connection", None) if is_get else None
+        if kept:
+            with contextlib.suppress(ConnectionError, ssl.SSLError, http.client.HTTPException):
+                return self.exchange(kept, method, path, body, kind, keep=True)
+        return self.exchange(self.open(6443, timeout), method, path, body, kind, keep=is_get)
+
+    def request(self, method, path, body=None, timeout=5):
+        """The same on a connection of its own: the code and the answer; code 0 if there is none."""
+        try:
+            status, _, text = self.exchange(self.open(6443, timeout), method, path, body, "application/json")
+            return status, text
         except (OSError, http.client.HTTPException) as error:
             return 0, str(error)
-        finally:
-            if connection:
-                connection.close()
 
     def is_ready(self):
         return self.request("GET", "/readyz", timeout=1)[0] == 200
@@ -338,8 +323,9 @@ class Cluster:
     def __init__(self, name):
         self.name = name
         self.env = {"GPU_ATTRIBUTION_CLUSTER": name}
-        self.proxy = None
+        self.direct = None
         self.token = None  # of who may read /metrics
+        self.requests, self.audited = [], 0  # what audit() has read, and up to where
 
     def kubectl_command(self, *args):
         return [os.path.join(ROOT, "hack", "kubectl"), "--name", self.name, *args]
@@ -360,11 +346,26 @@ class Cluster:
         return with_kinds(self.read(path)) if path else json.loads(
             self.kubectl("get", kind, "-o", "json", *args))
 
+    def request(self, method, path, *body):
+        """One request to the API as the administrator, and the object with which it answers. More
+        arguments: the body, and its type where that is not application/json. A server that has just
+        started may ask to come back later (429), which kubectl does, too."""
+        self.direct = self.direct or Direct(self)
+        try:
+            for _ in range(10):
+                status, retry_after, text = self.direct.ask(method, path, *body)
+                if status != 429:
+                    break
+                time.sleep(float(retry_after or 1))
+        except (OSError, http.client.HTTPException) as error:
+            raise Failed(f"{method} {path}: {error}") from error
+        if not 200 <= status < 300:
+            raise Failed(f"{method} {path}: {status} {text}")
+        return json.loads(text)
+
     def read(self, path):
         """As get(), and many times cheaper."""
-        if not self.proxy or self.proxy.process.poll() is not None:
-            self.proxy = Proxy(self.kubectl_command())
-        return self.proxy.read(path)
+        return self.request("GET", path)
 
     def attributions(self):
         """GPUAttributions by name."""
@@ -407,8 +408,22 @@ class Cluster:
 
     def create(self, manifest):
         """Creates an object; returns its UID."""
-        made = self.kubectl("create", "-o", "json", "-f", "-", stdin=json.dumps(manifest))
-        return json.loads(made)["metadata"]["uid"]
+        path = f"{path_of_manifest(manifest)}?fieldValidation=Strict"
+        return self.request("POST", path, manifest)["metadata"]["uid"]
+
+    def end_pod(self, *names, namespace="default"):
+        """As `kubectl delete pod --force --grace-period=0`: gone at once from the API."""
+        for name in names:
+            self.request("DELETE", f"/api/v1/namespaces/{namespace}/pods/{name}", {"gracePeriodSeconds": 0})
+
+    def label(self, node, *words):
+        """As `kubectl label --overwrite node NODE WORD...`: "name=value", or "name-" to take it away."""
+        labels = {}
+        for word in words:
+            name, equals, value = word.partition("=")
+            labels[name if equals else name.removesuffix("-")] = value if equals else None
+        self.request("PATCH", f"/api/v1/nodes/{node}", {"metadata": {"labels": labels}},
+                     "application/merge-patch+json")
 
     def create_pod(self, name, node, gpus=1, grace=0, resource="nvidia.com/gpu"):
         """Creates a pod that holds GPUs until it is ended; returns its UID."""
@@ -435,7 +450,7 @@ class Cluster:
             if self.is_refused(name):
                 if any(key[0] == uid for key in self.tenants()):
                     raise Failed(f"{name} ({uid}) is a tenant, but was refused")
-                self.kubectl("delete", "pod", name, "--force", "--grace-period=0")
+                self.end_pod(name)
                 uid = self.create_pod(name, node, *args)
             elif time.monotonic() > end:
                 raise Failed(f"no tenant {name} ({uid}), running and by all witnesses, in 60 s; "
@@ -444,15 +459,16 @@ class Cluster:
 
     def delete_pods(self):
         """Deletes what tests have made, at once, and waits until the statuses have followed."""
-        self.kubectl("delete", "pods", "-n", "default", "--all", "--force", "--grace-period=0")
+        self.request("DELETE", "/api/v1/namespaces/default/pods", {"gracePeriodSeconds": 0})
 
         def is_free():
             return not any(t["podNamespace"] == "default" for item in self.attributions().values()
                            for t in item.get("status", {}).get("tenants", []))
         wait_for("no tenant of namespace default", is_free)
 
-    def delete_pod(self, name, *args):
-        self.kubectl("delete", "pod", name, "--wait=false", *args)
+    def delete_pod(self, name, namespace="default"):
+        """As `kubectl delete pod --wait=false`."""
+        self.request("DELETE", f"/api/v1/namespaces/{namespace}/pods/{name}")
 
     def wait_tenant(self, name, timeout=60):
         """Waits until the pod of that name is a tenant under its present UID; returns the UID."""
@@ -537,8 +553,14 @@ class Cluster:
         raise KeyError(kind)
 
     def audit(self):
-        """Requests to the API server so far, as audit events."""
-        return [json.loads(line) for line in self.ctl("log", "audit").splitlines() if line]
+        """Requests to the API server so far, as audit events. What was read before is not read again."""
+        path = os.path.join(self.ctl("state").strip(), "log", "audit.log")
+        with open(path, "rb") as file:
+            file.seek(self.audited)
+            while (line := file.readline()).endswith(b"\n"):
+                self.requests.append(json.loads(line))
+                self.audited += len(line)
+        return self.requests
 
     @contextlib.contextmanager
     def waiting_for_in_sync(self):

@@ -117,7 +117,7 @@ def create_pod(cluster, name, claim):
 
 
 def delete_at_once(cluster, name):
-    cluster.kubectl("delete", "pod", name, "-n", SPACE, "--force", "--grace-period=0")
+    cluster.end_pod(name, namespace=SPACE)
 
 
 def allocation(cluster, claim):

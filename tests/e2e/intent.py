@@ -230,7 +230,7 @@ def a_kubelet_refuses_a_pod_though_its_books_have_a_slot(cluster, node):
     policy.pause(30)
     refuse_pod(cluster, node)
     yield
-    cluster.kubectl("delete", "pod", "refused", "--force", "--grace-period=0")
+    cluster.end_pod("refused")
     yield
 
 

@@ -197,7 +197,7 @@ def a_pod_without_a_gpu_is_told_why(cluster):
 @tests.promise
 def a_new_pod_of_an_old_name_is_not_shown_with_the_old_ones_gpu(cluster):
     old = cluster.create_tenant("phoenix", EXCLUSIVE)
-    cluster.kubectl("delete", "pod", "phoenix", "--force", "--grace-period=0")
+    cluster.end_pod("phoenix")
     cluster.wait_gone(old)
     gone = Shown(cluster, "pod", "phoenix", "-n", "default")
     gone.expect(NOT_FOUND, "", f"a pod of that name, UID {old}, was on GPU-")
@@ -283,7 +283,7 @@ def a_watch_shows_a_pod_that_comes_and_that_it_went(cluster):
             wait_for("the first table", lambda: len(tables()) == 1)
             uid = cluster.create_tenant("lone", EXCLUSIVE)
             wait_for("the pod", lambda: "default/lone" in tables()[-1])
-            cluster.kubectl("delete", "pod", "lone", "--force", "--grace-period=0")
+            cluster.end_pod("lone")
             cluster.wait_gone(uid)
             wait_for("its end", lambda: "default/lone" not in tables()[-1])
         finally:

@@ -466,7 +466,7 @@ def the_label_of_feature_discovery_decides_nothing_and_agrees_or_contradicts(clu
         restart_plugin(cluster, SECOND)
         wait_told(by_ids, by_ids)
         cluster.ctl("stop", "nfd-master")  # or it would mend the label
-        cluster.kubectl("label", "node", SECOND, "--overwrite", f"{label}=mps")
+        cluster.label(SECOND, f"{label}=mps")
         wait_told(by_ids_and_wrong, by_ids_and_wrong)
         cluster.create_tenant("tenant", SECOND)
         wait_told(by_pod, by_ids_and_wrong)
@@ -582,7 +582,7 @@ def the_tenant_of_a_mig_device_that_is_gone_stays_with_its_gpu_while_its_pod_liv
         shown_then = table(cluster, THIRD)
         watch.close()
     watch.assert_never_lost({uid})
-    cluster.kubectl("delete", "pod", "stays", "--force", "--grace-period=0")
+    cluster.end_pod("stays")
     cluster.wait_gone(uid)
     check(cluster, THIRD, changed, {new: "new"})
     return shown_then
@@ -604,7 +604,7 @@ def tenants_of_whole_gpus_stay_when_their_gpus_are_divided_by_time(cluster):
         shown_then = table(cluster, SECOND)
         watch.close()
     watch.assert_never_lost({old})
-    cluster.kubectl("delete", "pod", "old", "--force", "--grace-period=0")
+    cluster.end_pod("old")
     cluster.wait_gone(old)
     del pods[old]
     check(cluster, SECOND, TIME_SLICED, pods)
@@ -628,11 +628,11 @@ def deploy_operands(cluster, node):
                     stdin=run("hack/cluster/make-operands", programs, *files))
     for component in OURS:
         cluster.ctl("stop", f"{node}/{component}")
-    cluster.kubectl("label", "node", node, *(f"{label}=true" for label in DEPLOY))
+    cluster.label(node, *(f"{label}=true" for label in DEPLOY))
 
 
 def remove_operands(cluster, node):
-    cluster.kubectl("label", "node", node, f"{CHOICE}-", *(f"{label}-" for label in DEPLOY))
+    cluster.label(node, f"{CHOICE}-", *(f"{label}-" for label in DEPLOY))
     cluster.kubectl("delete", "namespace", "gpu-operator", "--ignore-not-found")
     for component in OURS:
         cluster.ctl("start", f"{node}/{component}")
@@ -640,8 +640,7 @@ def remove_operands(cluster, node):
 
 
 def choose(cluster, node, name):
-    cluster.kubectl("label", "node", node, "--overwrite", f"{CHOICE}={name}" if name
-                    else f"{CHOICE}-")
+    cluster.label(node, f"{CHOICE}={name}" if name else f"{CHOICE}-")
 
 
 def manager(cluster):
@@ -848,8 +847,7 @@ def a_pod_in_its_grace_period_is_terminating_and_still_a_tenant(cluster, lives):
 def a_pod_deleted_by_force_leaves_at_once_in_every_mode(cluster, lives):
     uids = live(cluster, "forced", ignore_term, lives)
     wait_phases(cluster, uids, {"main": "Running"})
-    cluster.kubectl("delete", "pod", "--force", "--grace-period=0", "--wait=false",
-                    *(f"forced-{node}" for node in lives))
+    cluster.end_pod(*(f"forced-{node}" for node in lives))
     for uid in uids.values():
         cluster.wait_gone(uid, timeout=5)
 
@@ -960,7 +958,7 @@ def a_gpu_that_a_kubelet_without_its_book_gives_out_twice_shows_both_tenants_and
         second = cluster.create_tenant(f"second-{i}", FIRST)
         if held_by(cluster, FIRST, {second})[0].ids == held:
             break
-        cluster.kubectl("delete", "pod", f"second-{i}", "--force", "--grace-period=0")
+        cluster.end_pod(f"second-{i}")
         cluster.wait_gone(second)
     assert held_by(cluster, FIRST, {second})[0].ids == held
     tenants = statuses(cluster, FIRST)[held[0]]["tenants"]

@@ -283,7 +283,7 @@ def a_refusal_for_want_of_slots(cluster):
     try:
         yield
     finally:
-        cluster.kubectl("delete", "pod", "refused", "--force", "--grace-period=0")
+        cluster.end_pod("refused")
 
 
 def one_that_works_beside_an_idle_one(cluster, uuid, pod_uid):
@@ -344,7 +344,7 @@ def trouble(cluster):
     with at_work(cluster, shared):
         watch_alerts(asked, named, False, 30)
     with contextlib.ExitStack() as causes:
-        causes.callback(cluster.kubectl, "delete", "pod", "sick", "weak", "dozer", "--force", "--grace-period=0")
+        causes.callback(cluster.end_pod, "sick", "weak", "dozer")
         sick, weak = (device_of(cluster, cluster.create_tenant(name, EXCLUSIVE)) for name in ("sick", "weak"))
         dozer = cluster.create_tenant("dozer", PARTED, 1, 0, "nvidia.com/mig-3g.20gb")
         parted = device_of(cluster, dozer)

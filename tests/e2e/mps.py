@@ -208,7 +208,7 @@ def set_back(cluster):
     cluster.delete_pods()
     for node, config, mode in ((MPS, "mps", "EXCLUSIVE_PROCESS"),
                                (SLICED, "time-slicing", "DEFAULT")):
-        cluster.kubectl("label", "node", node, "nvidia.com/gpu.sharing-strategy-", check=False)
+        cluster.label(node, "nvidia.com/gpu.sharing-strategy-")
         with open(os.path.join("hack/cluster/plugin-config", f"{config}.yaml"),
                   encoding="utf-8") as file:
             is_given = file.read() == config_of(cluster, node)
@@ -389,8 +389,8 @@ def sample_often(cluster, host_pids=False):
 def before_any_pod_the_device_tells_mps_from_time_slicing_while_each_label_says_the_other(cluster):
     sample_often(cluster)
     key = "nvidia.com/gpu.sharing-strategy"
-    cluster.kubectl("label", "node", "--overwrite", MPS, f"{key}=time-slicing")
-    cluster.kubectl("label", "node", "--overwrite", SLICED, f"{key}=mps")
+    cluster.label(MPS, f"{key}=time-slicing")
+    cluster.label(SLICED, f"{key}=mps")
     note = (wait_sharing(cluster, MPS, "MPS", EXCLUSIVE_PROCESS,
                          LABEL_CONTRADICTS.format("time-slicing")),
             wait_sharing(cluster, SLICED, "TimeSliced", DEFAULT, LABEL_CONTRADICTS.format("mps")))

@@ -161,7 +161,7 @@ def label(cluster, node, **labels):
     for name, value in labels.items():
         name = "nvidia.com/" + name.replace("__", ".").replace("_", "-")
         words.append(f"{name}-" if value is None else f"{name}={value}")
-    cluster.kubectl("label", "node", node, "--overwrite", *words)
+    cluster.label(node, *words)
 
 
 def deploy(cluster, node, value="true", **labels):
@@ -171,7 +171,7 @@ def deploy(cluster, node, value="true", **labels):
 
 
 def choose(cluster, node, key):
-    cluster.kubectl("label", "node", node, "--overwrite", f"{CHOICE}={key}" if key else f"{CHOICE}-")
+    cluster.label(node, f"{CHOICE}={key}" if key else f"{CHOICE}-")
 
 
 # --- the operands
@@ -223,7 +223,7 @@ def put_back(cluster, nodes):
         cluster.kubectl("taint", "node", node, "test/away-", check=False)
         put_world(cluster, node, make_world(node))
         names = [n for n in cluster.node(node)["metadata"]["labels"] if n.startswith(OURS_TO_SET)]
-        cluster.kubectl("label", "node", node, *(f"{n}-" for n in names))
+        cluster.label(node, *(f"{n}-" for n in names))
         deploy(cluster, node)
         for component in COMPONENTS:
             cluster.ctl("stop", f"{node}/{component}")
@@ -240,7 +240,7 @@ def remove(cluster, nodes):
     for node in nodes:
         names = [n for n in cluster.node(node)["metadata"]["labels"]
                  if n.startswith("nvidia.com/") and n != "nvidia.com/gpu.present"]
-        cluster.kubectl("label", "node", node, *(f"{n}-" for n in names))
+        cluster.label(node, *(f"{n}-" for n in names))
     cluster.kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found")
     cluster.ctl("start", "nfd-master")
     for node in nodes:
@@ -280,8 +280,8 @@ def wait_no_pod(cluster, node, app):
 
 def delete_pod_of(cluster, node, app):
     for pod in pods_of(cluster, node, app):
-        cluster.kubectl(*IN, "delete", "pod", pod["metadata"]["name"], "--force",
-                        "--grace-period=0", "--ignore-not-found")
+        with contextlib.suppress(Failed):  # it may be gone
+            cluster.end_pod(pod["metadata"]["name"], namespace=NAMESPACE)
 
 
 def allocatable(cluster, node):

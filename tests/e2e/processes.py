@@ -290,7 +290,7 @@ def a_pod_deleted_by_force_whose_process_lives_on_is_told_with_its_uid(cluster):
     _, container = node.agent_container()
     # A kubelet that does not answer: nobody ends the process.
     cluster.ctl("stop", f"{node.name}/kubelet")
-    cluster.kubectl("delete", "pod", "zombie", "--force", "--grace-period=0")
+    cluster.end_pod("zombie")
     cluster.wait_gone(uid)
     process = node.processes(device, container)[pid]
     assert (process["podUID"], process["command"]) == (uid, "sh"), process
@@ -339,7 +339,7 @@ def a_process_that_outlives_its_pod_is_an_unallocated_user_until_it_ends(cluster
         "Processes" in t["witnesses"] for t in status_of(cluster, device).get("tenants", [])),
         timeout=SHOWN_SECONDS)
     cluster.ctl("stop", f"{node_of(cluster).name}/kubelet")
-    cluster.kubectl("delete", "pod", "outlived", "--force", "--grace-period=0")
+    cluster.end_pod("outlived")
     cluster.wait_gone(uid)
     users = wait_for("an unallocated user", lambda: status_of(cluster, device).get(
         "unallocatedUsers"), timeout=OUTLIVED_SECONDS)

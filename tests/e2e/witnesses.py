@@ -118,7 +118,7 @@ def wait_witness(cluster, name, witness, confidence):
     def is_shown():
         nonlocal uid
         if cluster.is_refused(name):
-            cluster.kubectl("delete", "pod", name, "--force", "--grace-period=0")
+            cluster.end_pod(name)
             uid = cluster.create_pod(name, NODE)
         item, tenant = tenant_of(cluster, uid)
         return item if (tenant["phase"], tenant["witnesses"], tenant["confidence"]) == \
