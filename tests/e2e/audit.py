@@ -821,7 +821,7 @@ class Life:
 
     def disturb(self, seconds):
         self.done.clear()
-        hands = [threading.Thread(target=self.hand, args=row) for row in (
+        hands = [threading.Thread(target=self.hand, args=row, daemon=True) for row in (
             ("pods", self.live), ("control plane", self.disturb_control_plane),
             ("nodes", self.disturb_nodes))]
         for hand in hands:

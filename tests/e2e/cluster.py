@@ -64,7 +64,7 @@ def wait_for(what, look, timeout=60, every=None):
         waited = time.monotonic() - start
         if waited >= timeout:
             raise Failed(f"{what}: not within {timeout} s; last seen: {last!r}")
-        pause = every or min(max(waited / 10, 0.05), 0.3)
+        pause = every or min(max(waited / 10, 0.1), 0.3)
         time.sleep(min(pause, timeout - waited))
 
 
@@ -87,6 +87,7 @@ def started_at(pid):
 KINDS = {
     "clusterpolicy": ("/apis/nvidia.com/v1", "clusterpolicies", False),
     "configmap": ("/api/v1", "configmaps", True),
+    "crd": ("/apis/apiextensions.k8s.io/v1", "customresourcedefinitions", False),
     "daemonset": ("/apis/apps/v1", "daemonsets", True),
     "deployment": ("/apis/apps/v1", "deployments", True),
     "gpuattributions": ("/apis/gpuattribution.dev/v1alpha1", "gpuattributions", False),
@@ -94,6 +95,8 @@ KINDS = {
     "nodes": ("/api/v1", "nodes", False),
     "pod": ("/api/v1", "pods", True),
     "pods": ("/api/v1", "pods", True),
+    "service": ("/api/v1", "services", True),
+    "serviceaccount": ("/api/v1", "serviceaccounts", True),
 }
 SELECTORS = {"-l": "labelSelector", "--field-selector": "fieldSelector"}
 
@@ -101,10 +104,11 @@ SELECTORS = {"-l": "labelSelector", "--field-selector": "fieldSelector"}
 def path_of(kind, args):
     """The path of what `kubectl get` is asked for; None: of anything else than one kind, a name, a
     namespace and selectors."""
+    kind, _, name = kind.partition("/")  # "deployment/NAME" is one, too
     if kind not in KINDS:
         return None
     start, plural, has_namespaces = KINDS[kind]
-    namespace, name, query = "default", None, {}
+    namespace, query = "default", {}
     words = iter(args)
     for word in words:
         option, _, value = word.partition("=")
@@ -610,9 +614,20 @@ class Cluster:
         raise Failed(f"no agent on {node}")
 
     def rollout(self, what):
-        """Of the controller's Deployment or the agents' DaemonSet."""
+        """Waits as `kubectl rollout status` does, for the controller's Deployment or the agents' DaemonSet."""
         where = AGENTS if what.startswith("daemonset/") else ("-n", "gpu-attribution")
-        self.kubectl(*where, "rollout", "status", what, "--timeout=120s")
+
+        def is_complete():
+            item = self.get(what, *where)
+            spec, status = item["spec"], item["status"]
+            if status.get("observedGeneration", 0) < item["metadata"]["generation"]:
+                return False
+            if "replicas" in spec:
+                return all(status.get(count, 0) == spec["replicas"]
+                           for count in ("replicas", "updatedReplicas", "availableReplicas"))
+            return all(status.get(count, 0) >= status["desiredNumberScheduled"]
+                       for count in ("updatedNumberScheduled", "numberAvailable"))
+        wait_for(f"the rollout of {what}", is_complete, timeout=120)
 
     def delete_agents(self):
         """Deletes their DaemonSet and waits until no agent runs. Returns what create_agents() takes."""
