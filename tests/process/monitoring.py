@@ -33,6 +33,7 @@ from promises import promise, refuse, try_promises
 
 TESTS = os.path.join(TOP, "tests", "monitoring")
 RUNBOOKS = os.path.join(FOLDER, "README.md")
+ALERT_TESTS = ("alerts_test.yaml", "days_test.yaml")
 PROGRAM = sys.argv[1] if len(sys.argv) > 1 else None
 # They look back.
 NOT_LIVE = {"GPUHeldIdle", "GPUHeldIdleForADay", "GPUPartitionHeldIdle", "GPUPartitionHeldIdleForADay",
@@ -77,7 +78,8 @@ def the_rules_check_out():
 
 @promise
 def each_alert_fires_with_its_words_and_clears():
-    test_rules("alerts_test.yaml")
+    for name in ALERT_TESTS:
+        test_rules(name)
 
 
 @promise
@@ -98,9 +100,9 @@ def gpu_hours_of_a_month_are_those_that_were_held():
 
 @promise
 def each_alert_has_a_test_in_which_it_fires_and_is_silent_after_it():
+    tests = [test for name in ALERT_TESTS for test in yaml.safe_load(read(TESTS, name))["tests"]]
     for alert in alerts():
-        seen = [case for test in yaml.safe_load(read(TESTS, "alerts_test.yaml"))["tests"]
-                if test["name"] == alert["alert"]
+        seen = [case for test in tests if test["name"] == alert["alert"]
                 for case in test["alert_rule_test"] if case["alertname"] == alert["alert"]]
         fired = ["exp_alerts" in case for case in seen]
         assert fired and not fired[0] and any(fired) and not fired[-1], (alert["alert"], fired)
