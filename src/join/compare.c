@@ -5,76 +5,9 @@
 #include "join/subject.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
-#include "base/limits.h"
+#include "assess/drift_offer.h"
 #include "join/slots.h"
-
-/* What is on offer */
-
-/* They are sorted by device. */
-static size_t count_offered(const struct slots *slots)
-{
-	size_t n = 0, last = SIZE_MAX;
-	for (size_t i = 0; i < slots->n_items; i++) {
-		if (slots->items[i].is_on_offer_now && slots->items[i].device != last) {
-			last = slots->items[i].device;
-			n++;
-		}
-	}
-	return n;
-}
-
-/* The offer of that resource; a new one where there is none; NULL: there is no room. */
-static struct drift_offer *offer_of(struct drift_offer *offers, size_t *n, struct view resource)
-{
-	for (size_t i = *n; i > 0; i--)
-		if (view_equal(offers[i - 1].resource, resource))
-			return &offers[i - 1];
-	if (*n == LIMIT_OFFERS)
-		return NULL;
-	offers[*n] = (struct drift_offer){.resource = resource};
-	return &offers[(*n)++];
-}
-
-/* IDs of one resource that follow each other and are of one MIG device, or of the whole device. */
-struct run {
-	struct view partition;
-	int64_t n;
-};
-
-/* Slots are by ID, so all replicas of one are in one run. */
-static void count_replica(const struct slot *slot, struct run *run, struct drift_offer *offer)
-{
-	const bool goes_on = run->n > 0 && view_equal(run->partition, slot->partition);
-	*run = (struct run){slot->partition, goes_on ? run->n + 1 : 1};
-	offer->n_replicas = run->n > offer->n_replicas ? run->n : offer->n_replicas;
-}
-
-/* By resource: messages name the first. */
-static size_t list_offers(const struct subject *subject, struct drift_offer offers[LIMIT_OFFERS])
-{
-	struct run runs[LIMIT_OFFERS] = {0};
-	size_t n = 0;
-	for (size_t i = 0; i < subject->n_slots; i++) {
-		const struct slot *slot = &subject->slots[i];
-		struct drift_offer *offer =
-			slot->is_on_offer_now ? offer_of(offers, &n, slot->offered_as) : NULL;
-		if (!offer)
-			continue;
-		offer->n_ids++;
-		count_replica(slot, &runs[offer - offers], offer);
-		offer->n_free += !slot->is_held;
-		offer->is_replica |= slot->is_replica;
-		offer->is_mig |= slot->is_mig;
-		offer->is_hami |= slot->is_hami;
-	}
-	assert(n <= LIMIT_OFFERS);
-	_Static_assert(offsetof(struct drift_offer, resource) == 0, "view_order() compares that");
-	if (n > 1)
-		qsort(offers, n, sizeof(*offers), view_order);
-	return n;
-}
 
 struct drift_node compare_node(const struct facts *facts, const struct slots *slots)
 {
@@ -90,7 +23,7 @@ struct drift_node compare_node(const struct facts *facts, const struct slots *sl
 		.is_offer_known = slots->is_offer_told_now,
 		.hold_off_percent = input->limits->hold_off_percent,
 		.is_settling = facts->source.is_settling,
-		.n_offered = count_offered(slots),
+		.n_offered = drift_offer_count_devices(slots->items, slots->n_items),
 		.now_wall_ms = input->now_wall_ms,
 	};
 
@@ -152,7 +85,7 @@ int compare_intent(struct subject *subject, const struct drift_node *node, struc
 		.is_seen_since_boot = is_seen_since_boot(subject),
 		.here_since = here_since(subject),
 		.offers = offers,
-		.n_offers = list_offers(subject, offers),
+		.n_offers = drift_offer_list(subject->slots, subject->n_slots, offers),
 		.status = subject->status,
 		.previous = published ? &published->intent : &nothing,
 	};

@@ -8,6 +8,7 @@
  * Threads: any.
  */
 
+#include "assess/slot.h"
 #include "join/devices.h"
 #include "join/node_pods.h"
 #include "join/source.h"
@@ -19,12 +20,6 @@ enum fact_doubt {
 	DEBOUNCE_USER,
 	DEBOUNCE_UNKNOWN, /* users whose names nobody could tell */
 	DEBOUNCE_OVERLAP,
-};
-
-/* What allocation responses say of MPS. */
-enum fact_mps {
-	FACT_MPS_USED = 1u << 0,
-	FACT_MPS_NOT_USED = 1u << 1,
 };
 
 /* A container of a pod. */
@@ -52,7 +47,7 @@ struct fact {
 			/* is not known */
 	struct view partition; /* UUID of the MIG device, or empty */
 	unsigned witnesses;    /* of enum witness */
-	unsigned mps;          /* of enum fact_mps */
+	unsigned mps;          /* of enum slot_mps */
 	bool takes_no_slot;    /* it is on the device without taking an ID from others */
 	bool is_hami;          /* the ID is HAMi's: it need not be this device */
 	bool is_monitor;       /* it only watches */

@@ -140,7 +140,7 @@ static void add_entry(struct facts_draft *draft, const struct report_checkpoint_
 				       .pod = pod});
 	const struct fact what = {
 		.witnesses = WITNESS_CHECKPOINT,
-		.mps = entry->mps ? FACT_MPS_USED : FACT_MPS_NOT_USED,
+		.mps = entry->mps ? SLOT_MPS_USED : SLOT_MPS_NOT_USED,
 	};
 	ARRAY_EACH(const struct view, id, entry->device_ids)
 		facts_add(draft, holder, *id, what);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What one device is and how it is cut. What no source tells now is what was published.
+ * Tells assess/sharing.h and assess/describe.h what the join knows of one device, and counts its slots.
  *
  * A slot counts once, however many pods hold it. Tenants that no source names have no IDs: the number of
  * their slots is added. If such a slot was given to another pod since, the total is the bound.
@@ -15,143 +15,71 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
+#include "assess/describe.h"
+#include "assess/sharing.h"
 #include "base/limits.h"
-#include "join/slots.h"
 
 static int64_t max(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
 }
 
-/* The device */
+/* How it is shared */
 
-static int put_dashes(struct view text, struct arena *arena, struct view *ret, struct error *err)
+static bool has_sharers(const struct subject *subject)
 {
-	char *bytes;
-	if (!ARENA_NEW(bytes, arena, text.len))
-		return error_no_memory(err);
-	for (size_t i = 0; i < text.len; i++)
-		bytes[i] = text.ptr[i] == ' ' ? '-' : text.ptr[i];
-	*ret = (struct view){bytes, text.len};
-	return 0;
+	unsigned witnesses = 0;
+	for (size_t i = 0; i < subject->n_items; i++)
+		witnesses |= subject->items[i].witnesses;
+	return witnesses & WITNESS_KAI;
 }
 
-static void describe_by_nvml(const struct report_device *reported, struct attribution_device *device)
+int layout_share(struct subject *subject, struct error *err)
 {
-	device->index = reported->index;
-	device->minor = reported->minor;
-	device->pci_bus_id = reported->pci_bus_id;
-	device->memory_mib = reported->memory_mib;
-	device->serial = reported->serial;
-	device->compute_capability = reported->compute_capability;
-	device->model = view_trim(reported->model);
+	const struct previous *before = subject->device->published;
+	const struct sharing_input input = {
+		.slots = subject->slots,
+		.n_slots = subject->n_slots,
+		.is_offered = subject->is_offered,
+		.has_sharers = has_sharers(subject),
+		.reported = subject->device->reported,
+		.node = subject->facts->input->node,
+	};
+
+	assert(!subject->is_as_published || before);
+	subject->is_without_ids = subject->is_as_published && sharing_is_without_ids(before->evidence);
+	if (subject->is_as_published && before->status->sharing.mode != ATTRIBUTION_MODE_UNSET &&
+	    !(subject->is_without_ids && subject->n_slots > 0)) {
+		subject->status->sharing = before->status->sharing;
+		return 0;
+	}
+	return sharing_judge(&input, subject->arena, &subject->status->sharing, &subject->is_without_ids, err);
 }
 
-static void describe_by_slice(const struct slice_device *slice, struct attribution_device *device)
-{
-	device->pci_bus_id = slice->pci_bus_id;
-	device->memory_mib = slice->memory_mib;
-	device->compute_capability = slice->compute_capability;
-	device->driver_version = slice->driver_version;
-	device->cuda_version = slice->cuda_version;
-	device->model = view_trim(slice->model);
-}
+/* What it is, and how it is cut */
 
-static void describe_driver(const struct report *report, struct attribution_device *device)
+static struct describe_input input_of(const struct subject *subject)
 {
-	if (report && report->driver_version.len > 0)
-		device->driver_version = report->driver_version;
-	if (report && report->cuda_version.len > 0)
-		device->cuda_version = report->cuda_version;
+	return (struct describe_input){
+		.report = subject->facts->input->report,
+		.reported = subject->device->reported,
+		.slice = subject->device->slice,
+		.published = subject->published,
+		.is_agentless = subject->published && subject->device->published->is_agentless,
+		.slots = subject->slots,
+		.n_slots = subject->n_slots,
+		.is_as_published = subject->is_as_published,
+	};
 }
 
 int layout_describe(const struct subject *subject, struct error *err)
 {
-	const struct join_input *input = subject->facts->input;
-	struct attribution_device described = {.index = -1, .minor = -1};
-	if (subject->published)
-		described = subject->published->device;
-	if (subject->device->reported)
-		describe_by_nvml(subject->device->reported, &described);
-	else if (subject->device->slice &&
-		 (!subject->published || subject->device->published->is_agentless))
-		describe_by_slice(subject->device->slice, &described);
-	described.vendor = VIEW("NVIDIA");
-	describe_driver(input->report, &described);
-	if (put_dashes(described.model, subject->arena, &described.model, err) < 0)
+	const struct describe_input input = input_of(subject);
+	struct attribution_status *status = subject->status;
+	if (describe_device(&input, subject->arena, &status->device, err) < 0)
 		return -1;
-	subject->status->device = described;
-	return 0;
-}
-
-/* Partitions */
-
-/* Those that NVML tells; or the published ones, where it tells none or cannot read one of them. */
-static bool is_told(const struct device *device)
-{
-	return device->reported && device->reported->partitions.present;
-}
-
-static uint32_t count_partitions(const struct subject *subject)
-{
-	if (is_told(subject->device))
-		return subject->device->reported->partitions.count;
-	return subject->published ? subject->published->partitions.count : 0;
-}
-
-static struct attribution_partition partition_at(const struct subject *subject, uint32_t i)
-{
-	assert(i < count_partitions(subject));
-	if (!is_told(subject->device))
-		return *ARRAY_AT(subject->published->partitions, struct attribution_partition, i);
-	const struct report_partition *p =
-		ARRAY_AT(subject->device->reported->partitions, struct report_partition, i);
-	return (struct attribution_partition){
-		.uuid = p->uuid,
-		.profile = p->profile,
-		.gpu_instance_id = p->gpu_instance_id,
-		.compute_instance_id = p->compute_instance_id,
-		.memory_mib = p->memory_mib,
-	};
-}
-
-static int64_t count_slots(const struct subject *subject, struct view partition)
-{
-	int64_t n = 0;
-	for (size_t i = 0; i < subject->n_slots; i++)
-		n += view_equal(subject->slots[i].partition, partition);
-	return n;
-}
-
-static int64_t published_slots(const struct subject *subject, struct view partition)
-{
-	ARRAY_EACH(const struct attribution_partition, p, subject->published->partitions)
-		if (view_equal(p->uuid, partition))
-			return p->slots;
-	return 0;
-}
-
-int layout_partition(const struct subject *subject, struct error *err)
-{
-	uint32_t n = count_partitions(subject);
-	struct attribution_partition *to;
-	if (!ARENA_NEW(to, subject->arena, n))
-		return error_no_memory(err);
-	for (uint32_t i = 0; i < n; i++)
-		to[i] = partition_at(subject, i);
-	_Static_assert(offsetof(struct attribution_partition, uuid) == 0, "view_order() compares that");
-	qsort(to, n, sizeof(*to), view_order);
-	if (n > LIMIT_PARTITIONS)
-		n = LIMIT_PARTITIONS;
-	for (uint32_t i = 0; i < n; i++) {
-		to[i].slots = count_slots(subject, to[i].uuid);
-		if (subject->is_as_published)
-			to[i].slots = max(to[i].slots, published_slots(subject, to[i].uuid));
-	}
-	subject->status->partitions = (struct array){to, n, true};
-	return 0;
+	return describe_partitions(&input, subject->arena, &status->partitions, err);
 }
 
 /* Slots */
@@ -216,11 +144,12 @@ static int64_t count_allocated(const struct subject *subject, int64_t n_given)
 /* On offer and held, each once; -1: not known. A device given by claims is one, or as many as its partitions. */
 static int64_t count_total(const struct subject *subject, int64_t n_given)
 {
+	const struct describe_input described = input_of(subject);
 	int64_t total = -1;
 	if (subject->is_offer_known && !subject->is_rest_held)
 		total = (int64_t)subject->n_slots;
 	if (subject->is_claimed)
-		total = max(total, max(count_partitions(subject), 1));
+		total = max(total, max(describe_count_partitions(&described), 1));
 	/* Who is here by no ID of the device shows that it had slots. */
 	if (subject->published && (subject->is_as_published || !subject->is_offer_known ||
 				   (total == 0 && n_given > 0)))

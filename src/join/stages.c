@@ -84,10 +84,9 @@ static int find_reported(struct subject *subject, struct error *err)
 {
 	if (subject->is_awaited)
 		return 0;
-	if (overlap_find(subject, err) < 0 || examine_health(subject, err) < 0 ||
-	    layout_describe(subject, err) < 0)
+	if (overlap_find(subject, err) < 0 || examine_health(subject, err) < 0)
 		return -1;
-	return layout_partition(subject, err);
+	return layout_describe(subject, err);
 }
 
 /* A silent node says nothing new until its next report. */
@@ -109,7 +108,7 @@ int stages_run(const struct stages_node *node, size_t index, bool is_duplicate,
 	if (tenants_find(&subject, err) < 0)
 		return -1;
 	slots_look(&node->slots, &subject);
-	if (!subject.is_awaited && sharing_conclude(&subject, err) < 0)
+	if (!subject.is_awaited && layout_share(&subject, err) < 0)
 		return -1;
 	subject.may_be_held_twice = overlap_is_possible(&subject);
 	if (unplaced_find(&subject, err) < 0 || users_find(&subject, err) < 0 ||

@@ -77,13 +77,6 @@ struct subject {
  */
 MUST_USE int tenants_find(struct subject *subject, struct error *err);
 /*
- * Concludes how the device is shared. While its slots are as published so is that, unless no device
- * ID was known then and one is now.
- */
-MUST_USE int sharing_conclude(struct subject *subject, struct error *err);
-/* True when NVML lists a client of MPS on the device. */
-bool sharing_has_mps_process(const struct report_device *reported);
-/*
  * Lists the holders of device IDs that are no known device's, LIMIT_UNPLACED_TENANTS of
  * LIMIT_UNPLACED_IDS each, and counts the rest. Finds the IDs of no known form.
  */
@@ -104,10 +97,13 @@ MUST_USE int overlap_find(struct subject *subject, struct error *err);
  */
 bool overlap_is_possible(const struct subject *subject);
 
-/* What the device is, by NVML or by slices. index and minor: -1 where they are not known. */
+/*
+ * Concludes how the device is shared. While its slots are as published so is that, unless no device
+ * ID was known then and one is now.
+ */
+MUST_USE int layout_share(struct subject *subject, struct error *err);
+/* What the device is, and its MIG partitions. */
 MUST_USE int layout_describe(const struct subject *subject, struct error *err);
-/* Its MIG partitions, by UUID, LIMIT_PARTITIONS at most. */
-MUST_USE int layout_partition(const struct subject *subject, struct error *err);
 /*
  * How many slots there are and are given out. summary is empty unless both numbers are known; allocated
  * is then at most total.

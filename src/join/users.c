@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "assess/sharing.h"
 #include "base/limits.h"
 #include "join/arbitrate.h"
 #include "join/from_resource_claim.h"

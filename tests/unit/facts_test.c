@@ -60,7 +60,7 @@ static struct holder *own(const char *uid, const char *container)
 }
 
 static const struct fact by_checkpoint = {.witnesses = WITNESS_CHECKPOINT,
-					  .mps = FACT_MPS_USED};
+					  .mps = SLOT_MPS_USED};
 static const struct fact by_list = {.witnesses = WITNESS_POD_RESOURCES};
 static const struct fact by_status = {.witnesses = WITNESS_POD_STATUS};
 
@@ -77,7 +77,7 @@ static void what_several_say_of_one_id_is_one_fact(void **state)
 	const struct fact *item = &facts.items[0];
 	assert_int_equal(item->device, 1);
 	assert_int_equal(item->witnesses, WITNESS_CHECKPOINT | WITNESS_POD_RESOURCES | WITNESS_POD_STATUS);
-	assert_int_equal(item->mps, FACT_MPS_USED);
+	assert_int_equal(item->mps, SLOT_MPS_USED);
 	expect_text(item->owner->pod_uid, "u");
 	expect_text(item->partition, "");
 }

@@ -10,11 +10,7 @@
  * It does not tell MPS from time-slicing: allocation responses do, then the compute mode.
  */
 
-#include "assess/sharing_rule.h"
-
-#include <assert.h>
-#include "join/slots.h"
-#include "join/subject.h"
+#include "assess/sharing.h"
 
 static unsigned form_of(const struct slot *slot)
 {
@@ -40,20 +36,20 @@ static unsigned use_of(const struct slot *slot)
 		return found;
 	if (slot->is_by_minor)
 		found |= SHARING_BY_MINOR;
-	if (slot->mps & FACT_MPS_USED)
+	if (slot->mps & SLOT_MPS_USED)
 		found |= slot->is_mig ? EVIDENCE_PIPE_CONTRADICTS : EVIDENCE_WITH_PIPE;
-	if (slot->mps & FACT_MPS_NOT_USED && !slot->is_mig)
+	if (slot->mps & SLOT_MPS_NOT_USED && !slot->is_mig)
 		found |= EVIDENCE_WITHOUT_PIPE;
 	return found;
 }
 
 /* When IDs are on offer, they alone tell how the device is shared now: others are of before. */
-static unsigned look_at_slots(const struct subject *subject)
+static unsigned look_at_slots(const struct sharing_input *input)
 {
 	unsigned found = EVIDENCE_NO_IDS, forms = 0, left_over = 0;
-	for (size_t i = 0; i < subject->n_slots; i++) {
-		const struct slot *slot = &subject->slots[i];
-		const bool is_of_before = subject->is_offered && !slot->is_offered;
+	for (size_t i = 0; i < input->n_slots; i++) {
+		const struct slot *slot = &input->slots[i];
+		const bool is_of_before = input->is_offered && !slot->is_offered;
 		/* A claim is of now, whatever a plugin has on offer, and has no ID of the plugin's. */
 		const bool is_claimed = slot->claim_pod_uid.len > 0;
 		if (!is_of_before || is_claimed)
@@ -63,8 +59,8 @@ static unsigned look_at_slots(const struct subject *subject)
 		else if (!is_claimed)
 			left_over |= form_of(slot);
 	}
-	for (size_t i = 0; i < subject->n_items; i++)
-		found |= subject->items[i].witnesses & WITNESS_KAI ? SHARING_SHARED_WHOLE : 0u;
+	if (input->has_sharers)
+		found |= SHARING_SHARED_WHOLE;
 	if (!(found & SHARING_SHARED_WHOLE))
 		found |= SHARING_UNSHARED;
 	if (found & (SHARING_SHARED_WHOLE | SHARING_SHARED_PART) && !(found & EVIDENCE_SHARE_BY_CLAIM))
@@ -117,15 +113,15 @@ static unsigned look_at_label(const struct node *node, unsigned slots)
 }
 
 /* The most replicas of the device or of one MIG device; 0: not known, as none is on offer. */
-static int64_t count_replicas(const struct subject *subject)
+static int64_t count_replicas(const struct sharing_input *input)
 {
 	const struct slot *last = NULL;
 	int64_t n = 0, most = 0;
-	for (size_t i = 0; i < subject->n_slots; i++) {
-		const struct slot *slot = &subject->slots[i];
-		if (subject->is_offered && !slot->is_offered)
+	for (size_t i = 0; i < input->n_slots; i++) {
+		const struct slot *slot = &input->slots[i];
+		if (input->is_offered && !slot->is_offered)
 			continue;
-		if (!subject->is_offered && (slot->is_replica || slot->is_odd))
+		if (!input->is_offered && (slot->is_replica || slot->is_odd))
 			return 0;
 		/* Slots are by ID, so those of one partition follow each other. */
 		bool is_next = last && slot->is_replica && last->is_replica &&
@@ -150,31 +146,25 @@ static int tell(unsigned lines, struct arena *arena, struct array *ret_texts, st
 	return 0;
 }
 
-static bool is_without_ids(unsigned evidence)
+bool sharing_is_without_ids(unsigned evidence)
 {
 	return (evidence & (EVIDENCE_NO_IDS | EVIDENCE_MIG_IS_ON)) != 0;
 }
 
-int sharing_conclude(struct subject *subject, struct error *err)
+int sharing_judge(const struct sharing_input *input, struct arena *arena,
+		  struct attribution_sharing *ret_sharing, bool *ret_is_without_ids, struct error *err)
 {
-	const struct previous *before = subject->device->published;
-	struct attribution_sharing *sharing = &subject->status->sharing;
-	const struct sharing_rule *rule;
-	unsigned slots, found;
+	const unsigned slots = look_at_slots(input);
+	const unsigned found = slots | look_at_device(input->reported, slots) | look_at_label(input->node, slots);
+	const struct sharing_rule *rule = sharing_rule_decide(found);
+	struct attribution_sharing sharing = {
+		.mode = (int)rule->mode,
+		.replicas = count_replicas(input),
+	};
 
-	assert(!subject->is_as_published || before);
-	subject->is_without_ids = subject->is_as_published && is_without_ids(before->evidence);
-	if (subject->is_as_published && before->status->sharing.mode != ATTRIBUTION_MODE_UNSET &&
-	    !(subject->is_without_ids && subject->n_slots > 0)) {
-		*sharing = before->status->sharing;
-		return 0;
-	}
-	slots = look_at_slots(subject);
-	found = slots | look_at_device(subject->device->reported, slots) |
-		look_at_label(subject->facts->input->node, slots);
-	rule = sharing_rule_decide(found);
-	subject->is_without_ids = is_without_ids(rule->says);
-	sharing->mode = (int)rule->mode;
-	sharing->replicas = count_replicas(subject);
-	return tell(sharing_rule_lines(rule, found), subject->arena, &sharing->evidence, err);
+	if (tell(sharing_rule_lines(rule, found), arena, &sharing.evidence, err) < 0)
+		return -1;
+	*ret_sharing = sharing;
+	*ret_is_without_ids = sharing_is_without_ids(rule->says);
+	return 0;
 }
