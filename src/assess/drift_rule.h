@@ -9,10 +9,10 @@
 
 #include "assess/drift.def"
 #include "base/arena.h"
+#include "intent/policy.h"
 #include "model/attribution.h"
 #include "model/node.h"
 #include "model/pod.h"
-#include "model/policy.h"
 #include "model/report.h"
 
 #define DRIFT_NAME(name, ...) DRIFT_##name,

@@ -8,13 +8,13 @@
  * Threads: any; immutable once made.
  */
 
+#include "intent/policy.h"
 #include "model/attribution.h"
 #include "model/boot_history.h"
 #include "model/grant.h"
 #include "model/node.h"
 #include "model/place.h"
 #include "model/pod.h"
-#include "model/policy.h"
 #include "model/report.h"
 
 /* Times after which silence means something. */

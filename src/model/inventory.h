@@ -13,12 +13,12 @@
 
 #include "base/arena.h"
 #include "base/store.h"
+#include "intent/policy.h"
 #include "model/attribution.h"
 #include "model/inventory_place.h"
 #include "model/node.h"
 #include "model/place.h"
 #include "model/pod.h"
-#include "model/policy.h"
 #include "model/resource_claim.h"
 #include "model/resource_slice.h"
 
@@ -124,7 +124,7 @@ MUST_USE int inventory_put_attribution(struct inventory *inventory,
 				       uint64_t version, struct error *err);
 /*
  * The device plugin's ConfigMap is there, and says that; copies it. What its keys meant before is kept
- * beside it (model/config_set.h), so `former` need not be given. Touches every node if that is news.
+ * beside it (intent/config_set.h), so `former` need not be given. Touches every node if that is news.
  * Fails with ERROR_NO_MEMORY; all is then as before.
  */
 MUST_USE int inventory_put_plugin_configs(struct inventory *inventory,

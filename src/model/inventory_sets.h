@@ -7,9 +7,9 @@
  * Objects come in by name and are asked for by node. So every record hangs on a place.
  */
 
+#include "intent/config_set.h"
 #include "model/attribution_set.h"
 #include "model/claim.h"
-#include "model/config_set.h"
 #include "model/node.h"
 #include "model/place.h"
 #include "model/pod_scope.h"

@@ -8,7 +8,7 @@
  * Threads: the loop thread.
  */
 
-#include "model/policy.h"
+#include "intent/policy.h"
 #include "model/record_set.h"
 
 struct policy_set {

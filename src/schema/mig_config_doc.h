@@ -10,7 +10,7 @@
  */
 
 #include "base/arena.h"
-#include "model/mig_config.h"
+#include "intent/mig_config.h"
 
 /* The key of the ConfigMap in which the text is. */
 #define MIG_CONFIG_DOC_KEY VIEW("config.yaml")

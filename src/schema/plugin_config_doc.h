@@ -10,7 +10,7 @@
  */
 
 #include "base/arena.h"
-#include "model/plugin_config.h"
+#include "intent/plugin_config.h"
 
 /*
  * Decodes the text of the ConfigMap's key `name`; all lies in arena. The configuration says in `error` what

@@ -3,7 +3,7 @@
 
 /*
  * policy_doc - the GPU operator's ClusterPolicy (nvidia.com/v1) and GPUCluster (nvidia.com/v1alpha1)
- * from JSON, reduced to what model/policy.h keeps.
+ * from JSON, reduced to what intent/policy.h keeps.
  *
  * Threads: any.
  * Limits:  LIMIT_POLICY_VARIABLES, LIMIT_POLICY_ARGUMENTS, LIMIT_POLICY_CONDITIONS, and those of texts: a
@@ -11,7 +11,7 @@
  */
 
 #include "base/arena.h"
-#include "model/policy.h"
+#include "intent/policy.h"
 
 /*
  * Decodes one ClusterPolicy as the API server sends it; texts lie in arena. Where its metadata can be

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/limits.h"
-#include "model/config_set.h"
+#include "intent/config_set.h"
 
 static struct config_set set;
 static struct intent intent;

@@ -2,7 +2,7 @@
 
 #include "lib/test_main.h"
 
-#include "model/mig_config.h"
+#include "intent/mig_config.h"
 
 TEST(a_layout_is_found_by_its_name)
 {

@@ -2,7 +2,7 @@
 
 #include "lib/test_main.h"
 
-#include "model/plugin_config.h"
+#include "intent/plugin_config.h"
 
 static const struct plugin_config_shared gpus_4[] = {{VIEW_INIT("nvidia.com/gpu"), 4}};
 static const struct plugin_config_shared gpus_8[] = {{VIEW_INIT("nvidia.com/gpu"), 8}};

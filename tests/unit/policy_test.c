@@ -2,7 +2,7 @@
 
 #include "lib/test_main.h"
 
-#include "model/policy.h"
+#include "intent/policy.h"
 
 TEST(what_is_not_written_is_as_the_operators_code_takes_it)
 {

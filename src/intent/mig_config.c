@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/mig_config.h"
+#include "intent/mig_config.h"
 
 #include <assert.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/policy.h"
+#include "intent/policy.h"
 
 #include <assert.h>
 

@@ -2,7 +2,7 @@
 
 /* Each ConfigMap is one block (base/compact.h), which is made anew when something changes. */
 
-#include "model/config_set.h"
+#include "intent/config_set.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -10,8 +10,8 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/view.h"
-#include "model/mig_config.h"
-#include "model/plugin_config.h"
+#include "intent/mig_config.h"
+#include "intent/plugin_config.h"
 
 /* A member "enabled" of the policy. What UNSET means depends on the operand: policy_is_on(). */
 enum policy_switch {

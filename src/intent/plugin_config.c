@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/plugin_config.h"
+#include "intent/plugin_config.h"
 
 #include <stddef.h>
 

@@ -14,7 +14,7 @@
  * Limits:  LIMIT_CONFIG_FORMER former configurations of each key, for LIMIT_CONFIG_KEYS keys.
  */
 
-#include "model/policy.h"
+#include "intent/policy.h"
 
 /* Zeroed: the policy names none. */
 struct config_set {
