@@ -237,7 +237,7 @@ static int make_attributed(const struct subject *s, struct condition *ret, struc
 /* There is an agent, and it has not reported for long: what it said may be so no more. */
 static bool is_silent(const struct subject *s)
 {
-	return !s->is_fresh && (sources_of(s) || s->is_awaited);
+	return !input_is_fresh(s->facts->input) && (sources_of(s) || s->is_awaited);
 }
 
 static struct condition judge_in_sync(const struct subject *s)
@@ -280,9 +280,9 @@ static int make_healthy(const struct subject *s, struct condition *ret, struct e
 static struct rule judge_fresh(const struct subject *s)
 {
 	const struct rule rules[] = {
-		{s->is_awaited && s->is_fresh, .status = AS_PUBLISHED},
+		{s->is_awaited && input_is_fresh(s->facts->input), .status = AS_PUBLISHED},
 		{!sources_of(s) && !s->is_awaited, CONDITION_FALSE, REASON_NO_AGENT, MESSAGE_NEVER_REPORTED},
-		{s->is_fresh, CONDITION_TRUE, REASON_REPORT_RECEIVED, MESSAGE_REPORT_RECEIVED},
+		{input_is_fresh(s->facts->input), CONDITION_TRUE, REASON_REPORT_RECEIVED, MESSAGE_REPORT_RECEIVED},
 		{true, CONDITION_FALSE, REASON_AGENT_SILENT, MESSAGE_AGENT_SILENT},
 	};
 	return first_that_fits(rules);
@@ -301,7 +301,7 @@ static struct condition judge_ready(const struct subject *s, struct condition at
 	const struct rule rules[] = {
 		{s->is_duplicate && !is_awaited, CONDITION_FALSE, REASON_DUPLICATE_UUID, MESSAGE_DUPLICATE_UUID},
 		{!sources_of(s) && !is_awaited, CONDITION_UNKNOWN, REASON_NO_AGENT, MESSAGE_NO_AGENT},
-		{!s->is_fresh, CONDITION_UNKNOWN, REASON_REPORT_STALE, MESSAGE_REPORT_STALE},
+		{!input_is_fresh(s->facts->input), CONDITION_UNKNOWN, REASON_REPORT_STALE, MESSAGE_REPORT_STALE},
 		{is_awaited && was_duplicate_or_stale(s->device->published), .status = AS_PUBLISHED},
 		{attributed.status == CONDITION_TRUE, CONDITION_TRUE, REASON_CURRENT, MESSAGE_CURRENT},
 		{true, .message = MESSAGE_MADE},

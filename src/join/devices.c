@@ -224,8 +224,8 @@ static bool is_moved_here(const struct join_input *input, const struct device *d
 	if (devices_is_claimed_elsewhere(input, device))
 		return false;
 	if (input->report)
-		return device->reported && input->report_age_ms < input->limits->report_stale_ms;
-	return input->report_age_ms >= input->limits->agentless_ms && device->previous->is_agentless &&
+		return device->reported && input_is_fresh(input);
+	return input_is_agentless(input) && device->previous->is_agentless &&
 	       !device->object->is_named_elsewhere;
 }
 

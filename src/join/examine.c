@@ -51,8 +51,7 @@ static bool was_there(const struct subject *subject, struct view uid, int64_t si
 /* A pod that the API server does not know may be nobody; HAMi's placeholder is on any device. */
 static bool is_nobody(const struct attribution_tenant *tenant)
 {
-	return tenant->phase == ATTRIBUTION_PHASE_PENDING ||
-	       tenant->phase == ATTRIBUTION_PHASE_UNRESOLVED ||
+	return attribution_is_unknown(tenant) ||
 	       wording_placeholder_of(tenant->placeholder) == PLACEHOLDER_HAMI;
 }
 

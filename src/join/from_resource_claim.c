@@ -15,8 +15,7 @@
 
 static bool hears_nvml(const struct join_input *input)
 {
-	return input->report && !input->is_of_former_boot &&
-	       input->report_age_ms < input->limits->report_stale_ms;
+	return input_is_heard(input) && !input->is_of_former_boot;
 }
 
 /* The minor number in the driver's name of a device, or of a part of one; -1: there is none. */
@@ -59,7 +58,7 @@ static bool are_slices_gone(const struct join_input *input)
 /* None has reported for long, or none had when the node was published. */
 static bool has_no_agent(const struct join_input *input, const struct devices *devices)
 {
-	bool is_agentless = input->report_age_ms >= input->limits->agentless_ms;
+	bool is_agentless = input_is_agentless(input);
 	for (size_t i = 0; i < devices->n_devices; i++) {
 		const struct previous *published = devices->devices[i].published;
 		is_agentless |= published && published->is_agentless;

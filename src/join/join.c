@@ -20,7 +20,6 @@ struct joiner {
 	struct devices devices;
 	struct stages_node node;
 	struct join_result *result;
-	bool is_agentless; /* there is no report, and there has been time for one */
 	size_t n_objects;  /* that the node has, or will have by this result */
 	unsigned hides, tells; /* drifts of the node, by any of its devices (assess/drift.h) */
 };
@@ -65,7 +64,7 @@ static bool is_contested(const struct joiner *joiner, const struct device *devic
 static bool may_begin(const struct joiner *joiner, const struct device *device)
 {
 	const struct join_previous *previous = device->object;
-	if (!joiner->input->report ? !joiner->is_agentless : !joiner->node.is_fresh)
+	if (!input_is_heard(joiner->input) && !input_is_agentless(joiner->input))
 		return false;
 	if (!previous)
 		return !is_contested(joiner, device);
@@ -160,7 +159,7 @@ static void watch_others(struct joiner *joiner, const struct device *device)
 		look_again_in(joiner, stale - device->object->claimed_age_ms);
 		if (duplicate_in(joiner, device) > 0)
 			look_again_in(joiner, duplicate_in(joiner, device));
-	} else if (joiner->is_agentless && is_of_no_agent(device)) {
+	} else if (input_is_agentless(joiner->input) && is_of_no_agent(device)) {
 		look_again_in(joiner, stale); /* nobody tells when the other node lets go of it */
 	}
 }
@@ -191,7 +190,8 @@ static int join_one(struct joiner *joiner, size_t index, struct error *err)
 	const struct join_input *input = joiner->input;
 	const struct device *device = &joiner->devices.devices[index];
 	struct join_device joined = begin(device);
-	struct stages_result made;
+	struct attribution_status status;
+	struct subject made;
 	assert(index < joiner->devices.n_devices);
 	watch_others(joiner, device);
 	if (!may_write(joiner, device)) {
@@ -201,16 +201,16 @@ static int join_one(struct joiner *joiner, size_t index, struct error *err)
 	}
 	if (is_refused(joiner, device))
 		return 0;
-	if (stages_run(&joiner->node, index, is_duplicate(joiner, device), &made, err) < 0 ||
+	if (stages_run(&joiner->node, index, is_duplicate(joiner, device), &status, &made, err) < 0 ||
 	    (!joined.previous && make_name(joiner, device->uuid, &joined.name, err) < 0))
 		return -1;
-	joiner->hides |= made.hides;
-	joiner->tells |= made.tells;
+	joiner->hides |= made.intent.hides;
+	joiner->tells |= made.intent.tells;
 	joiner->result->refused.claims += made.claims_refused;
 	look_again_in(joiner, made.again_in_ms);
-	if (!joined.previous || !input->is_same || !input->is_same(&joined.status, &made.status))
+	if (!joined.previous || !input->is_same || !input->is_same(&joined.status, &status))
 		joined.action = JOIN_WRITE;
-	joined.status = made.status;
+	joined.status = status;
 	joined.pods_age = input->pods_age;
 	joined.is_by_names = is_by_names(&joiner->node.facts, index);
 	add_result(joiner, joined);
@@ -227,7 +227,7 @@ static bool has_outstayed(const struct join_input *input)
 /* Where an agent still reports there is a node, whatever became of its Node. */
 static bool is_node_gone(const struct joiner *joiner)
 {
-	return has_outstayed(joiner->input) && !(joiner->input->report && joiner->node.is_fresh);
+	return has_outstayed(joiner->input) && !input_is_heard(joiner->input);
 }
 
 static void bury(struct joiner *joiner)
@@ -263,9 +263,9 @@ static void watch_the_time(struct joiner *joiner)
 	/* A node without devices that is gone is waited for as well: its report is to be buried. */
 	if (joiner->devices.n_devices == 0 && (input->node || !input->report))
 		return;
-	if (joiner->node.is_fresh)
+	if (input_is_fresh(input))
 		look_again_in(joiner, input->limits->report_stale_ms - input->report_age_ms);
-	if (!input->report && !joiner->is_agentless &&
+	if (!input->report && !input_is_agentless(input) &&
 	    (is_one_unborn(joiner) || joiner->node.facts.claims == SOURCE_PARTIAL))
 		look_again_in(joiner, input->limits->agentless_ms - input->report_age_ms);
 	if (!input->node && !has_outstayed(input))
@@ -320,7 +320,7 @@ static int read_input(struct joiner *joiner, struct error *err)
 	struct debounce_round round = {
 		.before = input->debounced,
 		.n_before = input->n_debounced,
-		.is_silent = input->report && !node->is_fresh,
+		.is_silent = input->report && !input_is_fresh(input),
 		.heard_age_ms = input->report_age_ms,
 	};
 
@@ -372,13 +372,8 @@ int join_node(const struct join_input *input, struct arena *arena, struct join_r
 	struct join_result result = {.again_in_ms = -1};
 	struct joiner joiner = {
 		.input = input,
-		.node = {
-			.arena = arena,
-			.is_fresh = input->report_age_ms < input->limits->report_stale_ms,
-		},
+		.node = {.arena = arena},
 		.result = &result,
-		.is_agentless = !input->report &&
-				input->report_age_ms >= input->limits->agentless_ms,
 	};
 
 	assert(input->limits && input->report_age_ms >= 0);

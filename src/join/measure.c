@@ -12,7 +12,7 @@ static enum activity_silence silence_of(const struct subject *subject)
 {
 	if (!subject->facts->input->report && !subject->is_awaited)
 		return ACTIVITY_NO_AGENT;
-	return subject->is_fresh ? ACTIVITY_HEARD : ACTIVITY_STALE;
+	return input_is_fresh(subject->facts->input) ? ACTIVITY_HEARD : ACTIVITY_STALE;
 }
 
 static bool is_partitioned(int mode)

@@ -32,8 +32,7 @@ int previous_read(const struct attribution_status *status, struct arena *arena,
 			.published = tenant,
 			.witnesses = wording_witnesses_of(tenant->witnesses),
 			.placeholder = wording_placeholder_of(tenant->placeholder),
-			.is_unknown = tenant->phase == ATTRIBUTION_PHASE_PENDING ||
-				      tenant->phase == ATTRIBUTION_PHASE_UNRESOLVED,
+			.is_unknown = attribution_is_unknown(tenant),
 		};
 	qsort(tenants, status->tenants.count, sizeof(*tenants), by_holder);
 	*previous = (struct previous){

@@ -18,7 +18,6 @@ static struct subject begin(const struct stages_node *node, size_t index, bool i
 		.device = device,
 		.published = published ? published->status : NULL,
 		.is_awaited = !facts->input->report && published && !published->is_agentless,
-		.is_fresh = node->is_fresh,
 		.is_duplicate = is_duplicate,
 		.debounce = node->debounce,
 		.arena = node->arena,
@@ -68,7 +67,7 @@ static void set_report_state(const struct subject *subject)
 	struct attribution_status *status = subject->status;
 	if (!subject->facts->input->report && !subject->is_awaited)
 		status->report_state = ATTRIBUTION_REPORT_NO_AGENT;
-	else if (!subject->is_fresh)
+	else if (!input_is_fresh(subject->facts->input))
 		status->report_state = ATTRIBUTION_REPORT_STALE;
 	else if (!subject->is_awaited)
 		status->report_state = ATTRIBUTION_REPORT_CURRENT;
@@ -90,20 +89,20 @@ static int find_reported(struct subject *subject, struct error *err)
 }
 
 /* A silent node says nothing new until its next report. */
-static int64_t again_in(const struct subject *subject, bool is_heard)
+static int64_t again_in(const struct subject *subject)
 {
 	int64_t soonest = again_sooner(subject->tenants.again_in_ms, subject->activity_again_in_ms);
-	return is_heard ? again_sooner(soonest, again_sooner(subject->health.again_in_ms,
-							     subject->intent.again_in_ms))
-			: soonest;
+	return input_is_heard(subject->facts->input)
+		       ? again_sooner(soonest, again_sooner(subject->health.again_in_ms,
+							    subject->intent.again_in_ms))
+		       : soonest;
 }
 
 int stages_run(const struct stages_node *node, size_t index, bool is_duplicate,
-	       struct stages_result *ret, struct error *err)
+	       struct attribution_status *ret_status, struct subject *ret, struct error *err)
 {
-	struct attribution_status status;
-	struct subject subject = begin(node, index, is_duplicate, &status);
-	const bool is_heard = node->facts.input->report && node->is_fresh;
+	const struct join_input *input = node->facts.input;
+	struct subject subject = begin(node, index, is_duplicate, ret_status);
 	begin_status(&subject);
 	if (tenants_find(&subject, err) < 0)
 		return -1;
@@ -113,18 +112,13 @@ int stages_run(const struct stages_node *node, size_t index, bool is_duplicate,
 	subject.may_be_held_twice = overlap_is_possible(&subject);
 	if (unplaced_find(&subject, err) < 0 || users_find(&subject, err) < 0 ||
 	    find_reported(&subject, err) < 0 || layout_count(&subject, err) < 0 ||
-	    (!(subject.is_awaited && subject.is_fresh) && measure_activity(&subject, err) < 0) ||
-	    (is_heard && compare_intent(&subject, &node->intent, err) < 0))
+	    (!(subject.is_awaited && input_is_fresh(input)) && measure_activity(&subject, err) < 0) ||
+	    (input_is_heard(input) && compare_intent(&subject, &node->intent, err) < 0))
 		return -1;
 	set_report_state(&subject);
 	if (conditions_make(&subject, err) < 0)
 		return -1;
-	*ret = (struct stages_result){
-		.status = status,
-		.claims_refused = subject.claims_refused,
-		.hides = subject.intent.hides,
-		.tells = subject.intent.tells,
-		.again_in_ms = again_in(&subject, is_heard),
-	};
+	subject.again_in_ms = again_in(&subject);
+	*ret = subject;
 	return 0;
 }

@@ -21,20 +21,12 @@ struct stages_node {
 	struct debounce *debounce;
 	struct drift_node intent; /* what is intended of it, and what is there */
 	struct arena *arena;
-	bool is_fresh;  /* the last report is recent */
-};
-
-struct stages_result {
-	struct attribution_status status;
-	uint32_t claims_refused; /* processes that were said to be of pods of other nodes */
-	int64_t again_in_ms;     /* time alone changes the status then; -1: it does not */
-	unsigned hides, tells;   /* drifts of the node (assess/drift.h) */
 };
 
 /*
  * Makes the status of the device at that index of the devices, which this node speaks for.
- * is_duplicate: another node reports it too. The result lies in the arena or is borrowed from what
- * is given. Fails with ERROR_NO_MEMORY.
+ * is_duplicate: another node reports it too. *ret is what was found on the way. The result lies in the
+ * arena or is borrowed from what is given. Fails with ERROR_NO_MEMORY.
  */
 MUST_USE int stages_run(const struct stages_node *node, size_t device, bool is_duplicate,
-			struct stages_result *ret, struct error *err);
+			struct attribution_status *ret_status, struct subject *ret, struct error *err);

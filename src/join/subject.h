@@ -42,7 +42,6 @@ struct subject {
 	size_t n_items;
 	bool is_awaited; /* an agent has spoken of the device, and not since the start: what only a */
 			 /* report can tell is as published */
-	bool is_fresh;     /* the node's last report is recent */
 	bool is_duplicate; /* another node reports the device, too */
 	struct debounce *debounce;
 	struct arena *arena;
@@ -66,6 +65,7 @@ struct subject {
 	struct health health;        /* not while the first report is awaited */
 	struct drift_verdict intent; /* while the node's last report is recent */
 	int64_t activity_again_in_ms; /* time alone may change the activity then; -1: it does not */
+	int64_t again_in_ms; /* the same of the whole status */
 };
 
 /*

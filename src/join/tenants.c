@@ -265,10 +265,9 @@ static void set_witnesses(struct walk *walk, unsigned witnesses, struct attribut
 static void count_tenant(struct walk *walk, const struct attribution_tenant *tenant)
 {
 	struct tenants *result = &walk->result;
-	const bool is_pending = tenant->phase == ATTRIBUTION_PHASE_PENDING;
-	if (is_pending)
+	if (tenant->phase == ATTRIBUTION_PHASE_PENDING)
 		result->slots_pending += tenant->slots;
-	if (is_pending || tenant->phase == ATTRIBUTION_PHASE_UNRESOLVED)
+	if (attribution_is_unknown(tenant))
 		result->slots_unresolved += tenant->slots;
 	else if (tenant->placeholder.len > 0 && attribution_is_counted(tenant))
 		result->slots_placeholder += tenant->slots;

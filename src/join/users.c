@@ -167,8 +167,7 @@ static void conclude_tenants(struct finder *finder)
 	ARRAY_EACH(struct attribution_tenant, tenant, finder->status->tenants) {
 		if (*untold++)
 			tenant->processes = tenant->memory_mib = 0;
-		if (tenant->processes > 0 && tenant->phase != ATTRIBUTION_PHASE_PENDING &&
-		    tenant->phase != ATTRIBUTION_PHASE_UNRESOLVED)
+		if (tenant->processes > 0 && !attribution_is_unknown(tenant))
 			witness(tenant);
 	}
 }

@@ -161,7 +161,7 @@ static void hear_facts(const struct votes_holder *of, struct votes *votes,
 	votes->yes |= find_kept(of, votes->yes);
 	if (!of->pod || of->placeholder == PLACEHOLDER_HAMI)
 		return;
-	if (input->report && input->report_age_ms < input->limits->report_stale_ms) {
+	if (input_is_heard(input)) {
 		compare(of, votes, debounce);
 	} else if (was_disputed(of->previous)) {
 		votes->is_carried = true;

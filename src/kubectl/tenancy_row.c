@@ -156,20 +156,14 @@ static struct tenancy read_tenancy(const struct attribution_status *status,
 
 /* What fits it */
 
-static bool is_known(const struct attribution_tenant *tenant)
-{
-	return tenant->phase != ATTRIBUTION_PHASE_PENDING &&
-	       tenant->phase != ATTRIBUTION_PHASE_UNRESOLVED;
-}
-
 static bool fits_pod(const struct tenancy *tenancy, enum arbitrate_pod pod)
 {
 	bool is_hami = wording_placeholder_of(tenancy->tenant->placeholder) == PLACEHOLDER_HAMI;
 	if (pod == ARBITRATE_POD_UNKNOWN)
-		return !is_known(tenancy->tenant);
+		return attribution_is_unknown(tenancy->tenant);
 	if (pod == ARBITRATE_POD_PLACEHOLDER)
-		return is_hami && is_known(tenancy->tenant);
-	return pod == ARBITRATE_POD_KNOWN && !is_hami && is_known(tenancy->tenant);
+		return is_hami && !attribution_is_unknown(tenancy->tenant);
+	return pod == ARBITRATE_POD_KNOWN && !is_hami && !attribution_is_unknown(tenancy->tenant);
 }
 
 /* A List that names it, and less of it than others do, says no, and is listed all the same. */

@@ -47,3 +47,8 @@ bool attribution_is_counted(const struct attribution_tenant *tenant)
 {
 	return tenant->role == ATTRIBUTION_ROLE_WORKLOAD || tenant->role == ATTRIBUTION_ROLE_UNSET;
 }
+
+bool attribution_is_unknown(const struct attribution_tenant *tenant)
+{
+	return tenant->phase == ATTRIBUTION_PHASE_PENDING || tenant->phase == ATTRIBUTION_PHASE_UNRESOLVED;
+}

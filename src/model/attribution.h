@@ -375,8 +375,6 @@ const struct condition *attribution_find_condition(const struct attribution_stat
 const struct attribution_tenant *attribution_find_tenant(const struct attribution_status *status,
 							 struct view pod_uid,
 							 struct view container);
-/* True when the tenant is a workload, which tenantCount counts. An object of before roles: all are. */
-bool attribution_is_counted(const struct attribution_tenant *tenant);
 /* The same of what witnesses differ in. */
 const struct attribution_disagreement *
 attribution_find_disagreement(const struct attribution_status *status, struct view pod_uid,
@@ -384,3 +382,7 @@ attribution_find_disagreement(const struct attribution_status *status, struct vi
 /* True when that container is among the unplaced tenants. */
 bool attribution_is_unplaced(const struct attribution_status *status, struct view pod_uid,
 			     struct view container);
+/* True when the tenant is a workload, which tenantCount counts. An object of before roles: all are. */
+bool attribution_is_counted(const struct attribution_tenant *tenant);
+/* True when the API server does not know the tenant's pod: Pending or Unresolved. */
+bool attribution_is_unknown(const struct attribution_tenant *tenant);
