@@ -2,6 +2,8 @@
 #include "assess/describe.h"
 
 #include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/limits.h"
@@ -130,5 +132,25 @@ int describe_partitions(const struct describe_input *input, struct arena *arena,
 	for (uint32_t i = 0; i < n; i++)
 		to[i].slots = count_slots(input, to[i].uuid);
 	*ret_partitions = (struct array){to, n, true};
+	return 0;
+}
+
+/* Slots */
+
+int describe_slots(int64_t total, int64_t allocated, struct arena *arena,
+		   struct attribution_slots *ret_slots, struct error *err)
+{
+	struct attribution_slots slots = {.total = total, .allocated = allocated};
+	char text[2 * LIMIT_TEXT_SLOTS + 1];
+	int len;
+	if (total >= 0 && allocated > total)
+		slots.allocated = total;
+	if (slots.total >= 0 && slots.allocated >= 0) {
+		len = snprintf(text, sizeof(text), "%" PRId64 "/%" PRId64, slots.allocated, slots.total);
+		assert(len > 0 && (size_t)len < sizeof(text));
+		if (arena_keep(arena, (struct view){text, (size_t)len}, &slots.summary, err) < 0)
+			return -1;
+	}
+	*ret_slots = slots;
 	return 0;
 }

@@ -36,3 +36,9 @@ uint32_t describe_count_partitions(const struct describe_input *input);
 /* Its MIG partitions (struct attribution_partition), by UUID, but for their activity. The same. */
 MUST_USE int describe_partitions(const struct describe_input *input, struct arena *arena,
 				 struct array *ret_partitions, struct error *err);
+/*
+ * How many slots there are, and are given out; -1: not known. Where both are known, allocated is at most
+ * total and the summary is made, which else is empty. The same.
+ */
+MUST_USE int describe_slots(int64_t total, int64_t allocated, struct arena *arena,
+			    struct attribution_slots *ret_slots, struct error *err);

@@ -144,7 +144,7 @@ static bool is_missing(const struct judge *judge)
 {
 	const struct health_input *input = judge->input;
 	return input->report && !judge->is_listed &&
-	       (input->list == HEALTH_LIST_GOOD || has(judge->input->published, DEVICE_MISSING));
+	       (input->list == REPORT_LIST_GOOD || has(judge->input->published, DEVICE_MISSING));
 }
 
 /* In MIG mode, and not cut into instances yet. */
@@ -266,9 +266,9 @@ static void look_at_sources(struct judge *judge)
 	found[PLUGIN_UNHEALTHY] = judge->input->is_plugin_unhealthy;
 	found[NOT_ADVERTISED] = is_withdrawn(judge);
 	found[DEVICE_MISSING] = is_missing(judge);
-	found[NVML_HANGS] = report && judge->input->list != HEALTH_LIST_GOOD &&
+	found[NVML_HANGS] = report && judge->input->list != REPORT_LIST_GOOD &&
 			    report->sources.nvml.hangs;
-	found[NVML_UNAVAILABLE] = report && judge->input->list != HEALTH_LIST_GOOD &&
+	found[NVML_UNAVAILABLE] = report && judge->input->list != REPORT_LIST_GOOD &&
 				  !report->sources.nvml.hangs;
 	found[HEALTH_UNREAD] = is_unread(judge);
 	found[NO_AGENT] = !report;
@@ -507,7 +507,7 @@ int health_judge(const struct health_input *input, struct health *ret_health, st
 				.uptime_ms = input->heard_uptime_ms,
 				.arena = input->arena,
 			},
-		.is_listed = input->reported && input->list == HEALTH_LIST_GOOD,
+		.is_listed = input->reported && input->list == REPORT_LIST_GOOD,
 		.last = input->published ? input->published : input->former,
 		.condition.ecc_volatile.uncorrected = -1,
 		.health = {

@@ -32,13 +32,6 @@
 #include "model/attribution.h"
 #include "model/report.h"
 
-/* What NVML's list of devices is worth. */
-enum health_list {
-	HEALTH_LIST_NONE,  /* there is none */
-	HEALTH_LIST_DATED, /* the last good one: that a device is not in it means nothing */
-	HEALTH_LIST_GOOD,
-};
-
 /* What was published of the device. */
 struct health_previous {
 	uint64_t found;      /* reasons, as bits of enum health_finding */
@@ -51,7 +44,7 @@ struct health_previous {
 struct health_input {
 	const struct report *report;          /* of the node; NULL: none */
 	const struct report_device *reported; /* NULL: the report does not list the device */
-	enum health_list list;
+	enum report_list list;
 	const struct health_previous *published; /* by this node; NULL: nothing */
 	const struct health_previous *former; /* by the node that the card was taken from; */
 					      /* NULL: from none */

@@ -80,7 +80,7 @@ int compare_intent(struct subject *subject, const struct drift_node *node, struc
 	const struct drift_device device = {
 		.uuid = subject->device->uuid,
 		.reported = subject->device->reported,
-		.is_listing_good = subject->facts->devices->nvml == DEVICES_NVML_OK,
+		.is_listing_good = subject->facts->devices->nvml == REPORT_LIST_GOOD,
 		.is_claimed = subject->is_claimed,
 		.is_seen_since_boot = is_seen_since_boot(subject),
 		.here_since = here_since(subject),

@@ -45,7 +45,7 @@ static int64_t minor_of(const struct devices *devices, const struct device *devi
 	if (device->reported)
 		return device->reported->minor;
 	/* A device that NVML no longer lists has no device file. */
-	return device->published && devices->nvml != DEVICES_NVML_OK ? device->published->status->device.minor : -1;
+	return device->published && devices->nvml != REPORT_LIST_GOOD ? device->published->status->device.minor : -1;
 }
 
 /* Of several with one number the first. */
@@ -152,13 +152,6 @@ static void add_published(struct devices *devices, const struct join_input *inpu
 	for (size_t i = 0; i < input->n_previous; i++)
 		if (view_equal(input->previous[i].object->status.node_name, input->node_name))
 			add(devices, input, input->previous[i].object->uuid);
-}
-
-static enum devices_nvml judge_nvml(const struct report *report)
-{
-	if (!report || !report->devices.present)
-		return DEVICES_NVML_NONE;
-	return report->sources.nvml.state == REPORT_SOURCE_OK ? DEVICES_NVML_OK : DEVICES_NVML_DATED;
 }
 
 static void name_ids(struct array ids, devices_named_fn named, void *owner)
@@ -311,9 +304,9 @@ int devices_make(const struct join_input *input, struct arena *arena, struct dev
 		 struct error *err)
 {
 	const struct report *report = input->report;
-	struct devices devices = {.nvml = judge_nvml(report)};
-	uint32_t n_reported = devices.nvml != DEVICES_NVML_NONE ? report->devices.count : 0;
-	size_t room = devices.nvml != DEVICES_NVML_OK ? LIMIT_REPORT_DEVICES : 0;
+	struct devices devices = {.nvml = report_list_of(report)};
+	uint32_t n_reported = devices.nvml != REPORT_LIST_NONE ? report->devices.count : 0;
+	size_t room = devices.nvml != REPORT_LIST_GOOD ? LIMIT_REPORT_DEVICES : 0;
 	size_t cap = n_reported + input->n_previous + room;
 	struct adder adder = {.devices = &devices, .input = input};
 

@@ -30,17 +30,10 @@ struct device {
 	const struct slice_device *slice;     /* what ResourceSlices of the node say of it, or NULL */
 };
 
-/* What NVML's part of a report is worth. */
-enum devices_nvml {
-	DEVICES_NVML_NONE,  /* there is no list of devices */
-	DEVICES_NVML_DATED, /* the last good list: nothing follows from a device not being in it */
-	DEVICES_NVML_OK,
-};
-
 struct device_partition; /* opaque: a MIG device and its parent */
 
 struct devices {
-	enum devices_nvml nvml;
+	enum report_list nvml; /* what NVML's list is worth */
 	struct device *devices; /* by UUID in lower case */
 	size_t n_devices;
 	struct lookup uuids, partitions;

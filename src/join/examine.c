@@ -98,13 +98,6 @@ static bool is_of(const void *owner, struct view uuid)
 	return devices_find(subject->facts->devices, uuid).device == subject->device;
 }
 
-static enum health_list worth_of(enum devices_nvml nvml)
-{
-	return nvml == DEVICES_NVML_OK      ? HEALTH_LIST_GOOD
-	       : nvml == DEVICES_NVML_DATED ? HEALTH_LIST_DATED
-					    : HEALTH_LIST_NONE;
-}
-
 static bool is_off_offer(const struct subject *subject)
 {
 	return subject->is_offer_known && !subject->is_offered && !subject->is_claimed;
@@ -159,7 +152,7 @@ int examine_health(struct subject *subject, struct error *err)
 	const struct health_input input = {
 		.report = join->report,
 		.reported = reported,
-		.list = worth_of(subject->facts->devices->nvml),
+		.list = subject->facts->devices->nvml,
 		.published = published ? &published->health : NULL,
 		.former = subject->device->is_taken ? &previous->health : NULL,
 		.published_events = previous ? previous->status->health.events : (struct array){0},

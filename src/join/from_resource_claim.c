@@ -18,28 +18,16 @@ static bool hears_nvml(const struct join_input *input)
 	return input_is_heard(input) && !input->is_of_former_boot;
 }
 
-/* The minor number in the driver's name of a device, or of a part of one; -1: there is none. */
-static int64_t minor_of(struct view name)
-{
-	struct view prefix, number, rest;
-	int64_t minor;
-	if (!view_starts_with(name, VIEW("gpu-")))
-		return -1;
-	view_cut(name, VIEW("-"), &prefix, &rest);
-	view_cut(rest, VIEW("-"), &number, &rest);
-	return view_parse_i64(number, &minor) ? minor : -1;
-}
-
 /* NVML gives the device of a slice another number, or the number to another device. */
 static bool is_any_contradicted(const struct join_input *input)
 {
 	const struct array nvml = input->report ? input->report->devices : (struct array){0};
 	for (size_t i = 0; i < input->n_slice_devices; i++) {
 		const struct slice_device *slice = &input->slice_devices[i];
-		const int64_t minor = minor_of(slice->name);
 		ARRAY_EACH(const struct report_device, device, nvml) {
 			bool is_same = view_equal_ignoring_case(device->uuid, slice->uuid);
-			if (minor >= 0 && device->minor >= 0 && is_same != (device->minor == minor))
+			if (slice->minor >= 0 && device->minor >= 0 &&
+			    is_same != (device->minor == slice->minor))
 				return true;
 		}
 	}
@@ -188,8 +176,7 @@ static void restate(struct facts_draft *draft, const struct device *device, cons
 		.id = mode == ATTRIBUTION_MODE_MIG ? tenant->pod_uid : device->uuid,
 		.takes_no_slot = tenant->slots == 0,
 		.is_monitor = tenant->slots == 0,
-		.is_part = parts.count > 0 || mode == ATTRIBUTION_MODE_MIG ||
-			   mode == ATTRIBUTION_MODE_MIG_TIME_SLICED,
+		.is_part = parts.count > 0 || attribution_is_partitioned(mode),
 		.is_share = (device->published->evidence & EVIDENCE_SHARE_BY_CLAIM) != 0,
 		.is_restated = true,
 	};

@@ -104,20 +104,9 @@ struct join_input {
 	bool (*is_same)(const struct attribution_status *a, const struct attribution_status *b);
 };
 
-/* The last report is recent; where there is none, a join asked for one recently. */
-static inline bool input_is_fresh(const struct join_input *input)
-{
-	return input->report_age_ms < input->limits->report_stale_ms;
-}
-
-/* There is a report, and it is recent. */
-static inline bool input_is_heard(const struct join_input *input)
-{
-	return input->report && input_is_fresh(input);
-}
-
-/* There is no report, and there has been time for one. */
-static inline bool input_is_agentless(const struct join_input *input)
-{
-	return !input->report && input->report_age_ms >= input->limits->agentless_ms;
-}
+/* True when the last report is recent; where there is none, when a join asked for one recently. */
+bool input_is_fresh(const struct join_input *input);
+/* True when there is a report, and it is recent. */
+bool input_is_heard(const struct join_input *input);
+/* True when there is no report, and there has been time for one. */
+bool input_is_agentless(const struct join_input *input);

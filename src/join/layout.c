@@ -13,12 +13,9 @@
 #include "join/subject.h"
 
 #include <assert.h>
-#include <inttypes.h>
-#include <stdio.h>
 
 #include "assess/describe.h"
 #include "assess/sharing.h"
-#include "base/limits.h"
 
 static int64_t max(int64_t a, int64_t b)
 {
@@ -157,29 +154,9 @@ static int64_t count_total(const struct subject *subject, int64_t n_given)
 	return total >= 0 ? max(total, count_held(subject)) : -1;
 }
 
-static int summarise(struct attribution_slots *slots, struct arena *arena, struct error *err)
-{
-	char text[2 * LIMIT_TEXT_SLOTS + 1];
-	int len;
-	if (slots->total < 0 || slots->allocated < 0)
-		return 0;
-	len = snprintf(text, sizeof(text), "%" PRId64 "/%" PRId64, slots->allocated, slots->total);
-	assert(len > 0 && (size_t)len < sizeof(text));
-	return arena_keep(arena, (struct view){text, (size_t)len}, &slots->summary, err);
-}
-
 int layout_count(const struct subject *subject, struct error *err)
 {
 	const int64_t n_given = count_held(subject) + count_nameless(subject) + subject->tenants.slots_kept;
-	struct attribution_slots counted = {
-		.allocated = count_allocated(subject, n_given),
-		.total = count_total(subject, n_given),
-	};
-
-	if (counted.total >= 0 && counted.allocated > counted.total)
-		counted.allocated = counted.total;
-	if (summarise(&counted, subject->arena, err) < 0)
-		return -1;
-	subject->status->slots = counted;
-	return 0;
+	return describe_slots(count_total(subject, n_given), count_allocated(subject, n_given),
+			      subject->arena, &subject->status->slots, err);
 }

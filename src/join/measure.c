@@ -15,11 +15,6 @@ static enum activity_silence silence_of(const struct subject *subject)
 	return input_is_fresh(subject->facts->input) ? ACTIVITY_HEARD : ACTIVITY_STALE;
 }
 
-static bool is_partitioned(int mode)
-{
-	return mode == ATTRIBUTION_MODE_MIG || mode == ATTRIBUTION_MODE_MIG_TIME_SLICED;
-}
-
 int measure_activity(struct subject *subject, struct error *err)
 {
 	const struct join_input *join = subject->facts->input;
@@ -31,12 +26,12 @@ int measure_activity(struct subject *subject, struct error *err)
 	const struct activity_input input = {
 		.silence = silence_of(subject),
 		.reported = subject->device->reported,
-		.is_dated = subject->facts->devices->nvml != DEVICES_NVML_OK,
+		.is_dated = subject->facts->devices->nvml != REPORT_LIST_GOOD,
 		.sampled_at = join->report ? join->report->sources.nvml.observed_at : 0,
 		.heard_at = examine_heard_at(join),
 		.observed_at = join->report ? join->report->observed_at : 0,
 		.former_heard_at = join->former_heard_at,
-		.is_partitioned = is_partitioned(status->sharing.mode),
+		.is_partitioned = attribution_is_partitioned(status->sharing.mode),
 		.published = previous ? previous->activity : (struct activity_previous){0},
 		.published_partitions = published ? published->partitions : (struct array){0},
 		.is_published_in_boot = is_in_boot,

@@ -104,10 +104,7 @@ bool overlap_is_possible(const struct subject *subject);
 MUST_USE int layout_share(struct subject *subject, struct error *err);
 /* What the device is, and its MIG partitions. */
 MUST_USE int layout_describe(const struct subject *subject, struct error *err);
-/*
- * How many slots there are and are given out. summary is empty unless both numbers are known; allocated
- * is then at most total.
- */
+/* How many slots there are and are given out. */
 MUST_USE int layout_count(const struct subject *subject, struct error *err);
 
 /* Judges the health of the device, whose tenants and slots are known. */

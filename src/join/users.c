@@ -414,7 +414,7 @@ int users_find(struct subject *subject, struct error *err)
 	struct finder finder = {.subject = subject, .status = subject->status};
 
 	if (state == REPORT_SOURCE_OK && !is_frozen &&
-	    subject->facts->devices->nvml == DEVICES_NVML_OK && reported &&
+	    subject->facts->devices->nvml == REPORT_LIST_GOOD && reported &&
 	    reported->processes.present) {
 		/* That the compute mode is one that MPS needs shows no server: anybody may be alone there. */
 		finder.has_server = finder.status->sharing.mode == ATTRIBUTION_MODE_MPS ||

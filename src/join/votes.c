@@ -208,7 +208,7 @@ static bool is_gone_from_checkpoint(const struct votes_holder *of, unsigned lost
 	if (of->previous->is_unknown)
 		return facts->source.checkpoint != SOURCE_ABSENT || (lost & WITNESS_POD_RESOURCES);
 	return (lost & WITNESS_CHECKPOINT) && facts->source.is_list_complete &&
-	       (facts->devices->nvml != DEVICES_NVML_OK || device->reported);
+	       (facts->devices->nvml != REPORT_LIST_GOOD || device->reported);
 }
 
 /*

@@ -52,3 +52,8 @@ bool attribution_is_unknown(const struct attribution_tenant *tenant)
 {
 	return tenant->phase == ATTRIBUTION_PHASE_PENDING || tenant->phase == ATTRIBUTION_PHASE_UNRESOLVED;
 }
+
+bool attribution_is_partitioned(int mode)
+{
+	return mode == ATTRIBUTION_MODE_MIG || mode == ATTRIBUTION_MODE_MIG_TIME_SLICED;
+}

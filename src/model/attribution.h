@@ -384,5 +384,7 @@ bool attribution_is_unplaced(const struct attribution_status *status, struct vie
 			     struct view container);
 /* True when the tenant is a workload, which tenantCount counts. An object of before roles: all are. */
 bool attribution_is_counted(const struct attribution_tenant *tenant);
+/* True when the mode (enum attribution_mode) is one of MIG devices. */
+bool attribution_is_partitioned(int mode);
 /* True when the API server does not know the tenant's pod: Pending or Unresolved. */
 bool attribution_is_unknown(const struct attribution_tenant *tenant);

@@ -205,7 +205,6 @@ static bool add_grant(const struct grant_use *use, const struct resource_claim_r
 	*grant = (struct grant){
 		.pod = use->pod,
 		.container = use->use->container,
-		.name = result->device,
 		.uuid = resolved.uuid,
 		.partition = resolved.partition,
 		.is_part = resolved.is_part,
@@ -268,15 +267,26 @@ static void describe(const struct resource_slice_device *device, struct slice_de
 	fill(&to->driver_version, device->driver_version);
 	fill(&to->cuda_version, short_version(device->cuda_version));
 	fill(&to->pci_bus_id, device->pci_bus_id);
-	fill(&to->name, device->name);
 	to->is_whole |= is_physical(device);
 	if (is_physical(device))
 		to->memory_mib = device->memory_mib;
 }
 
-/* The entry of that device, made if need be; NULL when there is no room. */
+/* The minor number in the driver's name of a device, or of a part of one; -1: there is none. */
+static int64_t minor_of(struct view name)
+{
+	struct view prefix, number, rest;
+	int64_t minor;
+	if (!view_starts_with(name, VIEW("gpu-")))
+		return -1;
+	view_cut(name, VIEW("-"), &prefix, &rest);
+	view_cut(rest, VIEW("-"), &number, &rest);
+	return view_parse_i64(number, &minor) ? minor : -1;
+}
+
+/* The entry of that device, made if need be, which is called that; NULL when there is no room. */
 static struct slice_device *find_entry(struct slice_device *devices, size_t *n,
-				       struct view uuid)
+				       struct view uuid, struct view name)
 {
 	for (size_t i = 0; i < *n; i++)
 		if (view_equal(devices[i].uuid, uuid))
@@ -285,6 +295,7 @@ static struct slice_device *find_entry(struct slice_device *devices, size_t *n,
 	if (*n == LIMIT_REPORT_DEVICES)
 		return NULL;
 	devices[*n].uuid = uuid;
+	devices[*n].minor = minor_of(name);
 	return &devices[(*n)++];
 }
 
@@ -321,7 +332,7 @@ static int add_devices(const struct grant_input *input, const struct catalog *ca
 		struct view uuid =
 			resolve_entry(catalog, entry->slice->driver, entry->slice->pool, entry->device).uuid;
 		struct slice_device *device =
-			uuid.len > 0 ? find_entry(devices, &result->n_devices, uuid) : NULL;
+			uuid.len > 0 ? find_entry(devices, &result->n_devices, uuid, entry->device->name) : NULL;
 
 		if (device)
 			describe(entry->device, device);

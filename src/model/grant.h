@@ -27,7 +27,6 @@ struct grant {
 	struct view uuid;      /* of the physical device; empty: no slice tells */
 	struct view partition; /* UUID of the MIG device, or empty */
 	struct view device;    /* "pool/device", as the driver calls it */
-	struct view name;      /* the device of these; empty: not known */
 	bool is_part;          /* it is a MIG device, whether its UUID is known or not */
 	bool is_admin;         /* adminAccess: it watches, it does not use */
 	bool is_share;         /* of the device, which others may have shares of too */
@@ -41,7 +40,7 @@ struct slice_device {
 	struct view driver_version;
 	struct view cuda_version;
 	struct view pci_bus_id;
-	struct view name;   /* as the driver calls it, or a part of it */
+	int64_t minor;      /* the number in the driver's name of it, or of a part of it; -1: none */
 	int64_t memory_mib; /* 0: not said */
 	bool is_whole;      /* by an entry of its own, not only by those of its parts */
 	bool is_nameless;   /* it is given by a claim that a pod of the node names, and that is */

@@ -348,3 +348,18 @@ static inline enum report_boot report_boot_of(const struct report *report, struc
 		return REPORT_BOOT_UNKNOWN;
 	return view_equal(report->boot_id, boot_id) ? REPORT_BOOT_SAME : REPORT_BOOT_OTHER;
 }
+
+/* What a list of devices by NVML is worth. */
+enum report_list {
+	REPORT_LIST_NONE,  /* there is none */
+	REPORT_LIST_DATED, /* the last good one: that a device is not in it means nothing */
+	REPORT_LIST_GOOD,
+};
+
+/* What the list of the report (NULL: of none) is worth. */
+static inline enum report_list report_list_of(const struct report *report)
+{
+	if (!report || !report->devices.present)
+		return REPORT_LIST_NONE;
+	return report->sources.nvml.state == REPORT_SOURCE_OK ? REPORT_LIST_GOOD : REPORT_LIST_DATED;
+}

@@ -474,6 +474,7 @@ struct slice_device *build_world_slice(struct build_world *world, unsigned n)
 		.cuda_version = VIEW("13.0.0"),
 		.pci_bus_id = build_world_text(world, "0000:%02x:00.0", n),
 		.memory_mib = 40960,
+		.minor = -1,
 	};
 	return slice;
 }

@@ -58,8 +58,8 @@ static const struct key pod_keys[] = {
 enum { VIEW_OF = WORD + 1 };
 static const struct key grant_keys[] = {
 	{"device", GRANT(device), VIEW_OF, NULL}, {"partition", GRANT(partition), VIEW_OF, NULL},
-	{"name", GRANT(name), VIEW_OF, NULL},     {"part", GRANT(is_part), FLAG, NULL},
-	{"admin", GRANT(is_admin), FLAG, NULL},   {"share", GRANT(is_share), FLAG, NULL},
+	{"part", GRANT(is_part), FLAG, NULL},     {"admin", GRANT(is_admin), FLAG, NULL},
+	{"share", GRANT(is_share), FLAG, NULL},
 };
 
 static void read_units(struct scenario_line *line, struct view units, struct view *to)
@@ -335,8 +335,8 @@ static void do_slice(struct scenario_line *line)
 	struct slice_device *slice = build_world_slice(line->world,
 							    scenario_line_number(line));
 	slice->is_nameless = scenario_line_accept(line, "nameless");
-	if (scenario_line_accept(line, "named"))
-		slice->name = scenario_line_take(line);
+	if (scenario_line_accept(line, "minor"))
+		slice->minor = scenario_line_number(line);
 }
 
 const struct scenario_statement scenario_pods[] = {
@@ -352,7 +352,7 @@ const struct scenario_statement scenario_pods[] = {
 	{"told", "told P T | told others T", do_told},
 	{"elsewhere", "elsewhere P", do_elsewhere},
 	{"grant", "grant P[/C] gpuN [KEY[=VALUE]...] | grant none", do_grant},
-	{"slice", "slice N [nameless] [named NAME]", do_slice},
+	{"slice", "slice N [nameless] [minor N]", do_slice},
 	{"process", "process P gpuN | process host gpuN | process none", do_process},
 	{NULL, NULL, NULL},
 };

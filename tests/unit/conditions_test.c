@@ -9,6 +9,7 @@
 #define NOW INT64_C(1700000000000)
 
 static struct arena arena;
+static const struct join_limits limits = {.report_stale_ms = 130000};
 static struct report report;
 static struct join_input input;
 static struct device device;
@@ -35,6 +36,11 @@ static void set_book_readable(bool is_readable)
 	facts.source.checkpoint = is_readable ? SOURCE_COMPLETE : SOURCE_UNREADABLE;
 }
 
+static void set_fresh(bool is_fresh)
+{
+	input.report_age_ms = is_fresh ? 0 : limits.report_stale_ms;
+}
+
 /* Everything is well. */
 static int set_up(void **state)
 {
@@ -43,7 +49,7 @@ static int set_up(void **state)
 	(void)state;
 	arena_init(&arena, 1 << 20);
 	report = (struct report){.sources = {well, well, well, well, well}};
-	input = (struct join_input){.report = &report, .now_wall_ms = NOW};
+	input = (struct join_input){.report = &report, .limits = &limits, .now_wall_ms = NOW};
 	object = (struct attribution){.generation = 7};
 	previous = (struct join_previous){.object = &object};
 	device = (struct device){.object = &previous};
@@ -52,7 +58,6 @@ static int set_up(void **state)
 	subject = (struct subject){
 		.facts = &facts,
 		.device = &device,
-		.is_fresh = true,
 		.arena = &arena,
 		.status = &found,
 		.health = {
@@ -239,7 +244,7 @@ static void ready_says_what_is_worse_than_what_attributed_says(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		subject.is_duplicate = rows[i].is_duplicate;
 		input.report = rows[i].is_agentless ? NULL : &report;
-		subject.is_fresh = !rows[i].is_stale;
+		set_fresh(!rows[i].is_stale);
 		struct attribution_status status = make();
 		bool is_fresh = !rows[i].is_stale && !rows[i].is_agentless;
 		expect_condition(&status, "Attributed", CONDITION_FALSE, "UnknownDeviceID");
@@ -303,7 +308,7 @@ static void health_and_intent_are_conditions_of_their_own(void **state)
 	expect_condition(&status, "InSync", CONDITION_FALSE, "SharingMode");
 	expect_text(find(&status, "InSync")->message, "m");
 	expect_condition(&status, "Ready", CONDITION_TRUE, "Current");
-	subject.is_fresh = false;
+	set_fresh(false);
 	status = make();
 	expect_condition(&status, "InSync", CONDITION_UNKNOWN, "ReportStale");
 	expect_condition(&status, "Healthy", CONDITION_UNKNOWN, "ReportStale");
@@ -348,7 +353,7 @@ static void a_condition_of_others_outlives_a_thousand_writes(void **state)
 	object.status.conditions = (struct array){&drained, 1, true};
 	for (int i = 0; i < 1000; i++) {
 		set_published(read(&object.status));
-		subject.is_fresh = i % 2 == 0;
+		set_fresh(i % 2 == 0);
 		struct attribution_status written = make();
 		assert_int_equal(written.conditions.count, ARRAY_SIZE(kept));
 		memcpy(kept, written.conditions.items, sizeof(kept));
@@ -565,7 +570,7 @@ static void before_the_report_what_may_be_otherwise_awaits_it(void **state)
 		input.pods_age = rows[i].pods_age;
 		set_claims_old(rows[i].are_claims_old);
 		set_unread(rows[i].are_claims_old);
-		subject.is_fresh = !rows[i].is_silent;
+		set_fresh(!rows[i].is_silent);
 		change_holders(rows[i].change);
 		struct attribution_status status = keep(&published);
 		expect_text(find(&status, "Attributed")->reason, rows[i].attributed);

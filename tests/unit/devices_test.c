@@ -30,14 +30,14 @@ static void expect_place(const struct devices *devices, const char *id, ptrdiff_
 WORLD_TEST(nvmls_word_is_good_dated_or_missing)
 {
 	build_world_device(&world, 0);
-	assert_int_equal(make().nvml, DEVICES_NVML_OK);
+	assert_int_equal(make().nvml, REPORT_LIST_GOOD);
 	world.report.sources.nvml.state = REPORT_SOURCE_ERROR;
-	assert_int_equal(make().nvml, DEVICES_NVML_DATED);
+	assert_int_equal(make().nvml, REPORT_LIST_DATED);
 	assert_int_equal(make().n_devices, 1);
 	build_world_fail_nvml(&world);
-	assert_int_equal(make().nvml, DEVICES_NVML_NONE);
+	assert_int_equal(make().nvml, REPORT_LIST_NONE);
 	world.input.report = NULL;
-	assert_int_equal(make().nvml, DEVICES_NVML_NONE);
+	assert_int_equal(make().nvml, REPORT_LIST_NONE);
 	assert_int_equal(make().n_devices, 0);
 }
 

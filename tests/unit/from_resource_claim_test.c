@@ -24,21 +24,20 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* A slice calls device n gpu-<minor>. */
+/* A slice describes device n, in whose name the driver has that number. */
 static void slice(unsigned n, unsigned minor)
 {
 	struct slice_device *device = build_world_slice(&world, n);
-	device->name = build_world_text(&world, "gpu-%u", minor);
+	device->minor = minor;
 	device->is_whole = true;
 }
 
-/* A pod of that name, which a claim gives device n, called gpu-<n>; its grant, to be altered. */
+/* A pod of that name, which a claim gives device n; its grant, to be altered. */
 static struct grant *claim(const char *name, unsigned n)
 {
 	build_world_pod(&world, (struct build_pod){.name = name, .wants_no_gpu = true});
 	struct grant *grant = build_world_grant(
 		&world, build_world_text(&world, "uid-%s", name).ptr, "main", n);
-	grant->name = build_world_text(&world, "gpu-%u", n);
 	build_world_regrant(&world);
 	return grant;
 }
@@ -143,10 +142,9 @@ static void tell_no_numbers(void)
 	world.devices[0].minor = world.devices[1].minor = -1;
 }
 
-static void name_otherwise(void)
+static void have_no_numbers_in_names(void)
 {
-	world.slices[0].name = VIEW("card-1");
-	world.slices[1].name = VIEW("gpu-x");
+	world.slices[0].minor = world.slices[1].minor = -1;
 }
 
 static void start_controller(void)
@@ -173,7 +171,7 @@ static const struct {
 	{"NVML numbers devices otherwise", swap_numbers, "", "ClaimsUnknown"},
 	{"NVML has a number elsewhere", give_number_to_another, "", "ClaimsUnknown"},
 	{"NVML tells no numbers", tell_no_numbers, "uid-b/main", "AllResolved"},
-	{"slices have other names", name_otherwise, "uid-b/main", "AllResolved"},
+	{"the names in slices have no numbers", have_no_numbers_in_names, "uid-b/main", "AllResolved"},
 	{"no report yet", start_controller, "", "AllResolved"},
 	{"no agent", have_no_agent, "uid-b/main", "AllResolved"}, /* as it was published */
 };

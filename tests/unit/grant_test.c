@@ -287,7 +287,6 @@ static void pods_that_share_a_claim_are_granted_the_same_device(void **state)
 	assert_text(pod_uid(world.result.grants[0].pod), "u1");
 	assert_text(pod_uid(world.result.grants[1].pod), "u2");
 	assert_text(world.result.grants[1].uuid, GPU_0);
-	assert_text(world.result.grants[1].name, "gpu-0");
 }
 
 static void a_pod_that_is_over_is_granted_nothing(void **state)
@@ -608,9 +607,28 @@ static void the_physical_devices_are_described_by_uuid(void **state)
 	assert_text(device->driver_version, "580.65.6");
 	assert_text(device->cuda_version, "13.0");
 	assert_text(device->pci_bus_id, "0000:3b:00.0");
-	assert_text(device->name, "gpu-1");
+	assert_int_equal(device->minor, 1);
 	assert_int_equal(device->memory_mib, 81920);
 	assert_text(world.result.devices[1].uuid, GPU_1);
+}
+
+static void the_number_in_the_drivers_name_is_the_devices(void **state)
+{
+	static const struct {
+		const char *name;
+		int64_t minor;
+	} rows[] = {{"gpu-7", 7}, {"gpu-3-mig-1g10gb-19-0", 3}, {"card-1", -1}, {"gpu-x", -1}, {"gpu-", -1}};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct resource_slice_fields fields = slice_of(1, 1);
+
+		tear_down(NULL);
+		set_up(NULL);
+		fields.devices[fields.slice.devices.count++] = described(rows[i].name, GPU_0, "", 40960);
+		add_slice(&fields);
+		assert_int_equal(compute()->n_devices, 1);
+		assert_int_equal(world.result.devices[0].minor, rows[i].minor);
+	}
 }
 
 static void partitions_describe_their_parent_but_for_the_memory(void **state)
@@ -803,6 +821,8 @@ static const struct CMUnitTest tests[] = {
 		an_incomplete_pool_leaves_the_others_alone, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		the_physical_devices_are_described_by_uuid, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		the_number_in_the_drivers_name_is_the_devices, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		partitions_describe_their_parent_but_for_the_memory, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

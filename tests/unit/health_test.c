@@ -68,7 +68,7 @@ static int set_up(void **state)
 	now.input = (struct health_input){
 		.report = &now.report,
 		.reported = &now.device,
-		.list = HEALTH_LIST_GOOD,
+		.list = REPORT_LIST_GOOD,
 		.quiet_ms = QUIET_MS,
 		.heard_at = NOW,
 		.is_same_boot = true,
@@ -391,12 +391,12 @@ TEST(what_was_wrong_stays_so_until_it_is_read_to_be_well)
 TEST(what_was_wrong_stays_so_while_nvml_does_not_list_the_device)
 {
 	static const struct {
-		enum health_list list;
+		enum report_list list;
 		const char *also;
 	} rows[] = {
-		{HEALTH_LIST_GOOD, "DeviceMissing"},
-		{HEALTH_LIST_NONE, "NVMLUnavailable"},
-		{HEALTH_LIST_DATED, "NVMLUnavailable"},
+		{REPORT_LIST_GOOD, "DeviceMissing"},
+		{REPORT_LIST_NONE, "NVMLUnavailable"},
+		{REPORT_LIST_DATED, "NVMLUnavailable"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(wrongs) * ARRAY_SIZE(rows) && start_anew(); i++) {
 		const size_t wrong = i / ARRAY_SIZE(rows), row = i % ARRAY_SIZE(rows);
@@ -416,7 +416,7 @@ TEST(without_an_agent_no_device_is_called_missing)
 	now.input.reported = NULL;
 	expect(UNKNOWN, "DeviceMissing");
 	now.input.report = NULL;
-	now.input.list = HEALTH_LIST_NONE;
+	now.input.list = REPORT_LIST_NONE;
 	now.input.is_same_boot = false;
 	expect(UNKNOWN, "NoAgent");
 }
@@ -837,7 +837,7 @@ TEST(a_list_of_before_nvml_failed_settles_nothing)
 {
 	raise_xid(48, NOW);
 	judge();
-	now.input.list = HEALTH_LIST_DATED;
+	now.input.list = REPORT_LIST_DATED;
 	condition->reset_time = NOW + 1;
 	condition->recovery = REPORT_RECOVERY_NONE;
 	now.input.heard_at = NOW + QUIET_MS - MINUTE;
@@ -1005,13 +1005,13 @@ TEST(a_device_of_which_it_is_known_why_it_is_not_read_is_not_unread)
 {
 	static const struct {
 		bool lost, hangs;
-		enum health_list list;
+		enum report_list list;
 		int state;
 		const char *reason;
 	} rows[] = {
-		{true, false, HEALTH_LIST_GOOD, UNHEALTHY, "GPULost"},
-		{false, false, HEALTH_LIST_DATED, UNKNOWN, "NVMLUnavailable"},
-		{false, true, HEALTH_LIST_DATED, UNKNOWN, "NVMLHangs"},
+		{true, false, REPORT_LIST_GOOD, UNHEALTHY, "GPULost"},
+		{false, false, REPORT_LIST_DATED, UNKNOWN, "NVMLUnavailable"},
+		{false, true, REPORT_LIST_DATED, UNKNOWN, "NVMLHangs"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
 		*condition = (struct report_condition){.present = true,

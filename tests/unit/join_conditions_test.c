@@ -94,9 +94,9 @@ static const struct scenario_promise promises[] = {
 		SAID("False", "SourceDisagreement") "restart; expect writes 0; delete a;"
 		SAID("Unknown", "AwaitingReport")),
 	PROMISE(slices_that_contradict_nvml_leave_tenants_by_claims_unconfirmed,
-		"gpu 0; gpu 1; slice 0 named gpu-0; slice 1 named gpu-1; pod a claim=c; grant a gpu0 name=gpu-0;"
+		"gpu 0; gpu 1; slice 0 minor 0; slice 1 minor 1; pod a claim=c; grant a gpu0;"
 		"expect a Confirmed by=ResourceClaim; expect Attributed True AllResolved;"
-		"nvml renumbers 7; report; pod b claim=d; grant b gpu1 name=gpu-1 device=pool/gpu-1; expect tenants a;"
+		"nvml renumbers 7; report; pod b claim=d; grant b gpu1 device=pool/gpu-1; expect tenants a;"
 		"expect a Unconfirmed; expect gpu1 none; later; expect a Unconfirmed;"
 		SAID("Unknown", "ClaimsUnknown") "expect gpu1 Attributed Unknown ClaimsUnknown;"
 		/* Its number counts again once nobody is there by its name. */
