@@ -3,131 +3,15 @@
 /*
  * The kubelet does not rewrite the checkpoint when a pod ends. So an entry of a pod that was never
  * known is left over when a complete List has nothing of it.
- *
- * A report can name one ID in thousands of entries of both sources. So there is one place for each
- * ID and container name, and one for each of these and live pod. A live pod's container itself has the
- * place of the empty ID. Pods that were published are sorted, for a report can name thousands of others.
  */
 
 #include "join/readers.h"
-
-#include <assert.h>
-
-/* Pods that were published */
-
-static int list_published(const struct facts *facts, struct arena *arena,
-			  struct checkpoint_index *checkpoint, struct error *err)
-{
-	const struct devices *devices = facts->devices;
-	size_t max = 0, n = 0;
-	for (size_t i = 0; i < devices->n_devices; i++)
-		max += previous_max_pods(devices->devices[i].previous);
-	if (!ARENA_NEW(checkpoint->published, arena, max))
-		return error_no_memory(err);
-	for (size_t i = 0; i < devices->n_devices; i++)
-		n += previous_list_pods(devices->devices[i].previous, &checkpoint->published[n]);
-	checkpoint->n_published = view_sort(checkpoint->published, n);
-	return 0;
-}
-
-/* Where each pod is known, nobody asks for others. */
-static bool has_unknown(const struct facts *facts, struct array entries)
-{
-	ARRAY_EACH(const struct report_checkpoint_entry, entry, entries)
-		if (!node_pods_find_uid(&facts->node_pods, entry->pod_uid))
-			return true;
-	return false;
-}
-
-/* After a restart of the controller what was published tells who was known once. */
-static enum checkpoint_standing judge(const struct facts *facts,
-				      const struct checkpoint_index *checkpoint, struct view uid,
-				      const struct pod *pod)
-{
-	if (pod)
-		return pod_is_over(pod) ? CHECKPOINT_ENDED : CHECKPOINT_LIVE;
-	if (node_pods_is_elsewhere(&facts->node_pods, uid))
-		return CHECKPOINT_REFUSED;
-	return view_is_found(uid, facts->input->ended, facts->input->n_ended) ||
-			       view_is_found(uid, checkpoint->published, checkpoint->n_published)
-		       ? CHECKPOINT_ENDED : CHECKPOINT_UNKNOWN;
-}
-
-/* Places */
-
-static uint32_t hash_place(struct view id, struct view container, const struct pod *pod)
-{
-	return lookup_hash(lookup_hash(lookup_hash(0, id), container),
-			   pod ? pod_uid(pod) : (struct view){0});
-}
-
-struct checkpoint_place *from_checkpoint_find(const struct checkpoint_index *checkpoint,
-					      struct view id, struct view container,
-					      const struct pod *pod)
-{
-	LOOKUP_EACH(at, &checkpoint->lookup, hash_place(id, container, pod)) {
-		struct checkpoint_place *place = &checkpoint->places[at];
-		if (place->pod == pod && view_equal(place->id, id) &&
-		    view_equal(place->container, container))
-			return place;
-	}
-	return NULL;
-}
-
-static void add_place(struct checkpoint_index *checkpoint, struct view id, struct view container,
-		      const struct pod *pod, unsigned standing)
-{
-	struct checkpoint_place *place = from_checkpoint_find(checkpoint, id, container, pod);
-	if (!place) {
-		place = &checkpoint->places[lookup_add(&checkpoint->lookup,
-						       hash_place(id, container, pod))];
-		*place = (struct checkpoint_place){.id = id, .container = container, .pod = pod};
-	}
-	place->standings |= standing;
-}
-
-static void index_entry(const struct facts *facts, const struct report_checkpoint_entry *entry,
-			struct checkpoint_index *checkpoint)
-{
-	const struct pod *pod = node_pods_find_uid(&facts->node_pods, entry->pod_uid);
-	const struct view container = entry->container;
-	const unsigned standing = judge(facts, checkpoint, entry->pod_uid, pod);
-	const bool is_live = standing == CHECKPOINT_LIVE;
-	ARRAY_EACH(const struct view, id, entry->device_ids) {
-		add_place(checkpoint, *id, container, NULL, standing);
-		if (is_live)
-			add_place(checkpoint, *id, container, pod, standing);
-	}
-	if (is_live)
-		add_place(checkpoint, (struct view){0}, container, pod, standing);
-}
-
-int from_checkpoint_index(const struct facts_draft *draft, struct checkpoint_index *ret, struct error *err)
-{
-	const struct facts *facts = draft->facts;
-	const struct array all = facts->input->report->checkpoint.entries;
-	size_t n = 0;
-	*ret = (struct checkpoint_index){0};
-	ARRAY_EACH(const struct report_checkpoint_entry, entry, all)
-		n += 2 * (size_t)entry->device_ids.count + 1;
-	if (!ARENA_NEW(ret->places, draft->arena, n))
-		return error_no_memory(err);
-	if (lookup_make(&ret->lookup, n, draft->arena, err) < 0 ||
-	    (has_unknown(facts, all) && list_published(facts, draft->arena, ret, err) < 0))
-		return -1;
-	ARRAY_EACH(const struct report_checkpoint_entry, entry, all)
-		index_entry(facts, entry, ret);
-	assert(ret->lookup.n <= n);
-	return 0;
-}
-
-/* Facts */
 
 static bool is_left_over(const struct facts *facts, const struct checkpoint_index *checkpoint,
 			 const struct report_checkpoint_entry *entry)
 {
 	ARRAY_EACH(const struct view, id, entry->device_ids)
-		if (from_checkpoint_find(checkpoint, *id, entry->container, NULL)->is_listed)
+		if (checkpoint_index_find(checkpoint, *id, entry->container, NULL)->is_listed)
 			return false;
 	return facts->source.pod_resources == SOURCE_COMPLETE;
 }
@@ -151,7 +35,7 @@ static void read_entry(struct facts_draft *draft, const struct checkpoint_index 
 {
 	struct facts *facts = draft->facts;
 	const struct pod *pod = node_pods_find_uid(&facts->node_pods, entry->pod_uid);
-	const enum checkpoint_standing standing = judge(facts, checkpoint, entry->pod_uid, pod);
+	const enum checkpoint_standing standing = checkpoint_index_judge(checkpoint, facts, entry->pod_uid, pod);
 	/* When a pod is deleted on another node, it does not become one that nobody knows here. */
 	if (standing == CHECKPOINT_REFUSED)
 		facts->claims_refused++;

@@ -71,7 +71,7 @@ static void add_by_name(const struct entry *entry, struct view id)
 	const struct device_place place = devices_find(entry->facts->devices, id);
 	const struct pod *pod = entry->pod;
 	struct holder *holder = NULL;
-	if (pod && from_checkpoint_find(entry->checkpoint, VIEW(""), entry->said->container, pod)) {
+	if (pod && checkpoint_index_find(entry->checkpoint, VIEW(""), entry->said->container, pod)) {
 		if (entry->facts->source.checkpoint != SOURCE_UNREADABLE &&
 		    is_since_start(entry->facts, pod))
 			facts_add(entry->draft, entry->holder, id, listed);
@@ -97,7 +97,7 @@ static void add_agreed(const struct entry *entry, struct view id)
 static void mark_listed(const struct entry *entry, struct view id)
 {
 	struct checkpoint_place *place =
-		from_checkpoint_find(entry->checkpoint, id, entry->said->container, NULL);
+		checkpoint_index_find(entry->checkpoint, id, entry->said->container, NULL);
 	if (place)
 		place->is_listed = true;
 }
@@ -107,7 +107,7 @@ static void explain(const struct entry *entry, struct view id)
 	const struct view container = entry->said->container;
 	const bool is_successor = entry->pod && pod_gpu(entry->pod)->started_at &&
 				  entry->facts->source.checkpoint == SOURCE_UNREADABLE;
-	if (entry->pod && from_checkpoint_find(entry->checkpoint, id, container, entry->pod))
+	if (entry->pod && checkpoint_index_find(entry->checkpoint, id, container, entry->pod))
 		add_agreed(entry, id);
 	else if ((entry->has & CHECKPOINT_REFUSED) ||
 		 ((entry->has & CHECKPOINT_LIVE) && !entry->pod))
@@ -125,7 +125,7 @@ static void read_entry(struct entry entry, bool is_foreign)
 	entry.pod = node_pods_find_name(&entry.facts->node_pods, said->namespace, said->name);
 	ARRAY_EACH(const struct view, id, said->device_ids) {
 		const struct checkpoint_place *place =
-			from_checkpoint_find(entry.checkpoint, *id, said->container, NULL);
+			checkpoint_index_find(entry.checkpoint, *id, said->container, NULL);
 		entry.has |= place ? place->standings : 0;
 	}
 	if (is_foreign && !(entry.has & (CHECKPOINT_UNKNOWN | CHECKPOINT_ENDED))) {

@@ -10,7 +10,7 @@
 static int read_report(struct facts_draft *draft, struct error *err)
 {
 	struct checkpoint_index checkpoint;
-	if (from_checkpoint_index(draft, &checkpoint, err) < 0)
+	if (checkpoint_index_make(draft, &checkpoint, err) < 0)
 		return -1;
 	from_pod_resources_read(draft, &checkpoint);
 	return from_checkpoint_read(draft, &checkpoint, err);
