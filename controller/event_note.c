@@ -58,10 +58,8 @@ int event_note_take(struct event_note *note, struct arena *arena, struct view *r
 		sbuf_truncate(&note->text, text.len);
 		sbuf_append(&note->text, VIEW(CUT));
 	}
-	if (sbuf_check(&note->text, "note", err) < 0)
+	if (sbuf_keep(&note->text, "note", arena, ret, err) < 0)
 		return -1;
-	if (!arena_copy(arena, sbuf_view(&note->text), ret))
-		return error_no_memory(err);
 	sbuf_clear(&note->text);
 	return 0;
 }

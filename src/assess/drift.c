@@ -553,10 +553,9 @@ static int conclude(struct judge *judge, struct drift_verdict *ret_verdict, stru
 	verdict.again_in_ms = judge->again_in_ms;
 	verdict.hides = judge->hidden & consequences();
 	verdict.tells = judge->told & consequences();
-	if (drift_text_check(&judge->text, err) < 0 || sbuf_check(&message, "message", err) < 0)
+	if (drift_text_check(&judge->text, err) < 0 ||
+	    sbuf_keep(&message, "message", judge->text.arena, &verdict.message, err) < 0)
 		return -1;
-	if (!arena_copy(judge->text.arena, sbuf_view(&message), &verdict.message))
-		return error_no_memory(err);
 	*ret_verdict = verdict;
 	return 0;
 }

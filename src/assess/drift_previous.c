@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "assess/drift_previous.h"
 
+#include <assert.h>
+
 #include "assess/drift.h"
 #include "assess/drift_settling.h"
 
@@ -42,4 +44,10 @@ struct drift_previous drift_previous_read(const struct attribution_intent_state 
 	read_drifts(&previous, published->drifts);
 	read_pending(&previous, published->pending);
 	return previous;
+}
+
+bool drift_previous_has(const struct drift_previous *previous, enum drift_type type)
+{
+	assert(type < N_DRIFT_TYPES);
+	return previous->drifts[type] || previous->pending_since[type] != 0;
 }

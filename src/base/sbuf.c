@@ -179,3 +179,11 @@ int sbuf_check(const struct sbuf *buf, const char *what, struct error *err)
 		return error_wrap(err, "%s", what);
 	}
 }
+
+int sbuf_keep(const struct sbuf *buf, const char *what, struct arena *arena, struct view *ret,
+	      struct error *err)
+{
+	if (sbuf_check(buf, what, err) < 0)
+		return -1;
+	return arena_keep(arena, sbuf_view(buf), ret, err);
+}

@@ -10,6 +10,7 @@
  * Threads: owner.
  */
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "base/view.h"
 
@@ -50,3 +51,6 @@ struct view sbuf_view(const struct sbuf *buf);
 const char *sbuf_text(struct sbuf *buf);
 /* 0, or -1 with ERROR_LIMIT or ERROR_NO_MEMORY and `what` in the text. */
 MUST_USE int sbuf_check(const struct sbuf *buf, const char *what, struct error *err);
+/* The same; and copies the contents, which then lie in arena. On failure *ret is untouched. */
+MUST_USE int sbuf_keep(const struct sbuf *buf, const char *what, struct arena *arena, struct view *ret,
+		       struct error *err);

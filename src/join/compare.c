@@ -7,6 +7,7 @@
 #include <assert.h>
 
 #include "assess/drift_offer.h"
+#include "assess/drift_previous.h"
 #include "join/slots.h"
 
 struct drift_node compare_node(const struct facts *facts, const struct slots *slots)
@@ -34,11 +35,6 @@ struct drift_node compare_node(const struct facts *facts, const struct slots *sl
 
 /* Whether the device was there */
 
-static bool was_missing(const struct drift_previous *intent)
-{
-	return intent->drifts[DRIFT_DEVICE_MISSING] || intent->pending_since[DRIFT_DEVICE_MISSING] != 0;
-}
-
 /*
  * What was published in this boot tells. A card that was taken out while the node was off is missing
  * from the first list of the boot. Until the driver is loaded there is none, and NVML is unavailable.
@@ -47,7 +43,8 @@ static bool is_seen_since_boot(const struct subject *subject)
 {
 	const struct previous *published = subject->device->published;
 	return previous_boot(published, subject->facts->input->report) == REPORT_BOOT_SAME &&
-	       (was_missing(&published->intent) || health_was_listed(&published->health));
+	       (drift_previous_has(&published->intent, DRIFT_DEVICE_MISSING) ||
+		health_was_listed(&published->health));
 }
 
 /* Since when it has had as many slots as now, as far as is known. */

@@ -83,13 +83,6 @@ static const struct report_sources *sources_of(const struct subject *s)
 	return s->facts->input->report ? &s->facts->input->report->sources : NULL;
 }
 
-static int keep(const struct subject *s, const struct sbuf *message, struct view *ret, struct error *err)
-{
-	if (sbuf_check(message, "message", err) < 0)
-		return -1;
-	return arena_copy(s->arena, sbuf_view(message), ret) ? 0 : error_no_memory(err);
-}
-
 /* Attributed */
 
 static struct rule judge_unresolved(const struct tenants *t)
@@ -229,7 +222,7 @@ static int make_attributed(const struct subject *s, struct condition *ret, struc
 				{0},
 			},
 			&message);
-	return keep(s, &message, &ret->message, err);
+	return sbuf_keep(&message, "message", s->arena, &ret->message, err);
 }
 
 /* The other conditions */
@@ -274,7 +267,7 @@ static int make_healthy(const struct subject *s, struct condition *ret, struct e
 		sbuf_append(&message, wording_message(MESSAGE_SEE_PLUGIN_MISSING));
 	if (sources_of(s))
 		complain((struct complaint[]){{"nvml", &sources_of(s)->nvml}, {0}}, &message);
-	return keep(s, &message, &ret->message, err);
+	return sbuf_keep(&message, "message", s->arena, &ret->message, err);
 }
 
 static struct rule judge_fresh(const struct subject *s)

@@ -62,7 +62,6 @@ struct facts {
 	struct node_pods node_pods;
 	bool is_frozen; /* what is known of pods is old: nobody was asked, there are no facts */
 	struct source source;
-	enum source_state claims; /* of the node's ResourceClaims: join/from_resource_claim.h */
 	struct fact *items; /* by device, pod UID, container, ID; each once */
 	size_t n_items;
 	size_t n_placed; /* of them, that are a device's of the devices: they come first */

@@ -11,67 +11,10 @@
 
 #define RESOURCE VIEW("gpu.nvidia.com")
 
-/* State */
-
-static bool hears_nvml(const struct join_input *input)
-{
-	return input_is_heard(input) && !input->is_of_former_boot;
-}
-
-/* NVML gives the device of a slice another number, or the number to another device. */
-static bool is_any_contradicted(const struct join_input *input)
-{
-	const struct array nvml = input->report ? input->report->devices : (struct array){0};
-	for (size_t i = 0; i < input->n_slice_devices; i++) {
-		const struct slice_device *slice = &input->slice_devices[i];
-		ARRAY_EACH(const struct report_device, device, nvml) {
-			bool is_same = view_equal_ignoring_case(device->uuid, slice->uuid);
-			if (slice->minor >= 0 && device->minor >= 0 &&
-			    is_same != (device->minor == slice->minor))
-				return true;
-		}
-	}
-	return false;
-}
-
-/* Not one is there: that the driver withdrew all devices is less likely than that it starts. */
-static bool are_slices_gone(const struct join_input *input)
-{
-	bool is_placed = input->n_slice_devices > 0;
-	for (size_t i = 0; i < input->n_grants; i++)
-		is_placed |= input->grants[i].uuid.len > 0;
-	return !is_placed;
-}
-
-/* None has reported for long, or none had when the node was published. */
-static bool has_no_agent(const struct join_input *input, const struct devices *devices)
-{
-	bool is_agentless = input_is_agentless(input);
-	for (size_t i = 0; i < devices->n_devices; i++) {
-		const struct previous *published = devices->devices[i].published;
-		is_agentless |= published && published->is_agentless;
-	}
-	return !input->report && is_agentless;
-}
-
-enum source_state from_resource_claim_judge(const struct join_input *input,
-					    const struct devices *devices)
-{
-	if (input->grants_denied)
-		return SOURCE_UNREADABLE;
-	if (input->grants_unknown)
-		return SOURCE_PARTIAL;
-	if (input->n_grants + input->n_slice_devices + input->n_lacking == 0)
-		return SOURCE_ABSENT;
-	if (is_any_contradicted(input) || are_slices_gone(input) ||
-	    (!hears_nvml(input) && !has_no_agent(input, devices)))
-		return SOURCE_PARTIAL;
-	return SOURCE_COMPLETE;
-}
-
 static bool is_silent(const struct facts *facts)
 {
-	return facts->claims == SOURCE_UNREADABLE || facts->claims == SOURCE_PARTIAL;
+	const enum source_state claims = facts->source.resource_claim;
+	return claims == SOURCE_UNREADABLE || claims == SOURCE_PARTIAL;
 }
 
 /* NULL: no slice places it. */
@@ -145,7 +88,7 @@ enum resource_claim_word from_resource_claim_hear(const struct facts *facts,
 						  const struct device *device,
 						  const struct previous_tenant *tenant)
 {
-	const bool is_told = facts->claims == SOURCE_COMPLETE && !facts->is_frozen;
+	const bool is_told = facts->source.resource_claim == SOURCE_COMPLETE && !facts->is_frozen;
 	const bool is_claims = view_equal(tenant->published->resource, RESOURCE);
 	const bool is_named = tenant->witnesses & WITNESS_RESOURCE_CLAIM;
 	struct places places;

@@ -16,14 +16,8 @@
 #include "join/facts.h"
 
 /*
- * What the claims of the node are worth. ABSENT: no slice describes the node, and no pod of it uses a
- * claim. UNREADABLE: the right to read them is missing, or they were never read. PARTIAL: slices are
- * incomplete or all gone, or nothing bears out that they are of this boot. COMPLETE: else.
- */
-enum source_state from_resource_claim_judge(const struct join_input *input, const struct devices *devices);
-/*
  * Adds the facts: what claims give, and what was published by a claim of pods about which the witness
- * is silent. facts->claims is set, and the devices and pods are known.
+ * is silent. The source is judged, and the devices and pods are known.
  */
 void from_resource_claim_read(struct facts_draft *draft);
 /* What the witness says of a published tenant on its device, from "no" to "yes". */

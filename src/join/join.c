@@ -266,7 +266,7 @@ static void watch_the_time(struct joiner *joiner)
 	if (input_is_fresh(input))
 		look_again_in(joiner, input->limits->report_stale_ms - input->report_age_ms);
 	if (!input->report && !input_is_agentless(input) &&
-	    (is_one_unborn(joiner) || joiner->node.facts.claims == SOURCE_PARTIAL))
+	    (is_one_unborn(joiner) || joiner->node.facts.source.resource_claim == SOURCE_PARTIAL))
 		look_again_in(joiner, input->limits->agentless_ms - input->report_age_ms);
 	if (!input->node && !has_outstayed(input))
 		look_again_in(joiner, input->limits->node_gone_ms - input->node_gone_for_ms);

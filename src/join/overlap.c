@@ -179,9 +179,7 @@ static int tell(const struct holding *holding, struct arena *arena, struct view 
 	assert(holding->n_pods > 1);
 	sbuf_init(&message, OVERLAP_MESSAGE);
 	wording_held_twice(holding->unit, holding->pods, n_named, holding->n_pods - n_named, &message);
-	if (sbuf_check(&message, "message", err) < 0)
-		return -1;
-	return arena_keep(arena, sbuf_view(&message), ret_message, err);
+	return sbuf_keep(&message, "message", arena, ret_message, err);
 }
 
 int overlap_find(struct subject *subject, struct error *err)

@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+/* The kubelet */
+
 static enum source_state judge(const struct report_source *source, bool present)
 {
 	if (!present)
@@ -38,7 +40,71 @@ static int64_t find_settled_restart(const struct join_input *input, bool is_list
 	return input->settled_restart == restart ? restart : 0;
 }
 
-struct source source_judge(const struct node_pods *node_pods)
+/* ResourceClaims */
+
+static bool hears_nvml(const struct join_input *input)
+{
+	return input_is_heard(input) && !input->is_of_former_boot;
+}
+
+/* NVML gives the device of a slice another number, or the number to another device. */
+static bool is_any_contradicted(const struct join_input *input)
+{
+	const struct array nvml = input->report ? input->report->devices : (struct array){0};
+	for (size_t i = 0; i < input->n_slice_devices; i++) {
+		const struct slice_device *slice = &input->slice_devices[i];
+		ARRAY_EACH(const struct report_device, device, nvml) {
+			bool is_same = view_equal_ignoring_case(device->uuid, slice->uuid);
+			if (slice->minor >= 0 && device->minor >= 0 &&
+			    is_same != (device->minor == slice->minor))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Not one is there: that the driver withdrew all devices is less likely than that it starts. */
+static bool are_slices_gone(const struct join_input *input)
+{
+	bool is_placed = input->n_slice_devices > 0;
+	for (size_t i = 0; i < input->n_grants; i++)
+		is_placed |= input->grants[i].uuid.len > 0;
+	return !is_placed;
+}
+
+/* None has reported for long, or none had when the node was published. */
+static bool has_no_agent(const struct join_input *input, const struct devices *devices)
+{
+	bool is_agentless = input_is_agentless(input);
+	for (size_t i = 0; i < devices->n_devices; i++) {
+		const struct previous *published = devices->devices[i].published;
+		is_agentless |= published && published->is_agentless;
+	}
+	return !input->report && is_agentless;
+}
+
+/*
+ * ABSENT: no slice describes the node, and no pod of it uses a claim. UNREADABLE: the right to read them
+ * is missing, or they were never read. PARTIAL: slices are incomplete or all gone, or nothing bears out
+ * that they are of this boot.
+ */
+static enum source_state judge_claims(const struct join_input *input, const struct devices *devices)
+{
+	if (input->grants_denied)
+		return SOURCE_UNREADABLE;
+	if (input->grants_unknown)
+		return SOURCE_PARTIAL;
+	if (input->n_grants + input->n_slice_devices + input->n_lacking == 0)
+		return SOURCE_ABSENT;
+	if (is_any_contradicted(input) || are_slices_gone(input) ||
+	    (!hears_nvml(input) && !has_no_agent(input, devices)))
+		return SOURCE_PARTIAL;
+	return SOURCE_COMPLETE;
+}
+
+/* All */
+
+struct source source_judge(const struct node_pods *node_pods, const struct devices *devices)
 {
 	const struct join_input *input = node_pods->input;
 	const struct report *report = input->report;
@@ -46,6 +112,10 @@ struct source source_judge(const struct node_pods *node_pods)
 	struct source source = {
 		.settled_restart = is_frozen ? input->settled_restart : 0,
 		.settles_in_ms = -1,
+		.pod_status = is_frozen ? SOURCE_UNREADABLE : SOURCE_PARTIAL,
+		.kai = is_frozen ? SOURCE_UNREADABLE : SOURCE_PARTIAL,
+		.hami = is_frozen ? SOURCE_UNREADABLE : SOURCE_COMPLETE,
+		.resource_claim = judge_claims(input, devices),
 	};
 
 	if (!report || is_frozen)

@@ -2,11 +2,12 @@
 #pragma once
 
 /*
- * source - what the silence of the checkpoint and of the List of PodResources is worth.
+ * source - what the silence of each witness is worth.
  *
  * Threads: any; pure.
  */
 
+#include "join/devices.h"
 #include "join/node_pods.h"
 
 enum source_state {
@@ -19,6 +20,10 @@ enum source_state {
 struct source {
 	enum source_state checkpoint;
 	enum source_state pod_resources;
+	enum source_state pod_status; /* of each container that has a status there */
+	enum source_state resource_claim; /* of the node's claims: join/from_resource_claim.h */
+	enum source_state hami; /* of each container that has a part of the annotation */
+	enum source_state kai;  /* never COMPLETE: it votes no on nobody */
 	bool is_settling;        /* the kubelet restarted lately, and no List was complete since */
 	bool is_list_complete;   /* a List just read names every active pod that it must name */
 	int64_t settled_restart; /* for the next join, see join/join.h */
@@ -29,5 +34,8 @@ struct source {
 bool source_is_good(enum source_state state);
 /* True when the List or the checkpoint could be. */
 bool source_is_any_good(const struct source *source);
-/* The sources of the input's report. Both are absent without one, or while pods are frozen. */
-struct source source_judge(const struct node_pods *node_pods);
+/*
+ * Judges them. The kubelet's are absent without a report. While pods are frozen these are too, and the
+ * texts of pods are unreadable.
+ */
+struct source source_judge(const struct node_pods *node_pods, const struct devices *devices);

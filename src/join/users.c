@@ -32,7 +32,6 @@
 
 struct finder {
 	struct subject *subject;
-	struct attribution_status *status; /* the subject's */
 	bool has_server; /* of MPS */
 	bool *is_untold; /* a tenant: not all processes of its pod could be told apart */
 	struct attribution_user *found;
@@ -63,7 +62,7 @@ static bool is_server(const struct finder *finder, const struct report_process *
 /* That the pod was a tenant of the device; NULL: it never was, that is known. */
 static const struct attribution_past_tenant *find_past(const struct finder *finder, struct view uid)
 {
-	ARRAY_EACH(const struct attribution_past_tenant, past, finder->status->recent_tenants)
+	ARRAY_EACH(const struct attribution_past_tenant, past, finder->subject->status->recent_tenants)
 		if (view_equal(past->pod_uid, uid))
 			return past;
 	return NULL;
@@ -131,8 +130,8 @@ static bool may_be_of(const struct finder *finder, const struct attribution_tena
 /* If it may be of several of the pod's containers, the number of none of them is known. */
 static bool credit_tenant(struct finder *finder, const struct suspect *suspect)
 {
-	const uint32_t n_tenants = finder->status->tenants.count;
-	struct attribution_tenant *tenants = finder->status->tenants.items, *last = NULL;
+	const uint32_t n_tenants = finder->subject->status->tenants.count;
+	struct attribution_tenant *tenants = finder->subject->status->tenants.items, *last = NULL;
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < n_tenants; i++)
 		if (may_be_of(finder, &tenants[i], suspect)) {
@@ -164,7 +163,7 @@ static void witness(struct attribution_tenant *tenant)
 static void conclude_tenants(struct finder *finder)
 {
 	const bool *untold = finder->is_untold;
-	ARRAY_EACH(struct attribution_tenant, tenant, finder->status->tenants) {
+	ARRAY_EACH(struct attribution_tenant, tenant, finder->subject->status->tenants) {
 		if (*untold++)
 			tenant->processes = tenant->memory_mib = 0;
 		if (tenant->processes > 0 && !attribution_is_unknown(tenant))
@@ -274,7 +273,7 @@ static bool may_hold(const struct finder *finder, const struct suspect *suspect)
 	if (suspect->pod_uid.len == 0 || suspect->is_past ||
 	    (suspect->container && suspect->container->kind == POD_CONTAINER_EPHEMERAL))
 		return false;
-	return finder->status->tenants_left_out > 0 || !would_be_named(facts, suspect) ||
+	return finder->subject->status->tenants_left_out > 0 || !would_be_named(facts, suspect) ||
 	       from_resource_claim_is_unheard(facts, suspect->pod) || holds_unknown(finder, suspect->pod_uid);
 }
 
@@ -346,8 +345,8 @@ static void list_users(struct finder *finder)
 			found[n++] = found[i];
 	assert(n <= finder->n_found);
 	n_listed = n < LIMIT_UNALLOCATED_USERS ? n : LIMIT_UNALLOCATED_USERS;
-	finder->status->unallocated_users = (struct array){found, n_listed, true};
-	finder->status->unallocated_users_left_out =
+	finder->subject->status->unallocated_users = (struct array){found, n_listed, true};
+	finder->subject->status->unallocated_users_left_out =
 		debounce_left_out(n - n_listed, finder->n_waiting,
 				  published ? published->unallocated_users_left_out : 0);
 }
@@ -375,9 +374,9 @@ static int find(struct finder *finder, struct error *err)
 	const struct report_process *processes = finder->subject->device->reported->processes.items;
 	const uint32_t n_processes = finder->subject->device->reported->processes.count;
 	if (!ARENA_NEW(finder->found, finder->subject->arena, n_processes) ||
-	    !ARENA_NEW(finder->is_untold, finder->subject->arena, finder->status->tenants.count))
+	    !ARENA_NEW(finder->is_untold, finder->subject->arena, finder->subject->status->tenants.count))
 		return error_no_memory(err);
-	ARRAY_EACH(struct attribution_tenant, tenant, finder->status->tenants)
+	ARRAY_EACH(struct attribution_tenant, tenant, finder->subject->status->tenants)
 		tenant->processes = tenant->memory_mib = 0;
 	for (uint32_t i = 0; i < n_processes; i++)
 		if (!is_repeated(processes, i))
@@ -385,7 +384,7 @@ static int find(struct finder *finder, struct error *err)
 	assert(finder->n_found <= n_processes);
 	conclude_tenants(finder);
 	list_users(finder);
-	finder->status->unknown_processes = count_unknown(finder);
+	finder->subject->status->unknown_processes = count_unknown(finder);
 	return 0;
 }
 
@@ -393,15 +392,15 @@ static int find(struct finder *finder, struct error *err)
 static void carry(const struct finder *finder)
 {
 	const struct attribution_status *published = finder->subject->published;
-	ARRAY_EACH(struct attribution_tenant, tenant, finder->status->tenants) {
+	ARRAY_EACH(struct attribution_tenant, tenant, finder->subject->status->tenants) {
 		const struct attribution_tenant *was =
 			attribution_find_tenant(published, tenant->pod_uid, tenant->container);
 		tenant->processes = was ? was->processes : 0;
 		tenant->memory_mib = was ? was->memory_mib : 0;
 	}
-	finder->status->unallocated_users = published->unallocated_users;
-	finder->status->unallocated_users_left_out = published->unallocated_users_left_out;
-	finder->status->unknown_processes = published->unknown_processes;
+	finder->subject->status->unallocated_users = published->unallocated_users;
+	finder->subject->status->unallocated_users_left_out = published->unallocated_users_left_out;
+	finder->subject->status->unknown_processes = published->unknown_processes;
 }
 
 int users_find(struct subject *subject, struct error *err)
@@ -411,13 +410,13 @@ int users_find(struct subject *subject, struct error *err)
 	int state = report ? (int)report->sources.processes.state : REPORT_SOURCE_UNKNOWN;
 	const bool is_frozen = subject->facts->is_frozen;
 	const struct report_device *reported = subject->device->reported;
-	struct finder finder = {.subject = subject, .status = subject->status};
+	struct finder finder = {.subject = subject};
 
 	if (state == REPORT_SOURCE_OK && !is_frozen &&
 	    subject->facts->devices->nvml == REPORT_LIST_GOOD && reported &&
 	    reported->processes.present) {
 		/* That the compute mode is one that MPS needs shows no server: anybody may be alone there. */
-		finder.has_server = finder.status->sharing.mode == ATTRIBUTION_MODE_MPS ||
+		finder.has_server = subject->status->sharing.mode == ATTRIBUTION_MODE_MPS ||
 				    sharing_has_mps_process(reported);
 		return find(&finder, err);
 	}

@@ -180,19 +180,18 @@ static bool has_status(const struct votes_holder *of)
 	return false;
 }
 
-/* Witnesses that can be asked, and do not name it. */
+/* Witnesses that can be asked, and do not name it: claims also while what is known of pods is old. */
 static unsigned find_lost(const struct votes_holder *of, enum resource_claim_word claims)
 {
+	const struct source *source = &of->facts->source;
 	unsigned lost = claims >= RESOURCE_CLAIM_STAYS ? 0 : WITNESS_RESOURCE_CLAIM;
-	/* No pod is found anew, but claims go on telling what they have given to whom. */
-	if (of->facts->is_frozen)
-		return lost;
-	lost |= WITNESS_KAI;
-	if (source_is_good(of->facts->source.checkpoint))
+	if (source_is_good(source->kai))
+		lost |= WITNESS_KAI;
+	if (source_is_good(source->checkpoint))
 		lost |= WITNESS_CHECKPOINT;
 	if (is_list_good(of->facts))
 		lost |= WITNESS_POD_RESOURCES;
-	if (has_status(of) && pod_gpu(of->pod)->allocations_left_out == 0)
+	if (source_is_good(source->pod_status) && has_status(of) && pod_gpu(of->pod)->allocations_left_out == 0)
 		lost |= WITNESS_POD_STATUS;
 	return lost;
 }
@@ -239,7 +238,7 @@ static void hear_silence(const struct votes_holder *of, struct votes *votes)
 	/* And the kubelet's sources do not cover claims. */
 	if (lacks_claim || claims >= RESOURCE_CLAIM_DOUBTFUL)
 		votes->no = 0;
-	if (!(published & WITNESS_RESOURCE_CLAIM))
+	if (of->facts->source.hami == SOURCE_COMPLETE && !(published & WITNESS_RESOURCE_CLAIM))
 		votes->no |= heard & WITNESS_HAMI;
 	assert(votes->yes == 0);
 }

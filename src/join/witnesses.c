@@ -52,8 +52,7 @@ int witnesses_read(const struct join_input *input, const struct devices *devices
 	if (node_pods_take(input, arena, &facts.node_pods, err) < 0 ||
 	    facts_open(&facts, arena, &draft, err) < 0)
 		return -1;
-	facts.source = source_judge(&facts.node_pods);
-	facts.claims = from_resource_claim_judge(input, devices);
+	facts.source = source_judge(&facts.node_pods, devices);
 	/* Which pod a witness means is not known while what is known of pods is old. */
 	if (!facts.is_frozen && ask_all(&draft, err) < 0)
 		return -1;

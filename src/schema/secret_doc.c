@@ -78,11 +78,7 @@ static int decode_value(struct view text, const char *key, struct arena *arena,
 	sbuf_init(&buf, LIMIT_FILE_BYTES);
 	if (!base64_decode(text, &buf))
 		return error_set(err, ERROR_REJECTED, 0, "data.%s: not base64", key);
-	if (sbuf_check(&buf, key, err) < 0)
-		return -1;
-	if (!arena_copy(arena, sbuf_view(&buf), ret_value))
-		return error_no_memory(err);
-	return 0;
+	return sbuf_keep(&buf, key, arena, ret_value, err);
 }
 
 static int64_t latest(struct array times)

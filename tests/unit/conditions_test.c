@@ -21,7 +21,7 @@ static struct attribution_status found;
 /* While the sources of claims are not whole, a pod of the node uses one. */
 static void set_unread(bool is_unread)
 {
-	facts.claims = is_unread ? SOURCE_PARTIAL : SOURCE_ABSENT;
+	facts.source.resource_claim = is_unread ? SOURCE_PARTIAL : SOURCE_ABSENT;
 	input.n_lacking = is_unread;
 	subject.is_without_ids = is_unread;
 }

@@ -27,6 +27,9 @@ TEST(of_what_is_published_twice_the_first_counts)
 	assert_int_equal(previous.pending_hashes[DRIFT_SHARING_MODE], 30);
 	assert_int_equal(previous.work_since[DRIFT_SETTLING_DRIVER_UPGRADE], 4);
 	assert_int_equal(previous.work_steps[DRIFT_SETTLING_DRIVER_UPGRADE], 40);
+	assert_true(drift_previous_has(&previous, DRIFT_REPLICA_COUNT));
+	assert_true(drift_previous_has(&previous, DRIFT_SHARING_MODE));
+	assert_false(drift_previous_has(&previous, DRIFT_DEVICE_MISSING));
 }
 
 TEST(of_what_is_not_published_there_is_nothing)

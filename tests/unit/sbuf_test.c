@@ -74,6 +74,24 @@ static void failure_is_sticky_and_leaves_no_part_of_the_append(void **state)
 	assert_true(view_equal(sbuf_view(&buf), VIEW("g")));
 }
 
+static void what_is_kept_outlives_the_buffer_and_a_failure_keeps_nothing(void **state)
+{
+	(void)state;
+	CLEANUP(sbuf_deinit) struct sbuf buf;
+	CLEANUP(arena_deinit) struct arena arena;
+	struct view kept = {0};
+	struct error err;
+	arena_init(&arena, 1000);
+	sbuf_init(&buf, 5);
+	sbuf_append(&buf, VIEW("abc"));
+	assert_int_equal(sbuf_keep(&buf, "the name", &arena, &kept, &err), 0);
+	sbuf_append(&buf, VIEW("def"));
+	assert_int_equal(sbuf_keep(&buf, "the name", &arena, &kept, &err), -1);
+	assert_string_equal(err.text, "the name: larger than 5 bytes");
+	sbuf_deinit(&buf);
+	assert_true(view_equal(kept, VIEW("abc")));
+}
+
 static void consume_takes_from_the_front(void **state)
 {
 	(void)state;
@@ -175,6 +193,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(the_cap_can_be_filled_but_not_passed),
 	cmocka_unit_test(formatted_text_can_fill_the_cap_too),
 	cmocka_unit_test(failure_is_sticky_and_leaves_no_part_of_the_append),
+	cmocka_unit_test(what_is_kept_outlives_the_buffer_and_a_failure_keeps_nothing),
 	cmocka_unit_test(consume_takes_from_the_front),
 	cmocka_unit_test(reserved_room_counts_when_committed),
 	cmocka_unit_test(an_empty_buffer_has_an_empty_text),

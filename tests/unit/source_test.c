@@ -22,12 +22,14 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static const struct devices none;
+
 static struct source judge(void)
 {
 	struct node_pods node_pods;
 	struct error err;
 	assert_int_equal(node_pods_take(&world.input, &world.arena, &node_pods, &err), 0);
-	return source_judge(&node_pods);
+	return source_judge(&node_pods, &none);
 }
 
 static void each_source_has_its_state(void **state)
@@ -54,6 +56,19 @@ static void each_source_has_its_state(void **state)
 	world.input.report = NULL;
 	assert_int_equal(judge().pod_resources, SOURCE_ABSENT);
 	assert_int_equal(judge().settles_in_ms, -1);
+}
+
+static void what_pods_say_cannot_be_read_while_what_is_known_of_them_is_old(void **state)
+{
+	(void)state;
+	for (int age = INVENTORY_CURRENT; age <= INVENTORY_DENIED; age++) {
+		const bool is_old = age != INVENTORY_CURRENT;
+		world.input.pods_age = (enum inventory_age)age;
+		assert_int_equal(judge().hami, is_old ? SOURCE_UNREADABLE : SOURCE_COMPLETE);
+		assert_int_equal(judge().kai, is_old ? SOURCE_UNREADABLE : SOURCE_PARTIAL);
+		assert_int_equal(judge().pod_status, is_old ? SOURCE_UNREADABLE : SOURCE_PARTIAL);
+		assert_int_equal(judge().pod_resources, is_old ? SOURCE_ABSENT : SOURCE_COMPLETE);
+	}
 }
 
 static void a_list_may_be_short_for_the_stated_time_after_a_restart(void **state)
@@ -149,6 +164,8 @@ static void facts_rest_on_a_source_that_could_be_read(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(each_source_has_its_state, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_pods_say_cannot_be_read_while_what_is_known_of_them_is_old, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_list_may_be_short_for_the_stated_time_after_a_restart, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
