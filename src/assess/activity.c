@@ -231,7 +231,8 @@ static struct verdict judge_partitions(const struct activity_input *input, struc
 		struct verdict one = judge_one(input, find_reported(input, p->uuid),
 					       find_published(input, p->uuid));
 		assert(one.state != ATTRIBUTION_ACTIVITY_UNSET);
-		p->activity = (struct attribution_partition_activity){one.state, one.idle_since};
+		p->activity = (struct attribution_partition_activity){one.state, one.idle_since,
+								      reason_words[one.reason]};
 		sources[one.state] |= 1u << one.source;
 		all = join_two(all, one);
 	}

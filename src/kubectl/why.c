@@ -402,7 +402,7 @@ static void add_sources(struct why_list *list, const struct attribution_status *
 	}
 }
 
-/* The status has the sources of those that do as the device does, and a reason of the device alone. */
+/* The status has the sources of those that do as the device does. */
 static void add_partition(struct why_list *list, const struct attribution_status *status,
 			  const struct attribution_partition *partition)
 {
@@ -421,7 +421,9 @@ static void add_partition(struct why_list *list, const struct attribution_status
 		else if (device->evidence.count > 1)
 			add_note(list, "one of these sources; the status does not tell which");
 		add_activity_row(list, words_activity(state));
-	} else if (is_as_device && device->reason.len > 0) {
+	} else if (partition->activity.reason.len > 0) {
+		add_activity_row(list, partition->activity.reason);
+	} else if (is_as_device && device->reason.len > 0) { /* by a controller of before */
 		add_activity_row(list, device->reason);
 		add_note(list, "the device's reason; the status has none of a partition");
 	} else {

@@ -148,6 +148,7 @@ struct attribution_slots {
 struct attribution_partition_activity {
 	int state;          /* enum attribution_activity */
 	int64_t idle_since; /* only while Idle */
+	struct view reason; /* why it is Unknown: a CamelCase word; else empty */
 };
 
 struct attribution_partition {

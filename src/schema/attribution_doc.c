@@ -122,6 +122,8 @@ static const struct jmap_row slots_rows[] = {
 static const struct jmap_row partition_activity_rows[] = {
 	{"state", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(attribution_partition_activity, state),
 	 .names = activity_names},
+	{"reason", JMAP_TEXT, 0, JMAP_AT(attribution_partition_activity, reason),
+	 .limit = LIMIT_TEXT_WORD},
 	{"idleSince", JMAP_TIME, 0, JMAP_AT(attribution_partition_activity, idle_since)},
 	{0},
 };

@@ -390,25 +390,28 @@ static const struct attribution_partition *partition(uint32_t i)
 	return ARRAY_AT(f.ret_partitions, struct attribution_partition, i);
 }
 
+#define NO_MEANS "MIGNotMeasured"
+
+/* And each that is Unknown has a reason of its own. */
 TEST(a_device_is_what_its_partitions_amount_to)
 {
 	const struct {
 		struct report_activity a, b;
 		int state_a, state_b, state;
-		const char *reason;
+		const char *reason_a, *reason_b, *reason;
 		int64_t idle_since;
 		unsigned n_evidence;
 	} rows[] = {
-		{busy, busy, ACTIVE, ACTIVE, ACTIVE, "", 0, 1},
-		{busy, idle, ACTIVE, IDLE, ACTIVE, "", 0, 1},
-		{never_busy, busy, IDLE, ACTIVE, ACTIVE, "", 0, 1},
-		{{0}, busy, UNKNOWN, ACTIVE, ACTIVE, "", 0, 1},
-		{idle, never_busy, IDLE, IDLE, IDLE, "", BUSY_AT, 2},
-		{never_busy, idle, IDLE, IDLE, IDLE, "", BUSY_AT, 2},
-		{idle, {0}, IDLE, UNKNOWN, UNKNOWN, "MIGNotMeasured", 0, 0},
-		{measuring, idle, UNKNOWN, IDLE, UNKNOWN, "Settling", 0, 0},
-		{measuring, {0}, UNKNOWN, UNKNOWN, UNKNOWN, "MIGNotMeasured", 0, 0},
-		{{0}, measuring, UNKNOWN, UNKNOWN, UNKNOWN, "MIGNotMeasured", 0, 0},
+		{busy, busy, ACTIVE, ACTIVE, ACTIVE, "", "", "", 0, 1},
+		{busy, idle, ACTIVE, IDLE, ACTIVE, "", "", "", 0, 1},
+		{never_busy, busy, IDLE, ACTIVE, ACTIVE, "", "", "", 0, 1},
+		{{0}, busy, UNKNOWN, ACTIVE, ACTIVE, NO_MEANS, "", "", 0, 1},
+		{idle, never_busy, IDLE, IDLE, IDLE, "", "", "", BUSY_AT, 2},
+		{never_busy, idle, IDLE, IDLE, IDLE, "", "", "", BUSY_AT, 2},
+		{idle, {0}, IDLE, UNKNOWN, UNKNOWN, "", NO_MEANS, NO_MEANS, 0, 0},
+		{measuring, idle, UNKNOWN, IDLE, UNKNOWN, "Settling", "", "Settling", 0, 0},
+		{measuring, {0}, UNKNOWN, UNKNOWN, UNKNOWN, "Settling", NO_MEANS, NO_MEANS, 0, 0},
+		{{0}, measuring, UNKNOWN, UNKNOWN, UNKNOWN, NO_MEANS, "Settling", NO_MEANS, 0, 0},
 	};
 
 	f.input.is_partitioned = true;
@@ -420,6 +423,8 @@ TEST(a_device_is_what_its_partitions_amount_to)
 		assert_int_equal(partition(1)->activity.state, rows[i].state_a);
 		assert_int_equal(partition(0)->activity.state, rows[i].state_b);
 		assert_int_equal(f.is.state, rows[i].state);
+		assert_true(view_equal(partition(1)->activity.reason, view_from(rows[i].reason_a)));
+		assert_true(view_equal(partition(0)->activity.reason, view_from(rows[i].reason_b)));
 		assert_true(view_equal(f.is.reason, view_from(rows[i].reason)));
 		assert_int_equal(f.is.idle_since, rows[i].idle_since);
 		assert_int_equal(f.is.evidence.count, rows[i].n_evidence);

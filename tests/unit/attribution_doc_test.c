@@ -46,7 +46,7 @@ static struct attribution_status full_status(void)
 		 0,
 		 4864,
 		 1,
-		 {ATTRIBUTION_ACTIVITY_IDLE, 1767323045000}},
+		 {ATTRIBUTION_ACTIVITY_IDLE, 1767323045000, VIEW_INIT("MIGNotMeasured")}},
 	};
 	static struct view measured[] = {VIEW_INIT("NVMLUtilization")};
 	static struct attribution_tenant tenants[] = {

@@ -205,6 +205,13 @@ static const struct {
 	 "MIG-1 (?): Unknown, since a time not told\n"
 	 "    decided by  ReportStale (row 4 of src/assess/activity.def): the node's agent is silent\n"
 	 "    note        the device's reason; the status has none of a partition\n"},
+	{{.partitions = {&(struct attribution_partition){
+				 .uuid = VIEW_INIT("MIG-1"),
+				 .activity = {ATTRIBUTION_ACTIVITY_UNKNOWN, 0, VIEW_INIT("Settling")}},
+			 1, true},
+	  .activity = {ATTRIBUTION_ACTIVITY_UNKNOWN, VIEW_INIT("ReportStale")}},
+	 "MIG-1 (?): Unknown, since a time not told\n"
+	 "    decided by  Settling (row 6 of src/assess/activity.def): "},
 	{{PARTITION(ATTRIBUTION_ACTIVITY_UNKNOWN), .activity.state = ATTRIBUTION_ACTIVITY_ACTIVE},
 	 "MIG-1 (?): Unknown, since a time not told\n"
 	 "    note        the status does not tell why\n"},
