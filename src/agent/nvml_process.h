@@ -15,11 +15,18 @@
  * A request that is older than the time-out is told as a hang, with the call that is under way and its
  * device (agent/nvml_call.h). Nothing waits for it any more, so its child goes on: a driver that is only
  * slow answers after all, and tells which XID errors it had meanwhile. A child is ended when one request
- * has taken NVML_PROCESS_LONGEST_MS, or the time-out if that is longer. Later it is replaced. A process
- * that a driver holds in the kernel cannot be ended: it is left behind and counted. A hang is over when a
- * reading comes within its time-out. One that is late brings what it has, and the hang goes on. So does a
- * failure, until the next child has given readings, none of them late, for NVML_PROCESS_TRIAL_MS: a driver
- * may break the next call of each child.
+ * has taken NVML_PROCESS_LONGEST_MS, or the time-out if that is longer. Later it is replaced.
+ *
+ * To end it at the time-out would lose what matters then. If a GPU's firmware does not answer, NVIDIA's driver
+ * itself waits for 6 s or 45 s. Then it raises XID 119, every 45 s in
+ * https://github.com/NVIDIA/open-gpu-kernel-modules/issues/446. NVML repeats no event to the next child.
+ * And each new child begins with the same slow calls: without persistence mode these open the GPUs, so a
+ * driver that takes a steady 6 s would never be read. That holds for any call, not for the first ones only.
+ *
+ * A process that a driver holds in the kernel cannot be ended: it is left behind and counted. A hang is over
+ * when a reading comes within its time-out. One that is late brings what it has, and the hang goes on. So
+ * does a failure, until the next child has given readings, none of them late, for NVML_PROCESS_TRIAL_MS: a
+ * driver may break the next call of each child.
  *
  * Threads: the loop's.
  * Limits:  one child, and LIMIT_NVML_ORPHANS left behind: while there are as many, none is started.
