@@ -245,6 +245,8 @@ static void on_surprise(void *owner, enum sampler_surprise surprise)
 	if (surprise == SAMPLER_EVENTS) {
 		replicas_changed(agent->replicas);
 		schedule_node_changed(&agent->schedule, now);
+	} else if (surprise == SAMPLER_STATE) {
+		schedule_node_changed(&agent->schedule, now);
 	} else {
 		schedule_checkpoint_written(&agent->schedule, now);
 	}

@@ -212,6 +212,8 @@ static void on_answer(void *owner, const struct nvml_process_answer *answer)
 		changes |= HARDWARE_READ;
 	if (is_news)
 		changes |= HARDWARE_NEWS;
+	if (answer->reading.has_new_state)
+		changes |= HARDWARE_STATE;
 	if (changes)
 		hardware->changed(hardware->owner, changes);
 }

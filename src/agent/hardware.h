@@ -35,6 +35,7 @@ enum hardware_change {
 	HARDWARE_READ = 1u << 0,   /* what hardware_read() asked for came, hangs or failed */
 	HARDWARE_NEWS = 1u << 1,   /* something is told that was not told before */
 	HARDWARE_EVENTS = 1u << 2, /* XID errors were added to the queue */
+	HARDWARE_STATE = 1u << 3,  /* the driver says that a reading would tell something new */
 };
 
 /* A failure that is not told yet. */

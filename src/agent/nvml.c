@@ -393,6 +393,13 @@ bool nvml_next_event(struct nvml *nvml, struct nvml_event *ret_event)
 	return nvml_events_next(&nvml->events, ret_event);
 }
 
+bool nvml_take_new_state(struct nvml *nvml)
+{
+	const bool has_new_state = nvml->events.has_new_state;
+	nvml->events.has_new_state = false;
+	return has_new_state;
+}
+
 void nvml_wait_with(struct nvml *nvml, struct nvml_waiter *waiter)
 {
 	nvml->events.waiter = waiter;

@@ -104,6 +104,12 @@ void nvml_sample(struct nvml *nvml);
 bool nvml_next_event(struct nvml *nvml, struct nvml_event *ret_event);
 
 /*
+ * True when the driver has told, since this was asked last, that something reads differently now: the
+ * recovery action of a device, or that it is unavailable. That is seen by nvml_next_event().
+ */
+bool nvml_take_new_state(struct nvml *nvml);
+
+/*
  * A number that stays the same while the XID errors of all devices of the last reading are watched
  * without a gap, and is another after one. 0: not all of them are watched now, none of them answered,
  * or errors may have been missed before that reading.

@@ -129,6 +129,7 @@ static int encode(const struct report *report, struct sbuf *out, struct error *e
 	const struct report too_long = {
 		.sequence = report->sequence,
 		.events = report->events,
+		.has_new_state = report->has_new_state,
 		.events_since = report->events_since,
 		.sources.nvml = {.state = REPORT_SOURCE_ERROR,
 				 .message = VIEW("the driver lists more than can be read")},
@@ -148,8 +149,11 @@ int nvml_child_answer(struct nvml_child *child, enum nvml_child_request request,
 	arena_init(&arena, LIMIT_READING_ARENA);
 	if (request == NVML_CHILD_READING) {
 		/* A driver in trouble is closed by the reading, and what it had not told is gone. */
-		if (read_events(child, &arena, &events, &report, err) < 0 ||
-		    read_devices(child, &arena, &report, err) < 0)
+		if (read_events(child, &arena, &events, &report, err) < 0)
+			return -1;
+		/* This reading has it. */
+		(void)nvml_take_new_state(child->nvml);
+		if (read_devices(child, &arena, &report, err) < 0)
 			return -1;
 		date_watch(child);
 	}
@@ -158,6 +162,7 @@ int nvml_child_answer(struct nvml_child *child, enum nvml_child_request request,
 	if (read_events(child, &arena, &events, &report, err) < 0)
 		return -1;
 	date_watch(child);
+	report.has_new_state = nvml_take_new_state(child->nvml);
 	report.events_since = child->events_since.told;
 	return encode(&report, out, err);
 }

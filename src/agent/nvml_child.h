@@ -9,7 +9,8 @@
  * for XID errors, on a thread of its own (agent/nvml_waiter.h): no reading waits for an event. It tells
  * the parent by an eventfd that there are some, and the parent asks for them. While that wait hangs no
  * request is answered, so the parent knows of it. For a reading errors are taken before and after: a
- * driver in trouble is closed by the reading.
+ * driver in trouble is closed by the reading. Other events say that a device reads differently now. They
+ * come the same way, as report.has_new_state.
  *
  * Threads: owner. A call takes as long as the driver does; that may be for ever.
  * Limits:  an answer has LIMIT_READING_BYTES and LIMIT_REPORT_EVENTS events; further events are for

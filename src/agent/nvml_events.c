@@ -33,12 +33,16 @@ static int next_raw(struct nvml_events *events, struct nvml_abi_event *ret_raw)
 						  0);
 }
 
+/* Events by which the driver tells that something else reads differently now. */
+#define STATE_EVENTS (NVML_ABI_EVENT_RECOVERY_ACTION | NVML_ABI_EVENT_GPU_UNAVAILABLE)
+
 /* False, with the code that says why, when there is no XID error. */
 static bool take_event(struct nvml_events *events, struct nvml_event *ret_event, int *ret_code)
 {
 	struct nvml_abi_event raw;
 	while ((*ret_code = next_raw(events, &raw)) == NVML_ABI_SUCCESS) {
 		const struct nvml_known_device *known = find_known(events, raw.device);
+		events->has_new_state |= (raw.type & STATE_EVENTS) != 0;
 		if (raw.type != NVML_ABI_EVENT_XID || !known)
 			continue;
 		ret_event->xid = raw.data;
@@ -92,13 +96,27 @@ void nvml_events_await(struct nvml_events *events)
 	events->is_waited_for = true;
 }
 
+/* Older drivers do not know the other types, and refuse all of what they do not know. */
+static int register_device(const struct nvml_events *events, const struct nvml_known_device *known)
+{
+	const struct nvml_library *library = events->library;
+	unsigned long long types = 0;
+	int code = NVML_LIBRARY_CALL(library, supported_events, known->handle, &types);
+	types &= STATE_EVENTS;
+	if (code == NVML_ABI_SUCCESS && types != 0 &&
+	    NVML_LIBRARY_CALL(library, register_events, known->handle, NVML_ABI_EVENT_XID | types,
+			      events->set) == NVML_ABI_SUCCESS)
+		return NVML_ABI_SUCCESS;
+	return NVML_LIBRARY_CALL(library, register_events, known->handle, NVML_ABI_EVENT_XID,
+				 events->set);
+}
+
 static void watch_device(struct nvml_events *events, struct device_reader *reader,
 			 struct nvml_known_device *known)
 {
 	if (!events->set || known->has_events)
 		return;
-	int code = NVML_LIBRARY_CALL(events->library, register_events, known->handle,
-				     NVML_ABI_EVENT_XID, events->set);
+	int code = register_device(events, known);
 	known->has_events = code == NVML_ABI_SUCCESS;
 	events->watch++;
 	if (!known->has_events)

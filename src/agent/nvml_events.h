@@ -5,6 +5,10 @@
  * nvml_events - the event set of a session of agent/nvml.h: on which devices XID errors are watched, and
  * which of them came
  *
+ * Of a device whose driver lists such events it is watched, too, when its recovery action changes and when
+ * it becomes unavailable (from 12.8). They say that there is something to be read, and nothing else is
+ * taken from them. If they cannot be watched XID errors are all the same.
+ *
  * With a waiter (agent/nvml_waiter.h) somebody waits for events in the driver at any time but while a
  * session ends. What it got by then is kept, for only the session knows whose handle that was.
  *
@@ -37,6 +41,7 @@ struct nvml_events {
 	bool has_missed;      /* the last reading told that */
 	uint64_t watch;       /* rises whenever something begins to be watched */
 	unsigned n_unwatched; /* devices, at the last reading */
+	bool has_new_state;   /* of a device; somebody is to read it */
 };
 
 /* Makes the set if there is none; notes when XID errors are or were not watched. Begins a reading. */

@@ -81,6 +81,8 @@
 	X(gpm_metrics, nvmlGpmMetricsGet, (struct nvml_abi_gpm_query *))                           \
 	X(event_set_create, nvmlEventSetCreate, (struct nvml_abi_event_set **))                    \
 	X(event_set_free, nvmlEventSetFree, (struct nvml_abi_event_set *))                         \
+	X(supported_events, nvmlDeviceGetSupportedEventTypes,                                      \
+	  (struct nvml_abi_device *, unsigned long long *))                                        \
 	X(register_events, nvmlDeviceRegisterEvents,                                               \
 	  (struct nvml_abi_device *, unsigned long long, struct nvml_abi_event_set *))             \
 	X(event_wait, nvmlEventSetWait_v2,                                                         \

@@ -136,9 +136,8 @@ static void offer_figures(void *owner, uint64_t now_boot, struct array devices)
 	dcgm_offer(sampler->dcgm, now_boot, devices);
 }
 
-static void on_hardware(void *owner, unsigned changes)
+static void take_hardware(struct sampler *sampler, unsigned changes)
 {
-	struct sampler *sampler = owner;
 	if (sampler->is_waiting) {
 		sampler->outcome.is_news |= (changes & (HARDWARE_NEWS | HARDWARE_EVENTS)) != 0;
 		if (changes & HARDWARE_READ)
@@ -150,6 +149,15 @@ static void on_hardware(void *owner, unsigned changes)
 		sampler->surprised(sampler->owner, SAMPLER_EVENTS);
 	else if (changes & HARDWARE_NEWS)
 		sampler->surprised(sampler->owner, SAMPLER_LATE);
+}
+
+/* That a reading would tell more is told last: it may lead to the next sample. */
+static void on_hardware(void *owner, unsigned changes)
+{
+	struct sampler *sampler = owner;
+	take_hardware(sampler, changes);
+	if (changes & HARDWARE_STATE)
+		sampler->surprised(sampler->owner, SAMPLER_STATE);
 }
 
 void sampler_start(struct sampler *sampler, unsigned parts, uint64_t now_ms)

@@ -25,6 +25,7 @@ struct sampler;
 /* What came outside of a sample that waited for it. */
 enum sampler_surprise {
 	SAMPLER_EVENTS, /* XID errors */
+	SAMPLER_STATE,  /* the driver says that a reading would tell something new; also during a sample */
 	SAMPLER_LATE,   /* the driver says something new; the next sample counts it among its news */
 };
 

@@ -329,6 +329,7 @@ struct report {
 	int64_t nvml_processes;  /* how many it has started to call NVML */
 	int64_t nvml_left_behind; /* of these, killed and not ended */
 	struct array events; /* struct report_event, ascending */
+	bool has_new_state; /* of a reading: the driver told that something else reads differently now */
 	int64_t events_dropped;
 	int64_t events_since; /* node's wall clock, ms since 1970, since when no event can have been */
 			      /* missed; 0: not all devices are watched now */

@@ -392,6 +392,7 @@ static const struct jmap_row reading_rows[] = {
 	{"sources", JMAP_OBJECT, 0, JMAP_AT(report, sources), .rows = sources_rows},
 	ROW_DEVICES,
 	ROW_EVENTS,
+	{"hasNewState", JMAP_BOOL, 0, JMAP_AT(report, has_new_state)},
 	ROW_EVENTS_SINCE,
 	{0},
 };

@@ -43,8 +43,9 @@ bool report_doc_same_evidence(const struct report *a, const struct report *b);
 
 /*
  * A reading is the part of a report that the driver tells: sequence, versions, sources.nvml, devices,
- * events and eventsSince. Decodes one as report_doc_decode() does a report, and as distrustfully; it
- * has at most LIMIT_READING_BYTES. All else of *ret_reading is zero, and on failure it is untouched.
+ * events and since when none was missed. It tells, too, whether another one would tell more. Decodes one
+ * as report_doc_decode() does a report, and as distrustfully; it has at most LIMIT_READING_BYTES. All else
+ * of *ret_reading is zero, and on failure it is untouched.
  */
 MUST_USE int report_doc_decode_reading(struct view json, struct arena *arena,
 				       struct report *ret_reading, struct error *err);

@@ -63,10 +63,16 @@ NVML_EXPORT int nvmlDeviceRegisterEvents(void *device, unsigned long long mask,
 NVML_EXPORT int nvmlEventSetWait_v2(struct event_set *set, struct nvml_abi_event *ret_event,
 				    unsigned timeout_ms);
 
+/* Types that may be registered of the device. */
+static uint64_t types_of(const json_t *device)
+{
+	return (uint64_t)nvml_file_number(device, "eventTypes", (int64_t)SUPPORTED_EVENTS);
+}
+
 static int give_supported(const struct nvml_target *target, void *arg)
 {
-	(void)target;
-	*(unsigned long long *)arg = SUPPORTED_EVENTS;
+	*(unsigned long long *)arg = (unsigned long long)nvml_file_number(
+		target->device, "eventTypesTold", (int64_t)types_of(target->device));
 	return NVML_ABI_SUCCESS;
 }
 
@@ -120,7 +126,7 @@ static int add_registration(const struct nvml_target *target, void *arg)
 	const struct register_query *query = arg;
 	struct event_set *set = query->set;
 
-	if (query->mask & ~SUPPORTED_EVENTS)
+	if (query->mask & ~types_of(target->device))
 		return NVML_ABI_NOT_SUPPORTED;
 	if (set->n_registrations == REGISTRATIONS_MAX)
 		return NVML_ABI_MEMORY;

@@ -157,6 +157,8 @@ static const struct field device_fields[] = {
 	{"migDevices", FIELD_LIST, false, mig_device_fields, NULL},
 	{"processes", FIELD_LIST, false, process_fields, NULL},
 	{"attachment", FIELD_NUMBER, false, NULL, NULL},
+	{"eventTypes", FIELD_NUMBER, false, NULL, NULL},
+	{"eventTypesTold", FIELD_NUMBER, false, NULL, NULL},
 	{"lost", FIELD_FLAG, false, NULL, NULL},
 	{"resetRequired", FIELD_FLAG, false, NULL, NULL},
 	{"errors", FIELD_ERRORS, false, NULL, NULL},

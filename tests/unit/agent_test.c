@@ -52,6 +52,7 @@ struct said {
 	bool nvml_hangs;
 	uint32_t n_pods, n_entries, n_devices, n_events;
 	int64_t memory_mib; /* of the first device */
+	int recovery;       /* of it, enum report_recovery */
 	int64_t event_sequence, refused;
 };
 
@@ -127,6 +128,9 @@ static void record(struct world *world, struct view body)
 		.memory_mib = report.devices.count ? ARRAY_AT(report.devices, struct report_device,
 							      0)->memory_mib
 						   : 0,
+		.recovery = report.devices.count ? ARRAY_AT(report.devices, struct report_device,
+							    0)->condition.recovery
+						 : 0,
 		.event_sequence = report.events.count ? ARRAY_AT(report.events, struct report_event,
 								 0)->sequence
 						      : 0,
@@ -405,6 +409,17 @@ static void change_device(struct world *world)
 		   "\"pciBusID\":\"00000000:3B:00.0\",\"memoryMiB\":20480}]}");
 }
 
+/* The driver recommends a reset and says so, without an XID error. */
+static void change_recovery_action(struct world *world)
+{
+	write_file(world->devices,
+		   "{\"driverVersion\":\"580.65.06\",\"cudaVersion\":\"13.0\",\"devices\":[{"
+		   "\"uuid\":\"" UUID "\",\"name\":\"NVIDIA A100-SXM4-40GB\",\"minor\":0,"
+		   "\"pciBusID\":\"00000000:3B:00.0\",\"memoryMiB\":40960,"
+		   "\"recoveryAction\":1,\"computeCapability\":\"8.0\",\"processes\":[]}],"
+		   "\"events\":[{\"sequence\":1,\"uuid\":\"" UUID "\",\"type\":\"RecoveryAction\"}]}");
+}
+
 static void raise_xid_of_a_changed_device(struct world *world)
 {
 	write_file(world->devices,
@@ -677,6 +692,23 @@ static void an_xid_error_is_reported_at_once_and_the_device_then_looked_at(void 
 	assert_int_equal(world.said[2].memory_mib, 20480);
 }
 
+/* No sample is due for an hour. */
+static void a_changed_recovery_action_is_reported_without_waiting_for_the_next_sample(void **state)
+{
+	(void)state;
+	static const step_fn steps[] = {change_recovery_action, end, NULL};
+	struct world world;
+	struct error err;
+	setup(&world);
+	hide_files(&world);
+	assert_int_equal(run(&world, steps, &err), 0);
+	teardown(&world);
+	assert_int_equal(world.n_said, 2);
+	assert_int_not_equal(world.said[0].recovery, REPORT_RECOVERY_RESET);
+	assert_int_equal(world.said[1].recovery, REPORT_RECOVERY_RESET);
+	assert_int_equal(world.said[1].n_events, 0);
+}
+
 static void an_xid_error_that_is_not_acknowledged_is_told_once_more_before_the_end(void **state)
 {
 	(void)state;
@@ -920,6 +952,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(an_xid_error_is_sent_until_it_is_acknowledged),
 	cmocka_unit_test(errors_are_told_though_nothing_else_happens),
 	cmocka_unit_test(an_xid_error_is_reported_at_once_and_the_device_then_looked_at),
+	cmocka_unit_test(a_changed_recovery_action_is_reported_without_waiting_for_the_next_sample),
 	cmocka_unit_test(an_xid_error_that_is_not_acknowledged_is_told_once_more_before_the_end),
 	cmocka_unit_test(an_end_waits_not_long_for_an_acknowledgement_and_not_after_a_second_signal),
 	cmocka_unit_test(a_kubelet_that_limits_is_asked_again_before_the_next_sample_at_rest),

@@ -717,6 +717,52 @@ static void an_xid_is_told_once_and_older_ones_never(void **state)
 	assert_no_event(f);
 }
 
+#define STATE(sequence, type) \
+	"{\"sequence\": " sequence ", \"uuid\": \"" GPU_A "\", \"type\": \"" type "\"}"
+
+/* They are no XID errors. That one came is told once, whatever else came with it. */
+static void an_event_of_a_changed_state_asks_for_a_reading(void **state)
+{
+	struct fixture *f = *state;
+	read_world(f, NODE(TWO_DEVICES, ""));
+	assert_false(nvml_take_new_state(f->nvml));
+	set_world(f, NODE(TWO_DEVICES, "\"events\": [" STATE("1", "RecoveryAction") ", "
+			  XID("2", GPU_B, "79") ", " STATE("3", "DoubleBitECC") "],"));
+	assert_event(f, GPU_B, 79);
+	assert_no_event(f);
+	assert_true(nvml_take_new_state(f->nvml));
+	assert_false(nvml_take_new_state(f->nvml));
+	set_world(f, NODE(TWO_DEVICES, "\"events\": [" STATE("4", "DoubleBitECC") ", "
+			  STATE("5", "GPUUnavailable") "],"));
+	assert_no_event(f);
+	assert_true(nvml_take_new_state(f->nvml));
+}
+
+/* Neither a driver that does not say what it supports, nor one that says too much. */
+static void what_else_can_be_watched_never_costs_xid_errors(void **state)
+{
+	struct fixture *f = *state;
+	static const char *const devices[] = {
+		DEVICE(GPU_A, "0", "\"errors\": {\"nvmlDeviceGetSupportedEventTypes\": 3},"),
+		DEVICE(GPU_A, "0", "\"eventTypes\": 8,"),
+		DEVICE(GPU_A, "0", "\"eventTypes\": 8, \"eventTypesTold\": 32776,"),
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
+		char world[4096];
+		snprintf(world, sizeof(world), NODE("%s", ""), devices[i]);
+		read_world(f, world);
+		assert_text(f->reading.source.message, "");
+		snprintf(world, sizeof(world),
+			 NODE("%s", "\"events\": [" STATE("1", "RecoveryAction") ", "
+			      XID("2", GPU_A, "79") "],"), devices[i]);
+		set_world(f, world);
+		assert_event(f, GPU_A, 79);
+		assert_no_event(f);
+		assert_false(nvml_take_new_state(f->nvml));
+		open_reader(f, FAKE_NVML);
+	}
+}
+
 static void an_xid_names_the_instances_it_was_on(void **state)
 {
 	struct fixture *f = *state;
@@ -1006,6 +1052,10 @@ static const struct CMUnitTest tests[] = {
 		each_function_that_fails_costs_its_own_values_only, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		an_xid_is_told_once_and_older_ones_never, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		an_event_of_a_changed_state_asks_for_a_reading, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_else_can_be_watched_never_costs_xid_errors, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(an_xid_names_the_instances_it_was_on, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_device_that_takes_the_place_of_another_is_watched, set_up, tear_down),
