@@ -15,6 +15,7 @@ void event_queue_init(struct event_queue *queue, int64_t last_sequence)
 	queue->count = 0;
 	queue->dropped = 0;
 	queue->dropped_time = 0;
+	queue->dropped_uptime_ms = 0;
 	queue->last_sequence = last_sequence;
 }
 
@@ -31,6 +32,7 @@ void event_queue_add(struct event_queue *queue, const struct report_event *event
 {
 	if (queue->count == LIMIT_REPORT_EVENTS) {
 		queue->dropped_time = queue->events[0].time;
+		queue->dropped_uptime_ms = queue->events[0].uptime_ms;
 		remove_front(queue, 1);
 		queue->dropped++;
 	}

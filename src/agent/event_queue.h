@@ -19,6 +19,7 @@ struct event_queue {
 	int64_t last_sequence; /* given out */
 	int64_t dropped;       /* since the start */
 	int64_t dropped_time;  /* of the last event that was, ms since 1970; 0: none was */
+	int64_t dropped_uptime_ms; /* the same, since boot */
 };
 
 /* The first event gets the number after last_sequence. */

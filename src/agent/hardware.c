@@ -207,7 +207,7 @@ static void on_answer(void *owner, const struct nvml_process_answer *answer)
 		is_news = hold_failure(hardware,
 				       &(struct hardware_failure){.why = *answer->why});
 	if (!hardware->held.is_so)
-		hardware->held.was_watched = nvml_process_events_since(hardware->process) > 0;
+		hardware->held.was_watched = nvml_process_events_since(hardware->process).told > 0;
 	if (answer->outcome != NVML_PROCESS_EVENTS)
 		changes |= HARDWARE_READ;
 	if (is_news)
@@ -230,18 +230,20 @@ void hardware_look(struct hardware *hardware)
 
 /*
  * While a failure is held back nobody may be watching. Then errors up to this moment may have been missed,
- * which is told in the place of 0: that would be a change of what is read.
+ * which is told in the place of 0: that would be a change of what is read. Of no watch it is the beginning,
+ * so it has no time since boot.
  */
-static int64_t find_events_since(const struct hardware *hardware)
+static struct wall_time find_events_since(const struct hardware *hardware)
 {
-	const int64_t since = nvml_process_events_since(hardware->process);
-	if (since == 0 && hardware->held.is_so && hardware->held.was_watched)
-		return clock_wall_ms();
+	const struct wall_time since = nvml_process_events_since(hardware->process);
+	if (since.told == 0 && hardware->held.is_so && hardware->held.was_watched)
+		return (struct wall_time){.told = clock_wall_ms()};
 	return since;
 }
 
 void hardware_tell(const struct hardware *hardware, struct report *report)
 {
+	const struct wall_time since = find_events_since(hardware);
 	report->sources.nvml = hardware->source.said;
 	report->nvml_processes = nvml_process_started(hardware->process);
 	report->nvml_left_behind = nvml_process_left_behind(hardware->process);
@@ -249,7 +251,8 @@ void hardware_tell(const struct hardware *hardware, struct report *report)
 	report->driver_version = hardware->reading.driver_version;
 	report->cuda_version = hardware->reading.cuda_version;
 	report->devices = hardware->reading.devices;
-	report->events_since = find_events_since(hardware);
+	report->events_since = since.told;
+	report->events_since_uptime_ms = since.boot_ms;
 }
 
 int hardware_init(struct hardware *hardware, struct loop *loop,

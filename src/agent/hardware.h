@@ -12,7 +12,7 @@
  * with its date. Only a failure that lasts for HARDWARE_HOLD_MS is told. Told at once are a hang, whose
  * time-out has passed already, XID errors, and that no device answers, though the driver does: these may
  * be lost. XID errors may be missed meanwhile. So eventsSince is never earlier than they are watched again,
- * and until then it is the moment of telling. That is no news by itself.
+ * and until then it is the moment of telling, without a time since boot. That is no news by itself.
  *
  * The driver is called by another process (agent/nvml_process.h), so nothing here waits for it.
  *

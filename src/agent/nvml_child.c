@@ -131,6 +131,7 @@ static int encode(const struct report *report, struct sbuf *out, struct error *e
 		.events = report->events,
 		.has_new_state = report->has_new_state,
 		.events_since = report->events_since,
+		.events_since_uptime_ms = report->events_since_uptime_ms,
 		.sources.nvml = {.state = REPORT_SOURCE_ERROR,
 				 .message = VIEW("the driver lists more than can be read")},
 	};
@@ -164,6 +165,7 @@ int nvml_child_answer(struct nvml_child *child, enum nvml_child_request request,
 	date_watch(child);
 	report.has_new_state = nvml_take_new_state(child->nvml);
 	report.events_since = child->events_since.told;
+	report.events_since_uptime_ms = child->events_since.boot_ms;
 	return encode(&report, out, err);
 }
 

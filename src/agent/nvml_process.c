@@ -63,7 +63,7 @@ struct nvml_process {
 	bool is_hanging;
 	bool is_on_trial; /* this child: the one before failed */
 	uint64_t good_since; /* this child has answered in time; monotonic ms, 0: it does not */
-	int64_t events_since;
+	struct wall_time events_since;
 	int64_t n_started;
 
 	pid_t orphans[LIMIT_NVML_ORPHANS];
@@ -157,7 +157,7 @@ static void give_up_child(struct nvml_process *process)
 	process->asked = 0;
 	process->wanted = 0;
 	process->good_since = 0;
-	process->events_since = 0;
+	process->events_since = (struct wall_time){0};
 	if (process->pid <= 0)
 		return;
 	if (process->config.system->kill(process->pid, SIGKILL) < 0)
@@ -299,7 +299,8 @@ static void take(struct nvml_process *process, struct view body)
 	sbuf_deinit(&process->in);
 	loop_timer_clear(process->deadline);
 	process->asked = 0;
-	process->events_since = answer.reading.events_since;
+	process->events_since = (struct wall_time){answer.reading.events_since,
+						   answer.reading.events_since_uptime_ms};
 	if (answer.outcome == NVML_PROCESS_READING)
 		note_success(process);
 	else
@@ -478,7 +479,7 @@ bool nvml_process_ask(struct nvml_process *process, enum nvml_child_request requ
 	return true;
 }
 
-int64_t nvml_process_events_since(const struct nvml_process *process)
+struct wall_time nvml_process_events_since(const struct nvml_process *process)
 {
 	return process->events_since;
 }

@@ -37,6 +37,7 @@
 #include <sys/types.h>
 
 #include "agent/nvml_child.h"
+#include "base/wall_time.h"
 #include "io/loop.h"
 
 #define NVML_PROCESS_LONGEST_MS 60000u
@@ -99,8 +100,5 @@ bool nvml_process_ask(struct nvml_process *process, enum nvml_child_request requ
 int64_t nvml_process_started(const struct nvml_process *process);
 /* How many children were killed and have not ended, as far as was seen. */
 int64_t nvml_process_left_behind(const struct nvml_process *process);
-/*
- * Since when (wall clock, ms) no XID error can have been missed, as the child said; 0: some can be
- * missed now.
- */
-int64_t nvml_process_events_since(const struct nvml_process *process);
+/* Since when no XID error can have been missed, as the child said; never: some can be missed now. */
+struct wall_time nvml_process_events_since(const struct nvml_process *process);

@@ -196,6 +196,16 @@ void sampler_acknowledge(struct sampler *sampler, int64_t sequence)
 	event_queue_acknowledge(&sampler->queue, sequence);
 }
 
+/* The controller never hears of it, so it is as if the watch began afterwards. */
+static void tell_dropped(const struct event_queue *queue, struct report *report)
+{
+	if (report->events_since_uptime_ms == 0 ||
+	    report->events_since_uptime_ms > queue->dropped_uptime_ms)
+		return;
+	report->events_since = queue->dropped_time + 1;
+	report->events_since_uptime_ms = queue->dropped_uptime_ms + 1;
+}
+
 void sampler_tell(struct sampler *sampler, struct report *report)
 {
 	checkpoint_tell(&sampler->checkpoint, report);
@@ -204,8 +214,8 @@ void sampler_tell(struct sampler *sampler, struct report *report)
 	dcgm_tell(sampler->dcgm, report);
 	report->events = event_queue_events(&sampler->queue);
 	report->events_dropped = sampler->queue.dropped;
-	if (report->events_since > 0 && report->events_since <= sampler->queue.dropped_time)
-		report->events_since = sampler->queue.dropped_time + 1;
+	if (sampler->queue.dropped > 0)
+		tell_dropped(&sampler->queue, report);
 }
 
 static void freep(struct sampler **sampler)

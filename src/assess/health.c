@@ -97,7 +97,10 @@ static uint64_t findings_of(struct view reason)
 
 struct health_previous health_read_previous(const struct attribution_health_state *published)
 {
-	struct health_previous previous = {.recovery_action = published->recovery_action};
+	struct health_previous previous = {
+		.recovery_action = published->recovery_action,
+		.events_since_uptime_ms = published->events_since_uptime_ms,
+	};
 	const struct view xid = VIEW(HEALTH_XID_REASON);
 
 	for (uint32_t i = 0; i < published->reasons.count; i++) {
@@ -493,6 +496,21 @@ static struct array list_of(const void *items, uint32_t n)
 	return (struct array){n > 0 ? (void *)(uintptr_t)items : NULL, n, true};
 }
 
+/*
+ * The time since boot names the watch. While the agent cannot say whether it goes on, it is the one that
+ * was published: a new one is written once it is known.
+ */
+static void date_watch(const struct health_input *input, struct attribution_health_state *ret)
+{
+	const struct report *report = input->report;
+	if (!report || report->events_since == 0)
+		return;
+	ret->events_since = report->events_since;
+	ret->events_since_uptime_ms = report->events_since_uptime_ms;
+	if (ret->events_since_uptime_ms == 0 && input->is_same_boot && input->published)
+		ret->events_since_uptime_ms = input->published->events_since_uptime_ms;
+}
+
 int health_judge(const struct health_input *input, struct health *ret_health, struct error *err)
 {
 	struct judge judge = {
@@ -530,7 +548,7 @@ int health_judge(const struct health_input *input, struct health *ret_health, st
 		return -1;
 	assert(judge.n_reasons > 0 || judge.health.state.state == ATTRIBUTION_HEALTH_HEALTHY);
 	judge.health.state.reasons = list_of(judge.reasons, judge.n_reasons);
-	judge.health.state.events_since = input->report ? input->report->events_since : 0;
+	date_watch(input, &judge.health.state);
 	judge.health.state.events = list_of(judge.events.items, judge.events.n_items);
 	*ret_health = judge.health;
 	return 0;

@@ -38,6 +38,7 @@ struct health_previous {
 	int recovery_action; /* enum attribution_recovery */
 	int64_t xids[LIMIT_HEALTH_REASONS]; /* numbers of errors that were reasons */
 	uint32_t n_xids;
+	int64_t events_since_uptime_ms; /* see attribution_health_state */
 };
 
 /* What is known of the device; all is borrowed. */

@@ -82,7 +82,7 @@ static void say_sharing(struct output *output, const struct attribution_status *
 
 /*
  * The driver repeats nothing: what it raised while nobody listened is in no list. The status tells of
- * the time until its report. What came later may have been missed: that alone is not written.
+ * the time until its report. A gap after that is told once it is over.
  */
 static void say_events_known(struct output *output, const struct attribution_status *status)
 {

@@ -282,6 +282,7 @@ struct attribution_health_state {
 	struct array events;  /* struct attribution_health_event, newest first */
 	int64_t events_since; /* no event from it until the report's observation_time can have been */
 			      /* missed, by the node's clock; 0: not known */
+	int64_t events_since_uptime_ms; /* the same, since the boot of the report; 0: not told */
 };
 
 struct attribution_drift {

@@ -333,6 +333,8 @@ struct report {
 	int64_t events_dropped;
 	int64_t events_since; /* node's wall clock, ms since 1970, since when no event can have been */
 			      /* missed; 0: not all devices are watched now */
+	int64_t events_since_uptime_ms; /* the same moment, since boot; it names the watch for events */
+					/* and stays when the clock is set; 0: not told, or not yet */
 };
 
 /* How a boot stands to another one. */

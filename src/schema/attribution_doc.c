@@ -317,7 +317,10 @@ static const struct jmap_row health_rows[] = {
 	{"events", JMAP_ARRAY, 0, JMAP_AT(attribution_health_state, events),
 	 .limit = LIMIT_HEALTH_EVENTS, .rows = health_event_rows,
 	 .element_size = sizeof(struct attribution_health_event)},
+	/* A clock that is set changes it; that it is another moment is told by the next. */
 	{"eventsSince", JMAP_TIME, JMAP_NO_NEWS, JMAP_AT(attribution_health_state, events_since)},
+	{"eventsSinceUptimeMilliseconds", JMAP_I64, 0,
+	 JMAP_AT(attribution_health_state, events_since_uptime_ms), .limit = LIMIT_NUMBER_UPTIME_MS},
 	{0},
 };
 
@@ -374,10 +377,14 @@ static const struct jmap_row condition_rows[] = {
 };
 
 static const struct jmap_row report_rows[] = {
+	/* Times since boot, elsewhere in the status, are of this one. */
 	{"bootID", JMAP_TEXT, 0, JMAP_AT(attribution_report, boot_id), .limit = LIMIT_TEXT_UUID},
-	{"instance", JMAP_I64, 0, JMAP_AT(attribution_report, instance), .limit = INT64_MAX},
-	{"sequence", JMAP_I64, 0, JMAP_AT(attribution_report, sequence), .limit = INT64_MAX},
-	{"observationTime", JMAP_TIME, 0, JMAP_AT(attribution_report, observation_time)},
+	{"instance", JMAP_I64, JMAP_NO_NEWS, JMAP_AT(attribution_report, instance),
+	 .limit = INT64_MAX},
+	{"sequence", JMAP_I64, JMAP_NO_NEWS, JMAP_AT(attribution_report, sequence),
+	 .limit = INT64_MAX},
+	{"observationTime", JMAP_TIME, JMAP_NO_NEWS,
+	 JMAP_AT(attribution_report, observation_time)},
 	{0},
 };
 
@@ -389,8 +396,7 @@ static const struct jmap_row status_rows[] = {
 	{"nodeUID", JMAP_TEXT, 0, JMAP_AT(attribution_status, node_uid), .limit = LIMIT_TEXT_UID},
 	{"reportState", JMAP_ENUM, JMAP_LENIENT, JMAP_AT(attribution_status, report_state),
 	 .names = report_state_names},
-	{"report", JMAP_OBJECT, JMAP_NO_NEWS, JMAP_AT(attribution_status, report),
-	 .rows = report_rows},
+	{"report", JMAP_OBJECT, 0, JMAP_AT(attribution_status, report), .rows = report_rows},
 	{"device", JMAP_OBJECT, 0, JMAP_AT(attribution_status, device), .rows = device_rows},
 	{"sharing", JMAP_OBJECT, 0, JMAP_AT(attribution_status, sharing), .rows = sharing_rows},
 	{"slots", JMAP_OBJECT, 0, JMAP_AT(attribution_status, slots), .rows = slots_rows},

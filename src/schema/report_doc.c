@@ -348,6 +348,9 @@ static const struct jmap_row kubelet_rows[] = {
 	 .limit = LIMIT_REPORT_EVENTS, .rows = event_rows,                                         \
 	 .element_size = sizeof(struct report_event)}
 #define ROW_EVENTS_SINCE {"eventsSince", JMAP_TIME, 0, JMAP_AT(report, events_since)}
+#define ROW_EVENTS_SINCE_UPTIME                                                                    \
+	{"eventsSinceUptimeMilliseconds", JMAP_I64, 0, JMAP_AT(report, events_since_uptime_ms),    \
+	 .limit = LIMIT_NUMBER_UPTIME_MS}
 
 static const struct jmap_row report_rows[] = {
 	{"version", JMAP_I64, JMAP_REQUIRED, JMAP_AT(report, version)},
@@ -382,6 +385,7 @@ static const struct jmap_row report_rows[] = {
 	ROW_EVENTS,
 	{"eventsDropped", JMAP_I64, 0, JMAP_AT(report, events_dropped), .limit = INT64_MAX},
 	ROW_EVENTS_SINCE,
+	ROW_EVENTS_SINCE_UPTIME,
 	{0},
 };
 
@@ -394,6 +398,7 @@ static const struct jmap_row reading_rows[] = {
 	ROW_EVENTS,
 	{"hasNewState", JMAP_BOOL, 0, JMAP_AT(report, has_new_state)},
 	ROW_EVENTS_SINCE,
+	ROW_EVENTS_SINCE_UPTIME,
 	{0},
 };
 

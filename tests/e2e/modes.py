@@ -888,12 +888,22 @@ def tenants_stay_while_plugins_are_away_and_kubelets_restart_in_every_mode(clust
     watch.assert_never_lost(set(uids.values()))
 
 
+def all_but_the_watch(item):
+    """What the object says, but for since when its agent hears of errors."""
+    status = json.loads(json.dumps(item["status"]))
+    status.pop("report")
+    for key in ("eventsSince", "eventsSinceUptimeMilliseconds"):
+        status["health"].pop(key, None)
+    return item["spec"], status
+
+
 @life
-def agents_that_are_replaced_write_nothing_and_lose_nobody(cluster, lives):
+def agents_that_are_replaced_are_one_write_per_device_and_lose_nobody(cluster, lives):
     uids = live(cluster, "steady", lambda *_: None, lives)
     wait_phases(cluster, uids, {"main": "Running"})
     check_lives(cluster, "steady", uids, lives)
-    before, old = cluster.versions(), {cluster.agent_pod(node) for node in lives}
+    before, old = cluster.attributions(), {cluster.agent_pod(node) for node in lives}
+    n_requests = len(cluster.audit())
     cluster.kubectl(*AGENTS, "delete", "pod", "--wait=true", *old)
     cluster.rollout("daemonset/gpu-attribution-agent")
     for node in lives:
@@ -901,7 +911,18 @@ def agents_that_are_replaced_write_nothing_and_lose_nobody(cluster, lives):
         assert new not in old
         wait_for("its report", lambda new=new: "Report accepted" in cluster.kubectl(
             *AGENTS, "logs", new))
-    assert before == cluster.versions(), "an object was written"
+    watched = {name for name, item in before.items() if item["status"]["nodeName"] in lives}
+
+    def since_boot(items, name):
+        return items[name]["status"]["health"]["eventsSinceUptimeMilliseconds"]
+    wait_for("since when errors are heard of", lambda: all(
+        since_boot(cluster.attributions(), name) > since_boot(before, name) for name in watched))
+    after = cluster.attributions()
+    assert {name: all_but_the_watch(item) for name, item in before.items()} == {
+        name: all_but_the_watch(item) for name, item in after.items()}
+    written = sorted(event["objectRef"]["name"] for event in
+                     cluster.requests_of(CONTROLLER_USER, n_requests, WRITES, "gpuattributions"))
+    assert written == sorted(watched), written
 
 
 def forget_other_resources(cluster, node, sharing):

@@ -96,8 +96,8 @@ def four_tenants_by_mps(uuid):
 
 def without_times(said):
     """A report without what differs between two agents that see the same: times, and a path."""
-    live = {"instance", "observedAt", "uptimeMilliseconds", "eventsSince", "lastBusyAt",
-            "measuredSince", "podResources"}
+    live = {"instance", "observedAt", "uptimeMilliseconds", "eventsSince", "eventsSinceUptimeMilliseconds",
+            "lastBusyAt", "measuredSince", "podResources"}
     if isinstance(said, dict):
         return {key: without_times(value) for key, value in said.items() if key not in live}
     return [without_times(item) for item in said] if isinstance(said, list) else said

@@ -24,6 +24,7 @@ static uint64_t fails_until[WORLD_MAX_NODES];
 static uint64_t mismatched_until[WORLD_MAX_NODES];
 static bool is_watched[WORLD_MAX_NODES]; /* for XID errors */
 static bool is_registered[WORLD_MAX_GPUS]; /* with what waits for them */
+static uint64_t watched_since[WORLD_MAX_NODES]; /* the last of its devices, for XID errors */
 static int event_set; /* its address is the handle */
 
 void driver_reset(void)
@@ -32,6 +33,7 @@ void driver_reset(void)
 	memset(mismatched_until, 0, sizeof(mismatched_until));
 	memset(is_watched, 0, sizeof(is_watched));
 	memset(is_registered, 0, sizeof(is_registered));
+	memset(watched_since, 0, sizeof(watched_since));
 }
 
 void driver_fail(int node, uint64_t until)
@@ -47,6 +49,11 @@ void driver_mismatch(int node, uint64_t until)
 bool driver_is_mismatched(int node)
 {
 	return clockwork_now() < mismatched_until[node];
+}
+
+uint64_t driver_watched_since(int node)
+{
+	return watched_since[node];
 }
 
 bool driver_has_errors(int node)
@@ -410,6 +417,7 @@ static int register_events(struct nvml_abi_device *device, unsigned long long ty
 {
 	(void)types, (void)set;
 	is_registered[as_gpu(device) - world.gpus] = true;
+	watched_since[clockwork_actor] = clockwork_now();
 	return NVML_ABI_SUCCESS;
 }
 

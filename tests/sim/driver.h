@@ -19,6 +19,8 @@ void driver_fail(int node, uint64_t until);
 /* The library and the node's kernel module are of different versions up to then. */
 void driver_mismatch(int node, uint64_t until);
 bool driver_is_mismatched(int node);
+/* When somebody last began to watch one of its devices for errors; 0: nobody has. */
+uint64_t driver_watched_since(int node);
 /* It has errors that it has not told of. */
 bool driver_has_errors(int node);
 /* The errors that it has not told of yet it never tells. */

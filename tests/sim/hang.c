@@ -8,6 +8,7 @@
 #include "sim/child.h"
 #include "sim/clockwork.h"
 #include "sim/diagnosis.h"
+#include "sim/driver.h"
 #include "sim/load.h"
 #include "sim/oracle.h"
 #include "sim/rest.h"
@@ -205,12 +206,17 @@ static uint64_t made_at(const struct attribution_status *status, int node)
 	       (uint64_t)(clockwork_wall(node) - status->report.observation_time);
 }
 
+/* By the simulation's clock: since when no error can have been missed, as the status tells. */
+static uint64_t told_since(const struct attribution_status *status, int node)
+{
+	return clockwork_now() - (uint64_t)(clockwork_wall(node) - status->health.events_since);
+}
+
 /* Since when no error can have been missed is told; some have been. */
 static void judge_missed(const struct attribution_status *status, int gpu, int node, uint64_t at)
 {
 	const struct world_gpu *g = &world.gpus[gpu];
-	int64_t ago = clockwork_wall(node) - status->health.events_since;
-	uint64_t since = clockwork_now() - (uint64_t)ago;
+	uint64_t since = told_since(status, node);
 
 	for (unsigned i = 0; status->health.events_since > 0 && i < g->n_errors; i++)
 		if (g->errors[i].missed_at > 0 && g->errors[i].missed_at < at &&
@@ -242,6 +248,13 @@ void hang_judge(const struct attribution_status *status, int gpu)
 
 void hang_judge_rest(const struct attribution_status *status, int gpu)
 {
+	int node = world.gpus[gpu].node;
+
+	if (node >= 0 && status->health.events_since > 0 &&
+	    !cause_since(CAUSE_NODE_CLOCK, node, -1, 0) &&
+	    told_since(status, node) < driver_watched_since(node))
+		oracle_accuse(ORACLE_AT_REST, "%s: eventsSince is of before errors were watched",
+			      world.gpus[gpu].uuid);
 	if (diagnosis_has_reason(status, "NVMLHangs"))
 		oracle_accuse(ORACLE_AT_REST, "%s: NVMLHangs is a reason, and no call hangs",
 			      world.gpus[gpu].uuid);

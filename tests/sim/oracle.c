@@ -528,6 +528,13 @@ static bool is_repeated(struct view before, struct view now, bool has_new_event)
 	       !cause_since(CAUSE_CLOCK_SET, -1, -1, clockwork_now() - CLOCK_WEARS_OFF_MS);
 }
 
+/* Then the agent is another one, too, and cannot have heard of what was before. */
+static bool is_of_another_boot(const struct attribution_status *now,
+			       const struct attribution_status *before)
+{
+	return !view_equal(now->report.boot_id, before->report.boot_id);
+}
+
 /* Samples were missed while no controller ran, or the node's clock was set. */
 static bool is_idle_anew(const struct attribution_status *now, const struct attribution_status *before)
 {
@@ -584,6 +591,8 @@ void oracle_wrote(const char *name, struct view object, uint64_t sent_at)
 	if (sight->is_written &&
 	    is_repeated(sight->text, text,
 			diagnosis_has_news(&attribution.status, &sight->attribution.status) ||
+				is_of_another_boot(&attribution.status,
+						   &sight->attribution.status) ||
 				is_idle_anew(&attribution.status, &sight->attribution.status) ||
 				idleness_is_anew(&attribution.status,
 						 &sight->attribution.status, gpu)))

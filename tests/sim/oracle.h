@@ -90,6 +90,7 @@
  * that is nothing. The state, the recovery action and the condition Healthy are those that follow. That
  * says what can be read of the device, and what cannot.
  * An error that needs a reset is no reason if a reset was seen since: by the agent, or as reports tell.
+ * eventsSince is not before somebody last began to watch a device of the node for errors.
  * Activity that is Unknown has the reason that is so. While there is trouble that does not end by
  * itself (sim/trouble.h), health and activity are judged the same way. A tenant
  * may be missing if no evidence of it is left:
@@ -123,7 +124,8 @@
  * NEEDLESS. No write repeats the text of the status that is there. Nor does one change only times
  * and the report that the status was made from, unless the controller's clock was set lately. But
  * idleSince may become another if the node's clock was set lately, or samples were missed while no
- * controller ran. It also may if there was work, or a look failed, since what was published. At rest
+ * controller ran. It also may if there was work, or a look failed, since what was published. And one
+ * of another boot is no repetition. At rest
  * nothing is written at all, nor after a restart of the controller. The same holds while a driver
  * hangs for good.
  *

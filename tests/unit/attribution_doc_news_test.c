@@ -147,7 +147,7 @@ static void all_is_news_but_what_moves_all_the_time(void **state)
 	assert_false(is_news());
 	alter_each(status_row()->rows, &now.status, "");
 	expect_text(sbuf_view(&no_news),
-		    ".report.bootID .report.instance .report.sequence .report.observationTime "
+		    ".report.instance .report.sequence .report.observationTime "
 		    ".tenants.memoryMiB .unallocatedUsers.memoryMiB .health.eventsSince ");
 }
 

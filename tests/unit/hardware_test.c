@@ -556,11 +556,14 @@ static void that_errors_may_be_missed_is_told_while_a_failure_is_not(void **stat
 		(void)tell(&hardware);
 		fake_wall_ms = 250;
 		assert_int_equal(tell(&hardware).events_since, rows[i].since);
+		/* No watch has begun, so there is no time since boot that would name one. */
+		assert_int_equal(tell(&hardware).events_since_uptime_ms, 0);
 		assert_int_equal(tell(&hardware).sources.nvml.state, REPORT_SOURCE_OK);
 		set_node(NODE("Default", "", ""));
 		read_at(&hardware, 400);
 		fake_wall_ms = 450;
 		assert_int_equal(tell(&hardware).events_since, rows[i].after_since);
+		assert_true(tell(&hardware).events_since_uptime_ms > 0);
 		end(&hardware);
 	}
 }

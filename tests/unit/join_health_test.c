@@ -1230,7 +1230,88 @@ TEST(a_dated_list_brings_no_device_back)
 	expect_health(NOT_KNOWN, "DeviceMissing,NVMLUnavailable");
 }
 
+/* Since when errors are watched: so many ms before now, and so long after the boot. */
+static void watch_since(int64_t ago_ms, int64_t uptime_ms)
+{
+	world.report.events_since = BUILD_WORLD_NOW - ago_ms;
+	world.report.events_since_uptime_ms = uptime_ms;
+}
+
+static void expect_a_write_since(int64_t ago_ms)
+{
+	assert_int_equal(build_world_count_writes(&world), 1);
+	assert_int_equal(publish()->health.events_since, ago_ms ? BUILD_WORLD_NOW - ago_ms : 0);
+	assert_int_equal(build_world_count_writes(&world), 0);
+}
+
+/* Whoever reads the status must not take an error that nobody heard for one that was not. */
+TEST(a_gap_in_which_errors_may_have_been_missed_is_written_once)
+{
+	build_world_exclusive(&world, 0);
+	watch_since(5000, 100000);
+	publish();
+	/* The process that calls NVML is another one, or errors found no room. */
+	watch_since(4000, 101000);
+	expect_a_write_since(4000);
+	/* The agent is another one: the gap is the shorter one there can be. */
+	world.report.instance++;
+	watch_since(3999, 101001);
+	expect_a_write_since(3999);
+	/* Not each device is watched; then all are. */
+	world.report.events_since = world.report.events_since_uptime_ms = 0;
+	expect_a_write_since(0);
+	watch_since(2000, 103000);
+	expect_a_write_since(2000);
+}
+
+TEST(a_boot_is_a_gap_though_errors_are_watched_as_long_after_it)
+{
+	build_world_exclusive(&world, 0);
+	world.report.boot_id = VIEW("boot");
+	watch_since(500000, 20000);
+	publish();
+	world.report.boot_id = VIEW("another");
+	watch_since(5000, 20000);
+	expect_a_write_since(5000);
+}
+
+TEST(while_errors_are_watched_neither_a_clock_that_is_set_nor_a_new_controller_writes)
+{
+	build_world_exclusive(&world, 0);
+	watch_since(5000, 100000);
+	publish();
+	watch_since(3600000, 100000);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	build_world_restart(&world);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	world.report.sequence++;
+	build_world_report(&world);
+	assert_int_equal(build_world_count_writes(&world), 0);
+	assert_int_equal(publish()->health.events_since, BUILD_WORLD_NOW - 3600000);
+}
+
+/* Until the agent knows whether there is a gap each report tells another time; so do older agents. */
+TEST(a_gap_is_written_when_it_is_over)
+{
+	build_world_exclusive(&world, 0);
+	world.report.boot_id = VIEW("boot");
+	watch_since(5000, 100000);
+	publish();
+	for (int64_t ago = 3000; ago > 0; ago -= 1000) {
+		watch_since(ago, 0);
+		assert_int_equal(build_world_count_writes(&world), 0);
+		assert_int_equal(publish()->health.events_since, BUILD_WORLD_NOW - ago);
+	}
+	watch_since(500, 104500);
+	expect_a_write_since(500);
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_set_up(a_gap_in_which_errors_may_have_been_missed_is_written_once),
+	cmocka_unit_test_set_up(a_boot_is_a_gap_though_errors_are_watched_as_long_after_it),
+	cmocka_unit_test_set_up(
+		while_errors_are_watched_neither_a_clock_that_is_set_nor_a_new_controller_writes),
+	cmocka_unit_test_set_up(a_gap_is_written_when_it_is_over),
 	cmocka_unit_test_set_up(a_device_is_withdrawn_if_a_good_book_no_longer_offers_what_once_was),
 	cmocka_unit_test_set_up(each_thing_that_the_driver_tells_against_a_device_is_a_reason_with_its_remedy),
 	cmocka_unit_test_set_up(the_driver_recommends_and_the_worst_reason_gives_the_state),

@@ -143,11 +143,15 @@ static void since_when_no_error_can_be_missed_follows_a_clock_that_is_set(void *
 	set_node(NODE("", ""));
 	begin(&child);
 	ask(&child, NVML_CHILD_READING, 10000000);
+	const int64_t uptime = reading.events_since_uptime_ms;
+	assert_true(uptime > 0);
 	fake_now_ms += 60000;
 	assert_int_equal(ask(&child, NVML_CHILD_EVENTS, 10060500)->events_since, 10000000);
 	/* An hour back. */
 	assert_int_equal(ask(&child, NVML_CHILD_EVENTS, 6460500)->events_since, 6400500);
 	assert_int_equal(ask(&child, NVML_CHILD_READING, 6460400)->events_since, 6400500);
+	/* By the time since boot it is the same moment, to the millisecond. */
+	assert_int_equal(reading.events_since_uptime_ms, uptime);
 	nvml_child_deinit(&child);
 }
 
@@ -211,7 +215,7 @@ static void an_answer_that_would_be_too_long_says_so(void **state)
 	CLEANUP(sbuf_deinit) struct sbuf body;
 	set_node(NODE("", ""));
 	begin(&child);
-	sbuf_init(&body, 160);
+	sbuf_init(&body, 200);
 	assert_int_equal(nvml_child_answer(&child, NVML_CHILD_READING, &body, &err), 0);
 	assert_int_equal(report_doc_decode_reading(sbuf_view(&body), &arena, &reading, &err), 0);
 	assert_int_equal(reading.sequence, 1);
@@ -254,6 +258,7 @@ static void an_answer_that_would_be_too_long_has_the_errors_still(void **state)
 	assert_int_equal(reading.sources.nvml.state, REPORT_SOURCE_ERROR);
 	assert_int_equal(reading.events.count, 1);
 	assert_int_equal(reading.events_since, 100);
+	assert_true(reading.events_since_uptime_ms > 0);
 	nvml_child_deinit(&child);
 }
 

@@ -323,6 +323,7 @@ static void how_many_errors_there_was_no_room_for_is_told(void **state)
 	setup(&node);
 	sample(&node, SCHEDULE_ALL);
 	const int64_t since = node.report.events_since;
+	const int64_t uptime = node.report.events_since_uptime_ms;
 	assert_true(since > 0);
 	write_file(DEVICES_FILE, sbuf_text(&devices));
 	sample(&node, SCHEDULE_ALL);
@@ -331,6 +332,7 @@ static void how_many_errors_there_was_no_room_for_is_told(void **state)
 	assert_int_equal(node.report.events.count, LIMIT_REPORT_EVENTS);
 	assert_int_equal(node.report.events_dropped, 2);
 	assert_true(node.report.events_since > since);
+	assert_true(node.report.events_since_uptime_ms > uptime);
 	teardown(&node);
 }
 
