@@ -7,6 +7,7 @@
 #include "assess/drift.h"
 #include "assess/health_finding.h"
 #include "kubectl/why.h"
+#include "kubectl/why_sources.h"
 #include "kubectl/words.h"
 #include "wire/rfc3339.h"
 
@@ -290,7 +291,8 @@ static void add_rule(struct why_list *list, struct view word, const char *answer
 	why_list_row(list, DRIFT_FILE, (unsigned)type + 1, word);
 }
 
-static void add_drift(struct why_list *list, const struct attribution_drift *drift)
+static void add_drift(struct why_list *list, const struct attribution_status *status,
+		      const struct attribution_drift *drift)
 {
 	const struct view nothing = {0};
 	sbuf_printf(why_list_text(list), "%.*s, %.*s", VIEW_ARG(drift->type),
@@ -300,6 +302,7 @@ static void add_drift(struct why_list *list, const struct attribution_drift *dri
 		why_list_say(list, WHY_INTENDED, nothing, drift->intended);
 	if (drift->observed.len > 0)
 		why_list_say(list, WHY_OBSERVED, nothing, drift->observed);
+	why_sources_of_type(list, status, drift->type);
 	add_rule(list, drift->type, "found");
 	if (drift->message.len > 0)
 		why_list_say(list, WHY_REMEDY, nothing, drift->message);
@@ -314,6 +317,8 @@ static bool add_work(struct why_list *list, const struct attribution_pending_dri
 		sbuf_printf(why_list_text(list), "%.*s, as label %.*s of the node tells",
 			    VIEW_ARG(pending->type), VIEW_ARG(settling[i].label));
 		why_list_add(list, "intent", pending->start_time);
+		sbuf_append(why_list_text(list), VIEW("its labels, as the API server has them"));
+		why_list_because(list, WHY_WITNESS, VIEW("Node"), 0);
 		add_settling_row(list, i);
 		return true;
 	}
@@ -378,6 +383,7 @@ static void add_pending(struct why_list *list, const struct attribution_status *
 		return;
 	sbuf_printf(why_list_text(list), "%.*s, pending: it may still pass", VIEW_ARG(pending->type));
 	why_list_add(list, "intent", pending->start_time);
+	why_sources_of_type(list, status, pending->type);
 	add_rule(list, pending->type, answer_of(status, drift_type_of(pending->type)));
 }
 
@@ -402,6 +408,13 @@ static void add_verdict(struct why_list *list, const struct attribution_status *
 	for (unsigned i = 0; in_sync && i < N_DRIFT_SETTLING; i++)
 		if (view_equal(settling[i].word, in_sync->reason))
 			add_settling_row(list, i);
+	if (in_sync && drift_type_of(in_sync->reason) != N_DRIFT_TYPES) {
+		sbuf_append(why_list_text(list),
+			    VIEW("of the drifts the one of the highest severity gives the reason, and of "
+				 "several the first of this table"));
+		why_list_row(list, DRIFT_FILE, (unsigned)drift_type_of(in_sync->reason) + 1,
+			     in_sync->reason);
+	}
 	for (unsigned i = 0; in_sync && i < ARRAY_SIZE(verdicts); i++) {
 		if (!view_equal(verdicts[i].word, in_sync->reason))
 			continue;
@@ -420,9 +433,10 @@ void why_verdicts_intent(struct why_list *list, const struct attribution_status 
 	if (intent->policy.len > 0)
 		sbuf_printf(text, ", compared with ClusterPolicy %.*s", VIEW_ARG(intent->policy));
 	why_list_add(list, "intent", in_sync ? in_sync->last_transition_time : 0);
+	why_sources_of_verdict(list, status);
 	add_verdict(list, status);
 	for (uint32_t i = 0; i < intent->drifts.count; i++)
-		add_drift(list, ARRAY_AT(intent->drifts, struct attribution_drift, i));
+		add_drift(list, status, ARRAY_AT(intent->drifts, struct attribution_drift, i));
 	for (uint32_t i = 0; i < intent->pending.count; i++)
 		add_pending(list, status,
 			    ARRAY_AT(intent->pending, struct attribution_pending_drift, i));

@@ -2,8 +2,8 @@
 
 #include "lib/test_main.h"
 
+#include "assess/drift.h"
 #include "kubectl/why_view.h"
-
 #include "kubectl/words.h"
 #include "lib/gpu_world.h"
 
@@ -259,6 +259,22 @@ static const struct {
 	{{PENDING("Unheard"), CONDITION("InSync", "HoldOff", "")},
 	 "note        this version does not know that type\n"},
 	{{CONDITION("InSync", "InSync", "")}, "decided by  InSync (row 33 of src/assess/drift.def)"},
+	{{CONDITION("InSync", "ConfigDead", "")},
+	 "decided by  ConfigDead (row 14 of src/assess/drift.def): of the drifts the one of the highest "
+	 "severity gives the reason"},
+	{{CONDITION("InSync", "InSync", ""), .intent = {.state = ATTRIBUTION_INTENT_IN_SYNC,
+							.policy = VIEW_INIT("p")}},
+	 "said by     ClusterPolicy: p, with the ConfigMaps that it names, as the API server has them" STANDS},
+	{{CONDITION("InSync", "Unmanaged", ""), .intent = {.state = ATTRIBUTION_INTENT_UNMANAGED}},
+	 "said by     ClusterPolicy: the API server has none" STANDS},
+	{{CONDITION("InSync", "InSync", ""), .intent = {.state = ATTRIBUTION_INTENT_IN_SYNC}},
+	 "said by     NVML: what the driver tells of the devices, read by the agent\n"},
+	{{PENDING("MIGReconfiguration")},
+	 "said by     Node: its labels, as the API server has them" STANDS},
+	{{PENDING("SlotsLeaked")},
+	 "said by     Kubelet: its books: which device IDs are on offer and held, read by the agent\n"},
+	{{PENDING("SlotsLeaked")},
+	 "said by     Pods: those of the node that the API server has" STANDS},
 };
 
 static void assert_told(view_fn view, enum output_form form, struct attribution_status status,
@@ -282,6 +298,34 @@ static void each_word_has_its_row_and_a_time_where_the_status_has_one(void **sta
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		assert_told(why_view, OUTPUT_WIDE, cases[i].status, GPU_WORLD_NOW, cases[i].told);
+}
+
+/* A type that is pending has nothing else that tells by whom. */
+static void each_type_of_drift_has_its_sources(void **state)
+{
+	(void)state;
+	for (int type = 0; type < N_DRIFT_TYPES; type++) {
+		struct attribution_pending_drift pending = {drift_word((enum drift_type)type), 1000};
+		const struct attribution_status status = {.intent.pending = array_of(&pending, 1)};
+
+		assert_told(why_view, OUTPUT_WIDE, status, GPU_WORLD_NOW, "said by ");
+	}
+}
+
+static void without_a_report_the_verdict_has_the_api_servers_word_alone(void **state)
+{
+	(void)state;
+	CLEANUP(output_deinit) struct output output;
+	CLEANUP(arena_deinit) struct arena arena;
+	struct error err;
+	const struct attribution device = {.status.intent.state = ATTRIBUTION_INTENT_IN_SYNC};
+	const struct why_view_subject subject = {&device, view_from("")};
+
+	arena_init(&arena, LIMIT_MIB);
+	output_init(&output, OUTPUT_WIDE, GPU_WORLD_NOW);
+	assert_int_equal(why_view(&output, &subject, 1, &arena, &err), 0);
+	assert_non_null(strstr(sbuf_text(&output.body), "said by     Node: "));
+	assert_null(strstr(sbuf_text(&output.body), "said by     NVML: "));
 }
 
 #define MEMBER "\n              "
@@ -330,6 +374,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(work_of_which_a_label_tells_is_said_to_be_so),
 	cmocka_unit_test(json_has_table_and_row),
 	cmocka_unit_test(each_word_has_its_row_and_a_time_where_the_status_has_one),
+	cmocka_unit_test(each_type_of_drift_has_its_sources),
+	cmocka_unit_test(without_a_report_the_verdict_has_the_api_servers_word_alone),
 	cmocka_unit_test(json_has_when_it_was_said_or_since_when_it_stands),
 	cmocka_unit_test(without_a_report_nothing_has_a_time_of_one),
 };
