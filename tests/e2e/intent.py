@@ -509,6 +509,10 @@ def run_round(cluster, name):
     causes = [CAUSES[kind][1]() for kind in ROUNDS[name]]
     (without_operator if name == "bare" else with_operator)(cluster)
     began[name] = (len(cluster.audit()), time.monotonic(), time.time())
+    return run_with_tenants(cluster, name, causes)
+
+
+def run_with_tenants(cluster, name, causes):
     tenants = {cluster.create_tenant(f"tenant-{node}", node) for node in NODES}
     with Watch(cluster) as watch:
         run_causes(cluster, causes, watch)
@@ -554,10 +558,14 @@ def outcomes(cluster, name):
 def wait_drift_and_end(cluster, kind):
     """Holds a type of drift against what is promised of it."""
     causes = outcomes(cluster, CAUSES[kind][0])
-    each = causes[kind]
+    return judge(causes[kind], causes)
+
+
+def judge(each, causes):
+    """One of the causes of a round that was run."""
     if each.error:
         raise each.error
-    seen, (watch, tenants, kept) = each.seen, each.tenants
+    kind, seen, (watch, tenants, kept) = each.kind, each.seen, each.tenants
     appeared, gone = seen.appeared(each.number), seen.gone()
     assert appeared, f"no {kind} within {each.hold_off + 30} s: {seen.counts[-3:]}"
     times = (f"{kind}: there {appeared - each.there:.1f} s after its cause (hold-off "
@@ -1184,19 +1192,14 @@ OLD = ("operands", "replicas", "keys", "strategy")
 
 
 def run_old_round(cluster, name):
-    """The same by NVIDIA's own definition; returns what was said of each type."""
+    """The same by NVIDIA's own definition, held against the same promises; returns what was said of each
+    type."""
     causes = [CAUSES[kind][1]() for kind in ROUNDS[name]]
-    with Watch(cluster) as watch:
-        run_causes(cluster, causes, watch)
-        watch.close()
-    for each in causes:
-        if each.error:
-            raise each.error
-    seen = {each.kind: Seen(watch, each.node, each.kind) for each in causes}
-    missed = [each.kind for each in causes if not seen[each.kind].appeared(each.number)]
-    assert not missed, missed
-    wait_rest(cluster, name)
-    return [policy.say(each.last) for each in seen.values()]
+    try:
+        found = run_with_tenants(cluster, name, causes)
+    finally:
+        cluster.delete_pods()
+    return [judge(each, found) for each in found.values()]
 
 
 @tests.promise

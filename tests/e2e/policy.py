@@ -54,10 +54,15 @@ CONFIG_KEYS = {
     "dead": {**PLAIN, "resources": {"gpus": [{"pattern": "*", "name": "team-gpu"}]}},
     "other": PLAIN,
 }
+# The nodes' GPUs are A100s. So the last part of "second-cut" is for none, though its index fits.
+A100, H100 = "0x20B010DE", "0x233010DE"
 LAYOUT_KEYS = {"version": "v1", "mig-configs": {
     "all-disabled": [{"devices": "all", "mig-enabled": False}],
-    "second-cut": [{"devices": [0], "mig-enabled": False},
-                   {"devices": [1], "mig-enabled": True, "mig-devices": {"1g.5gb": 2}}],
+    "second-cut": [{"device-filter": "", "devices": [0], "mig-enabled": False},
+                   {"device-filter": [H100, A100], "devices": [1], "mig-enabled": True,
+                    "mig-devices": {"1g.5gb": 2}},
+                   {"device-filter": H100, "devices": "all", "mig-enabled": True,
+                    "mig-devices": {"1g.10gb": 7}}],
 }}
 SPEC = {
     "devicePlugin": {"config": {"name": CONFIGS, "default": "exclusive"}},
