@@ -17,9 +17,8 @@
 
 #include "base/limits.h"
 #include "base/log.h"
-#include "schema/config_map_doc.h"
-#include "schema/mig_config_doc.h"
-#include "schema/plugin_config_doc.h"
+#include "controller/config_put.h"
+#include "model/node_layouts.h"
 
 #define RETRY_MS 1000u
 #define POLL_MS 200u /* a refusal of the first list is told by nobody */
@@ -28,8 +27,8 @@ struct follow {
 	struct config_watch *watch;
 	enum intent_config config;
 	char namespace[LIMIT_TEXT_LABEL + 1];
-	char name[LIMIT_TEXT_NAME + 1];
-	char selector[LIMIT_TEXT_NAME + 16];
+	char name[LIMIT_TEXT_NAME + 1]; /* of NODE_LAYOUTS the component, by which they are found */
+	char selector[LIMIT_TEXT_NAME + 32];
 	struct resource resource;
 	struct reflector *reflector; /* NULL: nothing is followed */
 	struct loop_timer *timer;    /* when it is waited for no longer */
@@ -86,58 +85,31 @@ static void tell_state(struct follow *follow)
 	tell(follow->watch);
 }
 
-static int put_plugin(struct follow *follow, const struct config_map *map, struct arena *arena,
-		      struct error *err)
+static bool is_of_nodes(const struct follow *follow)
 {
-	struct plugin_configs configs = {.namespace = map->namespace, .name = map->name};
-	struct plugin_config *items =
-		arena_alloc(arena, map->entries.count, sizeof(struct plugin_config));
-	uint32_t n = 0;
+	return follow->config == INTENT_NODE_LAYOUTS;
+}
 
-	if (!items)
-		return error_no_memory(err);
-	for (uint32_t i = 0; i < map->entries.count; i++) {
-		const struct config_map_entry *entry =
-			ARRAY_AT(map->entries, struct config_map_entry, i);
+static struct node_layouts *layouts_of(const struct follow *follow)
+{
+	return inventory_node_layouts(follow->watch->inventory);
+}
 
-		/* A pod does not see what begins so as a file of the ConfigMap. */
-		if (view_starts_with(entry->key, VIEW("..")))
-			continue;
-		if (plugin_config_doc_decode(entry->key, entry->text, arena, &items[n++], err) < 0)
-			return -1;
+/* One that cannot be read concerns no other node: it is put as such. */
+static int take_of_node(struct follow *follow, enum reflector_change change,
+			const struct object_meta *meta, struct view document, struct error *err)
+{
+	if (change == REFLECTOR_DELETE) {
+		node_layouts_remove(layouts_of(follow), meta->name, meta->version);
+		return 0;
 	}
-	configs.configs = array_of(items, n);
-	return inventory_put_plugin_configs(follow->watch->inventory, &configs, err);
-}
-
-static int put_mig(struct follow *follow, const struct config_map *map, struct arena *arena,
-		   struct error *err)
-{
-	struct mig_configs configs = {.namespace = map->namespace, .name = map->name};
-	struct view text;
-
-	if (!config_map_doc_text(map, MIG_CONFIG_DOC_KEY, &text))
-		configs.error = VIEW("there is no key config.yaml");
-	else if (mig_config_doc_decode(text, arena, &configs, err) < 0)
-		return -1;
-	return inventory_put_mig_configs(follow->watch->inventory, &configs, err);
-}
-
-static int put(struct follow *follow, struct view document, struct error *err)
-{
-	CLEANUP(arena_deinit) struct arena arena = {0};
-	struct config_map map;
-
-	arena_init(&arena, LIMIT_CONFIG_ARENA);
-	if (config_map_doc_decode(document, &arena, &map, err) < 0)
-		return -1;
-	return follow->config == INTENT_PLUGIN_CONFIG ? put_plugin(follow, &map, &arena, err)
-						      : put_mig(follow, &map, &arena, err);
+	return config_put_node_layouts(layouts_of(follow), meta, document,
+				       change == REFLECTOR_LISTED ? STORE_LISTED : STORE_UPSERT, err);
 }
 
 static int take(struct follow *follow, struct view document, struct error *err)
 {
-	int failed = put(follow, document, err);
+	int failed = config_put(follow->watch->inventory, follow->config, document, err);
 
 	if (failed && err->kind != ERROR_REJECTED && err->kind != ERROR_LIMIT)
 		return -1;
@@ -162,7 +134,7 @@ static void lose(struct follow *follow)
 
 static bool is_meant(const struct follow *follow, const struct object_meta *meta)
 {
-	return view_equal(meta->name, view_from(follow->name)) &&
+	return (is_of_nodes(follow) || view_equal(meta->name, view_from(follow->name))) &&
 	       view_equal(meta->namespace, view_from(follow->namespace));
 }
 
@@ -174,6 +146,8 @@ static int take_object(void *owner, enum reflector_change change, const struct o
 
 	if (!is_meant(follow, meta))
 		return 0;
+	if (is_of_nodes(follow))
+		return take_of_node(follow, change, meta, document, err);
 	if (change == REFLECTOR_DELETE)
 		lose(follow);
 	else
@@ -187,13 +161,21 @@ static int take_object(void *owner, enum reflector_change change, const struct o
 
 static void begin_replace(void *owner)
 {
-	((struct follow *)owner)->is_listed = false;
+	struct follow *follow = owner;
+
+	follow->is_listed = is_of_nodes(follow);
+	if (is_of_nodes(follow))
+		node_layouts_begin_list(layouts_of(follow));
 }
 
+/* Of nodes there may be none: that, too, is known then. */
 static void end_replace(void *owner)
 {
 	struct follow *follow = owner;
 
+	if (is_of_nodes(follow))
+		node_layouts_end_list(layouts_of(follow));
+	follow->is_there |= is_of_nodes(follow);
 	if (!follow->is_listed)
 		lose(follow);
 	follow->is_known = true;
@@ -258,6 +240,10 @@ static void stop(struct follow *follow)
 		reflector_free(follow->reflector);
 		follow->reflector = NULL;
 	}
+	if (is_of_nodes(follow)) {
+		node_layouts_begin_list(layouts_of(follow));
+		node_layouts_end_list(layouts_of(follow));
+	}
 	loop_timer_clear(follow->timer);
 	follow->is_known = follow->is_there = follow->is_refused = false;
 	follow->is_given_up = follow->is_followed = false;
@@ -298,14 +284,16 @@ static void start(struct follow *follow, struct view namespace, struct view name
 	stop(follow);
 	snprintf(follow->namespace, sizeof(follow->namespace), "%.*s", VIEW_ARG(namespace));
 	snprintf(follow->name, sizeof(follow->name), "%.*s", VIEW_ARG(name));
-	snprintf(follow->selector, sizeof(follow->selector), "metadata.name=%s", follow->name);
+	snprintf(follow->selector, sizeof(follow->selector), "%s=%s",
+		 is_of_nodes(follow) ? MIG_CONFIG_COMPONENT_LABEL : "metadata.name", follow->name);
 	follow->resource = (struct resource){
 		.group = "",
 		.version = "v1",
 		.plural = "configmaps",
 		.kind = "ConfigMap",
 		.encoding = RESOURCE_PROTOBUF,
-		.field_selector = follow->selector,
+		.field_selector = is_of_nodes(follow) ? NULL : follow->selector,
+		.label_selector = is_of_nodes(follow) ? follow->selector : NULL,
 		.namespace = follow->namespace,
 	};
 	if (start_reflector(follow, &error) < 0) {
@@ -379,11 +367,14 @@ static void on_look(void *owner)
 	struct config_watch *watch = owner;
 	const struct policy none = {0}, *policy = inventory_parts(watch->inventory).intent->policy;
 	const struct view mig_config = policy ? policy_mig_config(policy) : (struct view){0};
+	const bool may_make = policy && policy_may_make_layouts(policy);
 
 	if (!policy)
 		policy = &none;
 	look_at(&watch->follows[INTENT_PLUGIN_CONFIG], policy->namespace, policy->plugin_config);
 	look_at(&watch->follows[INTENT_MIG_CONFIG], policy->namespace, mig_config);
+	look_at(&watch->follows[INTENT_NODE_LAYOUTS], policy->namespace,
+		may_make ? VIEW(MIG_CONFIG_COMPONENT) : (struct view){0});
 	on_poll(watch);
 }
 

@@ -3,8 +3,9 @@
 
 /*
  * config_watch - follows the ConfigMaps that the ClusterPolicy names, each by its name in the operator's
- * namespace, and puts what they say into the inventory. Which these are is asked of the inventory. While
- * no policy names one, nothing is requested.
+ * namespace, and puts what they say into the inventory. Which these are is asked of the inventory. Where
+ * the policy leaves layouts to the MIG managers, it follows the ConfigMaps in which these tell them, by their
+ * label. While there is no policy for it, nothing is requested.
  *
  * What may not be read, or has not been heard of for CONFIG_WATCH_WAIT_MS in which the API server
  * answers, counts as unreadable.

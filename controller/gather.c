@@ -356,6 +356,7 @@ static int gather_place(struct gatherer *g)
 	const struct place *place = g->place;
 	struct join_input *input = &g->input;
 	input->node = place->node;
+	input->layouts = place->layouts;
 	input->node_gone_for_ms = gone_for(g);
 	input->report = place->report;
 	input->report_age_ms = age_of(g, place->report ? place->report_at : place->asked_at);

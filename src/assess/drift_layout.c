@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "assess/drift_hash.h"
+#include "assess/drift_plugin.h"
 #include "assess/drift_text.h"
 
 #define NO_DEVICES "MIG mode on, without MIG devices"
@@ -11,6 +12,30 @@
 /* Every ConfigMap with layouts has it, also those that the MIG manager makes itself. */
 static const struct mig_config_part all_disabled_parts[] = {{.is_for_all = true}};
 static const struct view all_disabled = VIEW_INIT("all-disabled");
+
+struct drift_layouts drift_layout_find(const struct drift_node *node)
+{
+	const struct intent *intent = node->intent;
+
+	assert(intent->policy);
+	if (node->layouts && policy_may_make_layouts(intent->policy))
+		return (struct drift_layouts){
+			.state = INTENT_CONFIG_THERE,
+			.configs = node->layouts,
+			.name = node->layouts->name,
+		};
+	return (struct drift_layouts){
+		.state = intent->mig_configs_state,
+		.why = intent->mig_configs_why,
+		.configs = intent->mig_configs,
+		.name = policy_mig_config(intent->policy),
+	};
+}
+
+static bool is_told_by_manager(const struct drift_node *node)
+{
+	return node->layouts && drift_layout_find(node).configs == node->layouts;
+}
 
 static int64_t count_profile(const struct report_device *reported, struct view profile)
 {
@@ -106,14 +131,13 @@ static struct view say_layout(const struct drift_node *node, struct drift_text *
 		return drift_text(text, "layout %, label nvidia.com/mig.config",
 				  node->node->mig_config);
 	return drift_text(text, "layout % of ConfigMap %/%, label nvidia.com/mig.config",
-			  node->node->mig_config, policy->namespace,
-			  policy_mig_config(policy));
+			  node->node->mig_config, policy->namespace, drift_layout_find(node).name);
 }
 
 /* part: NULL, there is none */
 static uint32_t hash_layout(const struct drift_node *node, const struct mig_config_part *part)
 {
-	uint32_t hash = drift_hash(drift_hash(0, policy_mig_config(node->intent->policy)),
+	uint32_t hash = drift_hash(drift_hash(0, drift_layout_find(node).name),
 				   node->node->mig_config);
 
 	if (!part)
@@ -134,11 +158,14 @@ static struct drift_finding find_nothing(const struct drift_node *node, struct d
 		.answer = DRIFT_FOUND,
 		.intent_hash = hash_layout(node, NULL),
 		.intended = say_layout(node, text),
-		.observed = node->intent->mig_configs_state == INTENT_CONFIG_MISSING
+		.observed = drift_layout_find(node).state == INTENT_CONFIG_MISSING
 				    ? VIEW("there is no such ConfigMap (API server)")
 				    : VIEW("the ConfigMap has no such layout (API server)"),
-		.message = VIEW("Write the layout, or set label nvidia.com/mig.config to one that is "
-				"there."),
+		.message = is_told_by_manager(node)
+				   ? VIEW("Set label nvidia.com/mig.config to a layout that is there, or "
+					  "name a ConfigMap that has it in migManager.config.name.")
+				   : VIEW("Write the layout, or set label nvidia.com/mig.config to one "
+					  "that is there."),
 	};
 }
 
@@ -154,17 +181,15 @@ static bool lacks_index(const struct mig_config *layout, const struct report_dev
 
 bool drift_layout_is_built_in(const struct drift_node *node)
 {
-	const struct intent *intent = node->intent;
-
-	return intent->policy->mig_config.len == 0 &&
-	       intent->mig_configs_state != INTENT_CONFIG_THERE &&
+	return node->intent->policy->mig_config.len == 0 &&
+	       drift_layout_find(node).state != INTENT_CONFIG_THERE &&
 	       view_equal(node->node->mig_config, all_disabled);
 }
 
 static struct drift_finding compare(const struct drift_node *node,
 				    const struct report_device *reported, struct drift_text *text)
 {
-	const struct intent *intent = node->intent;
+	const struct drift_layouts layouts = drift_layout_find(node);
 	const struct mig_config built_in = {
 		.parts = array_of(all_disabled_parts, ARRAY_SIZE(all_disabled_parts))};
 	const struct mig_config *layout = NULL;
@@ -172,12 +197,12 @@ static struct drift_finding compare(const struct drift_node *node,
 	bool is_uncertain;
 
 	assert(reported && node->node && node->node->mig_config.len > 0);
-	if (intent->mig_configs_state == INTENT_CONFIG_THERE)
-		layout = mig_config_find(intent->mig_configs, node->node->mig_config);
+	if (layouts.state == INTENT_CONFIG_THERE)
+		layout = mig_config_find(layouts.configs, node->node->mig_config);
 	else if (drift_layout_is_built_in(node))
 		layout = &built_in;
 	if (!layout)
-		return intent->mig_configs_state == INTENT_CONFIG_NONE
+		return layouts.state == INTENT_CONFIG_NONE
 			       ? DRIFT_ANSWER(DRIFT_NOT_COMPARED)
 			       : find_nothing(node, text);
 	part = mig_config_part_of(layout, reported->index, reported->pci_device_id, &is_uncertain);
@@ -202,12 +227,16 @@ static struct drift_finding compare(const struct drift_node *node,
 	};
 }
 
-/* It is not the MIG manager that says what the layout is; all-disabled is the same whoever says it. */
+/*
+ * What the layout is does not rest with the MIG manager, or it has told; all-disabled is the same whoever
+ * says it.
+ */
 static bool is_written(const struct drift_node *node)
 {
 	const struct policy *policy = node->intent->policy;
 
 	return policy->mig_config.len > 0 || policy_goes_by_own_layouts(policy) ||
+	       is_told_by_manager(node) ||
 	       view_equal(node->node->mig_config, all_disabled);
 }
 
@@ -222,12 +251,25 @@ struct drift_finding drift_layout_compare(const struct drift_node *node,
 								  : finding;
 }
 
+/* What keeps the MIG manager's own layouts from being known, and what to do. */
+static struct view say_untold(const struct drift_node *node, struct drift_text *text)
+{
+	const struct intent *intent = node->intent;
+	const struct view name = drift_text(text, "%" MIG_CONFIG_SUFFIX, node->node->name);
+
+	if (intent->node_layouts_state == INTENT_CONFIG_UNREADABLE)
+		return drift_plugin_say_lost(intent->policy, name, intent->node_layouts_why, text);
+	return drift_text(text, "there is no ConfigMap %/%, in which it tells them", intent->policy->namespace,
+			  name);
+}
+
 struct view drift_layout_say_other(const struct drift_node *node, struct drift_text *text)
 {
 	const struct policy *policy = node->intent->policy;
 
-	return drift_text(text, "ClusterPolicy % names no ConfigMap of MIG layouts: the MIG manager may "
-			  "have made layout % itself, and not as %/% has it",
+	return drift_text(text, "ClusterPolicy % names no ConfigMap of MIG layouts in "
+			  "migManager.config.name: the MIG manager may have made layout % itself, and "
+			  "not as %/% has it; %",
 			  policy->name, node->node->mig_config, policy->namespace,
-			  policy_mig_config(policy));
+			  policy_mig_config(policy), say_untold(node, text));
 }

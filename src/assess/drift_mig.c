@@ -98,6 +98,11 @@ void drift_mig_look(struct drift_node *node)
 
 /* The strategy */
 
+static bool is_written(const struct policy_variable *variable)
+{
+	return variable && variable->value.len > 0;
+}
+
 struct drift_mig_strategy drift_mig_override(const struct policy *policy)
 {
 	assert(policy);
@@ -109,7 +114,7 @@ struct drift_mig_strategy drift_mig_override(const struct policy *policy)
 		return (struct drift_mig_strategy){flag, VIEW("devicePlugin.args")};
 	if (policy_has_command(policy))
 		return (struct drift_mig_strategy){0};
-	if (variable && variable->value.len > 0)
+	if (is_written(variable))
 		return (struct drift_mig_strategy){variable->value, VIEW("devicePlugin.env")};
 	return (struct drift_mig_strategy){policy->mig_strategy, VIEW("mig.strategy")};
 }
@@ -141,13 +146,30 @@ struct drift_mig_strategy drift_mig_strategy_of(const struct drift_node *node, b
 	return strategy_under(drift_mig_override(node->intent->policy), node, ret_is_unknown);
 }
 
+/*
+ * Other than for the plugin, the operator sets mig.strategy after gfd.env, so that it counts first. But GPU
+ * feature discovery has a variable of its own, which goes before.
+ */
+static struct drift_mig_strategy override_of_labels(const struct policy *policy)
+{
+	const struct policy_variable
+		*own = policy_find_gfd_variable(policy, VIEW("GFD_" STRATEGY_VARIABLE)),
+		*variable = policy_find_gfd_variable(policy, VIEW(STRATEGY_VARIABLE));
+	struct view flag;
+
+	if (policy_find_gfd_flag(policy, VIEW(STRATEGY_FLAG), &flag) && flag.len > 0)
+		return (struct drift_mig_strategy){flag, VIEW("gfd.args")};
+	if (is_written(own))
+		return (struct drift_mig_strategy){own->value, VIEW("gfd.env")};
+	if (policy->mig_strategy.len == 0 && is_written(variable))
+		return (struct drift_mig_strategy){variable->value, VIEW("gfd.env")};
+	return (struct drift_mig_strategy){policy->mig_strategy, VIEW("mig.strategy")};
+}
+
 struct drift_mig_strategy drift_mig_strategy_of_labels(const struct drift_node *node,
 						       bool *ret_is_unknown)
 {
-	const struct drift_mig_strategy override = {node->intent->policy->mig_strategy,
-						    VIEW("mig.strategy")};
-
-	return strategy_under(override, node, ret_is_unknown);
+	return strategy_under(override_of_labels(node->intent->policy), node, ret_is_unknown);
 }
 
 /* How MIG devices are on offer, if not by that strategy; 0: by none other. */
@@ -275,15 +297,14 @@ struct drift_finding drift_mig_config_failed(const struct drift_node *node,
 /* Nobody wrote the name of the operator's own ConfigMap: that it is missing is nobody's mistake. */
 static bool is_layout_unreadable(const struct drift_node *node)
 {
-	const struct intent *intent = node->intent;
+	const struct drift_layouts layouts = drift_layout_find(node);
 
 	if (drift_layout_is_built_in(node))
 		return false;
-	return intent->mig_configs_state == INTENT_CONFIG_UNREADABLE ||
-	       (intent->mig_configs_state == INTENT_CONFIG_MISSING &&
-		intent->policy->mig_config.len == 0) ||
-	       (intent->mig_configs_state == INTENT_CONFIG_THERE &&
-		intent->mig_configs->error.len > 0);
+	return layouts.state == INTENT_CONFIG_UNREADABLE ||
+	       (layouts.state == INTENT_CONFIG_MISSING &&
+		node->intent->policy->mig_config.len == 0) ||
+	       (layouts.state == INTENT_CONFIG_THERE && layouts.configs->error.len > 0);
 }
 
 struct view drift_mig_say_unreadable(const struct drift_node *node, struct drift_text *text)
@@ -293,16 +314,16 @@ struct view drift_mig_say_unreadable(const struct drift_node *node, struct drift
 	if (!intent->policy || wants_layout(node) != DRIFT_OPERAND_WANTED ||
 	    !is_layout_unreadable(node))
 		return (struct view){0};
-	const struct view name = policy_mig_config(intent->policy);
+	const struct drift_layouts layouts = drift_layout_find(node);
 
-	if (intent->mig_configs)
+	if (layouts.configs)
 		return drift_text(text, "ConfigMap %/% cannot be read: %", intent->policy->namespace,
-				  name, intent->mig_configs->error);
-	if (intent->mig_configs_state == INTENT_CONFIG_MISSING)
+				  layouts.name, layouts.configs->error);
+	if (layouts.state == INTENT_CONFIG_MISSING)
 		return drift_text(text, "ClusterPolicy % names no ConfigMap of MIG layouts, and %/% does "
 				  "not exist",
-				  intent->policy->name, intent->policy->namespace, name);
-	return drift_plugin_say_lost(intent->policy, name, intent->mig_configs_why, text);
+				  intent->policy->name, intent->policy->namespace, layouts.name);
+	return drift_plugin_say_lost(intent->policy, layouts.name, layouts.why, text);
 }
 
 struct drift_finding drift_mig_layout(const struct drift_node *node,

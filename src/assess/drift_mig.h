@@ -23,7 +23,7 @@ struct drift_mig_strategy drift_mig_strategy_of(const struct drift_node *node,
 						bool *ret_is_unknown);
 /*
  * The strategy that GPU feature discovery writes into label mig.strategy of that node: devicePlugin.args and
- * .env are for the plugin alone. *ret_is_unknown: it is in what cannot be read.
+ * .env are for the plugin alone, and gfd.args and .env for this. *ret_is_unknown: it is in what cannot be read.
  */
 struct drift_mig_strategy drift_mig_strategy_of_labels(const struct drift_node *node,
 						       bool *ret_is_unknown);

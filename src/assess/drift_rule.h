@@ -51,6 +51,7 @@ struct drift_operand {
 struct drift_node {
 	const struct intent *intent; /* never NULL */
 	const struct node *node;     /* NULL: the API server has none of that name */
+	const struct mig_configs *layouts; /* that the node's MIG manager made itself; NULL: none are known */
 	const struct report *report; /* never NULL: without one nothing is judged */
 	const struct pod *const *pods; /* of the node */
 	size_t n_pods;

@@ -30,41 +30,9 @@ static const struct compact_row plugin_rows[] = {
 	{0},
 };
 
-static const struct compact_row index_rows[] = {
-	{COMPACT_PLAIN, 0, sizeof(int64_t), NULL},
-	{0},
-};
-
-static const struct compact_row count_rows[] = {
-	COMPACT_TEXTS_ROW(mig_config_count, profile, profile),
-	COMPACT_PLAIN_ROW(mig_config_count, count, count),
-	{0},
-};
-
-static const struct compact_row part_rows[] = {
-	COMPACT_PLAIN_ROW(mig_config_part, is_for_all, is_for_all),
-	COMPACT_ARRAY_ROW(mig_config_part, indices, int64_t, index_rows),
-	COMPACT_ARRAY_ROW(mig_config_part, filters, struct view, compact_text),
-	COMPACT_PLAIN_ROW(mig_config_part, is_enabled, is_enabled),
-	COMPACT_ARRAY_ROW(mig_config_part, counts, struct mig_config_count, count_rows),
-	{0},
-};
-
-static const struct compact_row layout_rows[] = {
-	COMPACT_TEXTS_ROW(mig_config, name, name),
-	COMPACT_ARRAY_ROW(mig_config, parts, struct mig_config_part, part_rows),
-	{0},
-};
-
-static const struct compact_row mig_rows[] = {
-	COMPACT_TEXTS_ROW(mig_configs, namespace, error),
-	COMPACT_ARRAY_ROW(mig_configs, layouts, struct mig_config, layout_rows),
-	{0},
-};
-
 static const struct compact_row *const rows[INTENT_N_CONFIGS] = {
 	[INTENT_PLUGIN_CONFIG] = plugin_rows,
-	[INTENT_MIG_CONFIG] = mig_rows,
+	[INTENT_MIG_CONFIG] = mig_config_rows,
 };
 
 void config_set_deinit(struct config_set *set)
@@ -177,7 +145,7 @@ bool config_set_state(struct config_set *set, enum intent_config config, enum in
 		free(set->blocks[config]);
 		set->blocks[config] = NULL;
 	}
-	assert(state != INTENT_CONFIG_THERE || set->blocks[config]);
+	assert(state != INTENT_CONFIG_THERE || config == INTENT_NODE_LAYOUTS || set->blocks[config]);
 	set->states[config] = state;
 	set->whys[config] = is_unreadable ? why : INTENT_CONFIG_NOT_YET;
 	return is_news;
@@ -193,4 +161,6 @@ void config_set_tell(const struct config_set *set, struct intent *intent)
 	intent->mig_configs_state = mig;
 	intent->mig_configs_why = set->whys[INTENT_MIG_CONFIG];
 	intent->mig_configs = mig == INTENT_CONFIG_THERE ? set->blocks[INTENT_MIG_CONFIG] : NULL;
+	intent->node_layouts_state = set->states[INTENT_NODE_LAYOUTS];
+	intent->node_layouts_why = set->whys[INTENT_NODE_LAYOUTS];
 }

@@ -18,7 +18,8 @@
 
 /* Zeroed: the policy names none. */
 struct config_set {
-	void *blocks[INTENT_N_CONFIGS]; /* struct plugin_configs and mig_configs, owned; NULL: none was put */
+	void *blocks[INTENT_N_CONFIGS]; /* struct plugin_configs and mig_configs, owned; NULL: none was put, */
+					/* as of NODE_LAYOUTS, which are in model/node_layouts.h */
 	enum intent_config_state states[INTENT_N_CONFIGS];
 	enum intent_config_why whys[INTENT_N_CONFIGS]; /* of states that are UNREADABLE */
 };
@@ -35,7 +36,10 @@ MUST_USE int config_set_put_plugin(struct config_set *set, const struct plugin_c
 /* The same of mig-parted's ConfigMap, of which nothing is kept from before. */
 MUST_USE int config_set_put_mig(struct config_set *set, const struct mig_configs *configs,
 				bool *ret_is_news, struct error *err);
-/* Changes the state; NONE forgets what was put, THERE needs it, UNREADABLE has a reason. Is that news? */
+/*
+ * Changes the state; NONE forgets what was put, THERE needs it (but for NODE_LAYOUTS), UNREADABLE has a
+ * reason. Is that news?
+ */
 bool config_set_state(struct config_set *set, enum intent_config config, enum intent_config_state state,
 		      enum intent_config_why why);
 /* Fills in what the intent says of ConfigMaps, borrowed until the next change. */

@@ -4,6 +4,47 @@
 #include <assert.h>
 #include <stddef.h>
 
+static const struct compact_row index_rows[] = {
+	{COMPACT_PLAIN, 0, sizeof(int64_t), NULL},
+	{0},
+};
+
+static const struct compact_row count_rows[] = {
+	COMPACT_TEXTS_ROW(mig_config_count, profile, profile),
+	COMPACT_PLAIN_ROW(mig_config_count, count, count),
+	{0},
+};
+
+static const struct compact_row part_rows[] = {
+	COMPACT_PLAIN_ROW(mig_config_part, is_for_all, is_for_all),
+	COMPACT_ARRAY_ROW(mig_config_part, indices, int64_t, index_rows),
+	COMPACT_ARRAY_ROW(mig_config_part, filters, struct view, compact_text),
+	COMPACT_PLAIN_ROW(mig_config_part, is_enabled, is_enabled),
+	COMPACT_ARRAY_ROW(mig_config_part, counts, struct mig_config_count, count_rows),
+	{0},
+};
+
+static const struct compact_row layout_rows[] = {
+	COMPACT_TEXTS_ROW(mig_config, name, name),
+	COMPACT_ARRAY_ROW(mig_config, parts, struct mig_config_part, part_rows),
+	{0},
+};
+
+const struct compact_row mig_config_rows[] = {
+	COMPACT_TEXTS_ROW(mig_configs, name, error),
+	COMPACT_ARRAY_ROW(mig_configs, layouts, struct mig_config, layout_rows),
+	{0},
+};
+
+struct view mig_config_node(const struct mig_configs *configs)
+{
+	const struct view suffix = VIEW(MIG_CONFIG_SUFFIX);
+
+	return view_ends_with(configs->name, suffix)
+		       ? (struct view){configs->name.ptr, configs->name.len - suffix.len}
+		       : (struct view){0};
+}
+
 const struct mig_config *mig_config_find(const struct mig_configs *configs, struct view name)
 {
 	for (uint32_t i = 0; i < configs->layouts.count; i++) {

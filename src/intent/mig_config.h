@@ -9,6 +9,7 @@
  */
 
 #include "base/array.h"
+#include "base/compact.h"
 #include "base/view.h"
 
 /* So many MIG devices of one profile. */
@@ -32,12 +33,24 @@ struct mig_config {
 };
 
 struct mig_configs {
-	struct view namespace;
 	struct view name;    /* the ConfigMap */
+	struct view namespace;
 	struct view error;   /* why it cannot be read, with line and column; else empty */
 	struct array layouts; /* struct mig_config, by name */
 };
 
+extern const struct compact_row mig_config_rows[]; /* of a struct mig_configs */
+
+/*
+ * A MIG manager that makes its layouts itself, of what the node's devices can do, tells them in a ConfigMap of
+ * this component and of that name.
+ */
+#define MIG_CONFIG_COMPONENT_LABEL "app.kubernetes.io/component"
+#define MIG_CONFIG_COMPONENT "nvidia-mig-manager"
+#define MIG_CONFIG_SUFFIX "-mig-config"
+
+/* The node whose MIG manager made the layouts, by the ConfigMap's name; empty: it is no such name. */
+struct view mig_config_node(const struct mig_configs *configs);
 /* The layout of that name, or NULL. */
 const struct mig_config *mig_config_find(const struct mig_configs *configs, struct view name);
 /*

@@ -24,14 +24,24 @@ bool policy_is_on(const struct policy *policy, enum policy_operand operand)
 	return written == POLICY_UNSET ? is_on_unset[operand] : written == POLICY_ON;
 }
 
-const struct policy_variable *policy_find_variable(const struct policy *policy, struct view name)
+static const struct policy_variable *find_variable(struct array variables, struct view name)
 {
 	const struct policy_variable *found = NULL;
 
-	ARRAY_EACH(const struct policy_variable, v, policy->plugin_env)
+	ARRAY_EACH(const struct policy_variable, v, variables)
 		if (view_equal(v->name, name))
 			found = v;
 	return found;
+}
+
+const struct policy_variable *policy_find_variable(const struct policy *policy, struct view name)
+{
+	return find_variable(policy->plugin_env, name);
+}
+
+const struct policy_variable *policy_find_gfd_variable(const struct policy *policy, struct view name)
+{
+	return find_variable(policy->gfd_env, name);
 }
 
 struct flag {
@@ -39,13 +49,15 @@ struct flag {
 	struct view value; /* empty: it has none */
 };
 
-/* No argument of its own follows one of these; they are those of v0.20. */
+/* No argument of its own follows one of these; they are those of v0.20, of both programs. */
 static bool is_switch(struct view flag)
 {
 	static const struct view switches[] = {
 		VIEW_INIT("fail-on-init-error"), VIEW_INIT("pass-device-specs"),
 		VIEW_INIT("gdrcopy-enabled"),    VIEW_INIT("gds-enabled"),
 		VIEW_INIT("mofed-enabled"),      VIEW_INIT("imex-required"),
+		VIEW_INIT("oneshot"),            VIEW_INIT("no-timestamp"),
+		VIEW_INIT("use-node-feature-api"),
 	};
 
 	return view_is_among(flag, switches, ARRAY_SIZE(switches));
@@ -72,18 +84,28 @@ static bool next_flag(struct array args, uint32_t *i, struct flag *ret)
 	return true;
 }
 
-bool policy_find_flag(const struct policy *policy, struct view name, struct view *ret_value)
+static bool find_flag(struct array args, struct view name, struct view *ret_value)
 {
 	struct flag flag;
 	bool is_found = false;
 
-	for (uint32_t i = 0; next_flag(policy->plugin_args, &i, &flag);) {
+	for (uint32_t i = 0; next_flag(args, &i, &flag);) {
 		if (!view_equal(flag.name, name))
 			continue;
 		*ret_value = flag.value;
 		is_found = true;
 	}
 	return is_found;
+}
+
+bool policy_find_flag(const struct policy *policy, struct view name, struct view *ret_value)
+{
+	return find_flag(policy->plugin_args, name, ret_value);
+}
+
+bool policy_find_gfd_flag(const struct policy *policy, struct view name, struct view *ret_value)
+{
+	return find_flag(policy->gfd_args, name, ret_value);
 }
 
 bool policy_has_command(const struct policy *policy)
@@ -106,6 +128,12 @@ bool policy_goes_by_own_layouts(const struct policy *policy)
 	view_cut(rest, VIEW("."), &minor, &rest);
 	return (view_equal(major, VIEW("v0")) || view_equal(major, VIEW("0"))) &&
 	       view_parse_u64(minor, &number) && number < MAKES_LAYOUTS_SINCE;
+}
+
+bool policy_may_make_layouts(const struct policy *policy)
+{
+	return policy->mig_config.len == 0 && policy->unreadable.len == 0 &&
+	       policy_is_on(policy, POLICY_MIG_MANAGER) && !policy_goes_by_own_layouts(policy);
 }
 
 struct view policy_mig_config(const struct policy *policy)

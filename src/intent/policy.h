@@ -45,7 +45,7 @@ struct policy_condition {
 	int64_t last_transition_time; /* ms since 1970; 0: not told */
 };
 
-/* A variable that the policy gives to the device plugin; it overrides the plugin's configuration. */
+/* A variable that the policy gives to one of the operator's pods; it overrides the pod's configuration. */
 struct policy_variable {
 	struct view name;
 	struct view value;
@@ -68,6 +68,8 @@ struct policy {
 				/* that lie in them are then empty, but for the namespace */
 	struct array plugin_env; /* struct policy_variable */
 	struct array plugin_args; /* struct view, devicePlugin.args: they go before variables */
+	struct array gfd_env;    /* struct policy_variable, gfd.env: of GPU feature discovery */
+	struct array gfd_args;   /* struct view, gfd.args */
 	struct array conditions; /* struct policy_condition */
 	int64_t created_at;      /* ms since 1970 */
 	uint8_t switches[POLICY_N_OPERANDS]; /* enum policy_switch, as written */
@@ -84,12 +86,16 @@ bool policy_is_on(const struct policy *policy, enum policy_operand operand);
 
 /* The variable of that name among devicePlugin.env: the last, which counts. NULL: there is none. */
 const struct policy_variable *policy_find_variable(const struct policy *policy, struct view name);
+/* The same among gfd.env. */
+const struct policy_variable *policy_find_gfd_variable(const struct policy *policy, struct view name);
 
 /*
  * What devicePlugin.args say of the plugin's flag of that name, as in "--name=value": the last counts. False:
  * they do not have it.
  */
 bool policy_find_flag(const struct policy *policy, struct view name, struct view *ret_value);
+/* The same of gfd.args, up to the first that is no flag: what follows is not read as flags. */
+bool policy_find_gfd_flag(const struct policy *policy, struct view name, struct view *ret_value);
 /*
  * True when devicePlugin.args have more than flags: then nobody can tell with which flags the plugin is
  * started. Operators since v1.11 give them to a shell, whose command is the first of them. It refuses one
@@ -108,11 +114,17 @@ struct view policy_mig_config(const struct policy *policy);
  * only where they cannot. False also where the policy has no version that can be read.
  */
 bool policy_goes_by_own_layouts(const struct policy *policy);
+/*
+ * The node's MIG manager may make the layouts itself, and then tells them in a ConfigMap of the node
+ * (model/node_layouts.h). False also where it is off, or the policy cannot be read.
+ */
+bool policy_may_make_layouts(const struct policy *policy);
 
-/* The ConfigMaps that a policy may name. */
+/* The ConfigMaps that a policy may name, or leave to the MIG managers. */
 enum intent_config {
 	INTENT_PLUGIN_CONFIG, /* of the device plugin: devicePlugin.config.name */
 	INTENT_MIG_CONFIG,    /* of mig-parted: policy_mig_config() */
+	INTENT_NODE_LAYOUTS,  /* all those of nodes: policy_may_make_layouts() */
 	INTENT_N_CONFIGS,
 };
 
@@ -150,4 +162,6 @@ struct intent {
 	enum intent_config_state mig_configs_state;
 	enum intent_config_why mig_configs_why;
 	const struct mig_configs *mig_configs; /* THERE, else NULL */
+	enum intent_config_state node_layouts_state; /* THERE: what nodes have of them is known */
+	enum intent_config_why node_layouts_why;
 };

@@ -28,6 +28,8 @@ struct drift_node compare_node(const struct facts *facts, const struct slots *sl
 		.now_wall_ms = input->now_wall_ms,
 	};
 
+	if (node.intent->node_layouts_state == INTENT_CONFIG_THERE)
+		node.layouts = input->layouts;
 	if (node.report)
 		drift_prepare(&node);
 	return node;

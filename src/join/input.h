@@ -98,6 +98,7 @@ struct join_input {
 	const struct pod *const *awaiting; /* that may yet be given a device by a claim that is here; */
 	size_t n_awaiting; /* or by any, while claims cannot be read. None of both is over */
 	const struct intent *intent;
+	const struct mig_configs *layouts; /* that the node's MIG manager made itself, as far as known; or NULL */
 	const struct join_limits *limits;
 	int64_t now_wall_ms;
 	/* True when both statuses say the same to a reader; NULL: each is written. */

@@ -51,4 +51,8 @@ void list_query_append(const struct list_query *query, const struct resource *re
 		sbuf_printf(buf, "&fieldSelector=");
 		resource_append_escaped(view_from(resource->field_selector), buf);
 	}
+	if (resource->label_selector) {
+		sbuf_printf(buf, "&labelSelector=");
+		resource_append_escaped(view_from(resource->label_selector), buf);
+	}
 }

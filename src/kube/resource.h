@@ -25,6 +25,7 @@ struct resource {
 	enum resource_encoding encoding;
 	const char *field_selector; /* for list and watch, or NULL */
 	const char *namespace;      /* of the objects; NULL: of all namespaces, or of none */
+	const char *label_selector; /* for list and watch, or NULL */
 	/*
 	 * Only metadata travels; encoding is then RESOURCE_JSON and kind RESOURCE_METADATA_KIND,
 	 * whatever the objects are.

@@ -17,6 +17,7 @@ int inventory_new(uint64_t now_ms, struct inventory **ret_inventory, struct erro
 	pod_scope_init(&inventory->scope, &inventory->pods, &inventory->places);
 	node_set_init(&inventory->nodes, &inventory->places);
 	policy_set_init(&inventory->policies, &inventory->places);
+	node_layouts_init(&inventory->node_layouts, &inventory->places);
 	attribution_set_init(&inventory->attributions, &inventory->places, &inventory->claims);
 	resource_claim_set_init(&inventory->resource_claims, &inventory->pods);
 	resource_slice_set_init(&inventory->resource_slices, &inventory->places);
@@ -165,6 +166,11 @@ void inventory_set_config_state(struct inventory *inventory, enum intent_config 
 				enum intent_config_state state, enum intent_config_why why)
 {
 	tell_configs(inventory, config_set_state(&inventory->configs, config, state, why));
+}
+
+struct node_layouts *inventory_node_layouts(struct inventory *inventory)
+{
+	return &inventory->node_layouts;
 }
 
 /* That something goes is news also before the first state is complete, but for the operator's. */
@@ -374,6 +380,7 @@ void inventory_free(struct inventory *inventory)
 		record_set_deinit(inventory->sets[i]);
 	pod_set_deinit(&inventory->pods);
 	config_set_deinit(&inventory->configs);
+	node_layouts_deinit(&inventory->node_layouts);
 	claim_book_deinit(&inventory->claims);
 	place_book_deinit(&inventory->places);
 	free(inventory);

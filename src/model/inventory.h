@@ -25,6 +25,7 @@
 struct inventory; /* opaque */
 struct attribution_set;
 struct claim_book;
+struct node_layouts;
 struct pod_scope;
 struct pod_set;
 struct resource_claim_set;
@@ -132,6 +133,11 @@ MUST_USE int inventory_put_plugin_configs(struct inventory *inventory,
 /* The same of mig-parted's ConfigMap, of which nothing is kept from before. */
 MUST_USE int inventory_put_mig_configs(struct inventory *inventory,
 				       const struct mig_configs *configs, struct error *err);
+/*
+ * The ConfigMaps of nodes, whose owner keeps them up to date; borrowed for the inventory's life. What they
+ * say counts while the state of NODE_LAYOUTS is THERE.
+ */
+struct node_layouts *inventory_node_layouts(struct inventory *inventory);
 /*
  * What is known of a ConfigMap otherwise (config_set_state()). THERE: as it was last put, which it must
  * have been. why: it is UNREADABLE. Touches every node if that is news.

@@ -11,6 +11,7 @@
 #include "model/attribution_set.h"
 #include "model/claim.h"
 #include "model/node.h"
+#include "model/node_layouts.h"
 #include "model/place.h"
 #include "model/pod_scope.h"
 #include "model/pod_set.h"
@@ -26,6 +27,7 @@ struct inventory {
 	struct record_set nodes;
 	struct policy_set policies;
 	struct config_set configs;
+	struct node_layouts node_layouts;
 	struct attribution_set attributions;
 	struct resource_claim_set resource_claims;
 	struct resource_slice_set resource_slices;

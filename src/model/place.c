@@ -77,8 +77,8 @@ static void forget_first(struct place *place)
 
 void place_release(struct place_book *book, struct place *place)
 {
-	if (!place || place->node || place->report || place->is_followed || !list_is_empty(&place->pods) ||
-	    !list_is_empty(&place->attributions) || !list_is_empty(&place->slices))
+	if (!place || place->node || place->layouts || place->report || place->is_followed ||
+	    !list_is_empty(&place->pods) || !list_is_empty(&place->attributions) || !list_is_empty(&place->slices))
 		return;
 	while (!list_is_empty(&place->ended))
 		forget_first(place);

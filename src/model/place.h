@@ -53,6 +53,7 @@ struct recall {
 #define PLACE_ENDED_KEEP_MS 120000u
 
 struct node;
+struct mig_configs;
 
 /* Frees a report and its memory; called once, when it is needed no more. */
 typedef void (*place_release_fn)(void *owner);
@@ -82,6 +83,7 @@ struct place {
 	uint64_t pods_known_at;  /* since when it has told all, ms; 0: it has not */
 	size_t n_told;                /* pods of which the kubelet told what devices they have */
 	const struct node *node;      /* owned by model/node.h; NULL: the API server has none */
+	const struct mig_configs *layouts; /* that its MIG manager made; owned by model/node_layouts.h; or NULL */
 	uint64_t node_changes;        /* how often it came or went */
 	uint64_t gone_at;             /* when it went, ms; 0: it was never there */
 	const struct report *report;  /* the last accepted one, or NULL */

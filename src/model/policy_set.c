@@ -18,6 +18,8 @@ static const struct compact_row rows[] = {
 	COMPACT_TEXTS_ROW(policy, name, unreadable),
 	COMPACT_ARRAY_ROW(policy, plugin_env, struct policy_variable, variable_rows),
 	COMPACT_ARRAY_ROW(policy, plugin_args, struct view, compact_text),
+	COMPACT_ARRAY_ROW(policy, gfd_env, struct policy_variable, variable_rows),
+	COMPACT_ARRAY_ROW(policy, gfd_args, struct view, compact_text),
 	COMPACT_ARRAY_ROW(policy, conditions, struct policy_condition, condition_rows),
 	COMPACT_PLAIN_ROW(policy, created_at, switches),
 	{0},

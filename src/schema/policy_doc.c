@@ -60,7 +60,7 @@ static const struct jmap_row plugin_config_rows[] = {
 	{0},
 };
 
-static const struct jmap_row mig_config_rows[] = {
+static const struct jmap_row layout_config_rows[] = {
 	TEXT("name", mig_config, LIMIT_TEXT_NAME),
 	TEXT("default", mig_config_default, LIMIT_TEXT_NAME),
 	{0},
@@ -74,19 +74,31 @@ static const struct jmap_row driver_rows[] = {
 	{0},
 };
 
+#define VARIABLES(member)                                                                          \
+	{"env", JMAP_ARRAY, 0, AT(member), .limit = LIMIT_POLICY_VARIABLES, .rows = variable_rows, \
+	 .element_size = sizeof(struct policy_variable)}
+#define ARGUMENTS(member)                                                                          \
+	{"args", JMAP_TEXTS, 0, AT(member), .limit = LIMIT_TEXT_VARIABLE,                          \
+	 .max_items = LIMIT_POLICY_ARGUMENTS}
+
 static const struct jmap_row plugin_rows[] = {
 	SWITCH("enabled", POLICY_DEVICE_PLUGIN),
 	PART("config", plugin_config_rows),
-	{"env", JMAP_ARRAY, 0, AT(plugin_env), .limit = LIMIT_POLICY_VARIABLES,
-	 .rows = variable_rows, .element_size = sizeof(struct policy_variable)},
-	{"args", JMAP_TEXTS, 0, AT(plugin_args), .limit = LIMIT_TEXT_VARIABLE,
-	 .max_items = LIMIT_POLICY_ARGUMENTS},
+	VARIABLES(plugin_env),
+	ARGUMENTS(plugin_args),
+	{0},
+};
+
+static const struct jmap_row gfd_rows[] = {
+	SWITCH("enabled", POLICY_GFD),
+	VARIABLES(gfd_env),
+	ARGUMENTS(gfd_args),
 	{0},
 };
 
 static const struct jmap_row mig_manager_rows[] = {
 	SWITCH("enabled", POLICY_MIG_MANAGER),
-	PART("config", mig_config_rows),
+	PART("config", layout_config_rows),
 	TEXT("version", mig_manager_version, LIMIT_TEXT_NAME),
 	{0},
 };
@@ -100,7 +112,6 @@ static const struct jmap_row sandbox_rows[] = {
 static const struct jmap_row mig_rows[] = {TEXT("strategy", mig_strategy, LIMIT_TEXT_WORD), {0}};
 static const struct jmap_row cdi_rows[] = {SWITCH("enabled", POLICY_CDI), {0}};
 static const struct jmap_row toolkit_rows[] = {SWITCH("enabled", POLICY_TOOLKIT), {0}};
-static const struct jmap_row gfd_rows[] = {SWITCH("enabled", POLICY_GFD), {0}};
 static const struct jmap_row dcgm_rows[] = {SWITCH("enabled", POLICY_DCGM), {0}};
 static const struct jmap_row exporter_rows[] = {SWITCH("enabled", POLICY_DCGM_EXPORTER), {0}};
 
@@ -177,6 +188,8 @@ static void take_spec(const struct document *from, struct policy *policy)
 	policy->default_workload = spec->default_workload;
 	policy->plugin_env = spec->plugin_env;
 	policy->plugin_args = spec->plugin_args;
+	policy->gfd_env = spec->gfd_env;
+	policy->gfd_args = spec->gfd_args;
 	for (size_t i = 0; i < POLICY_N_OPERANDS; i++)
 		policy->switches[i] = (uint8_t)from->switches[i];
 }

@@ -6,6 +6,7 @@
 #include "lib/fake_apiclient.inc"
 #include "lib/fake_loop.inc"
 #include "lib/kube_bytes.h"
+#include "intent/mig_config.h"
 
 #define CAP (1u << 20)
 
@@ -173,19 +174,40 @@ static void list(struct world *world, unsigned i, const char *name, const char *
 	begin_answer(world, i, 200);
 }
 
-static void event(struct world *world, unsigned i, const char *type, const char *version,
-		  const char *key, const char *text)
+static void event_of(struct world *world, unsigned i, const char *type, const char *name,
+		     const char *version, const char *key, const char *text)
 {
 	CLEANUP(sbuf_deinit) struct sbuf message, envelope;
 	struct error err;
 
 	sbuf_init(&message, CAP);
 	sbuf_init(&envelope, CAP);
-	write_map(&message, "plugin", version, key, text);
+	write_map(&message, name, version, key, text);
 	kube_bytes_envelope(&envelope, "v1", config_maps.kind, sbuf_view(&message));
 	kube_bytes_event_of(&world->body, RESOURCE_PROTOBUF, type, sbuf_view(&envelope));
 	if (reflector_feed(fake_reflectors[i], sbuf_view(&world->body), fake_now_ms, &err) < 0)
 		fail_msg("%s", err.text);
+	sbuf_clear(&world->body);
+}
+
+static void event(struct world *world, unsigned i, const char *type, const char *version,
+		  const char *key, const char *text)
+{
+	event_of(world, i, type, "plugin", version, key, text);
+}
+
+/* Its metadata {name, namespace, uid, resourceVersion} can be read, and its data cannot. */
+#define MALFORMED "\x1a\x03ops\x2a\x01u\x32\x02" "10\x12\x02\x0a\x05"
+
+static void malformed_event(struct world *world, unsigned i, struct view message)
+{
+	CLEANUP(sbuf_deinit) struct sbuf envelope;
+	struct error err;
+
+	sbuf_init(&envelope, CAP);
+	kube_bytes_envelope(&envelope, "v1", config_maps.kind, message);
+	kube_bytes_event_of(&world->body, RESOURCE_PROTOBUF, "MODIFIED", sbuf_view(&envelope));
+	assert_int_equal(reflector_feed(fake_reflectors[i], sbuf_view(&world->body), fake_now_ms, &err), 0);
 	sbuf_clear(&world->body);
 }
 
@@ -230,13 +252,110 @@ static void where_none_is_named_the_operators_own_layouts_are_asked_for(void **s
 					  .unreadable = VIEW("spec is a number")};
 
 	govern_by(world, &policy);
-	assert_int_equal(n_fake_reflectors, 1);
+	assert_int_equal(n_fake_reflectors, 2);
 	assert_string_equal(next_request(0).path,
 			    "/api/v1/namespaces/ops/configmaps?resourceVersion="
 			    "&fieldSelector=metadata.name%3Ddefault-mig-parted-config");
+	assert_string_equal(next_request(1).path,
+			    "/api/v1/namespaces/ops/configmaps?resourceVersion="
+			    "&labelSelector=app.kubernetes.io%2Fcomponent%3Dnvidia-mig-manager");
 	govern_by(world, &unreadable);
 	assert_null(fake_reflectors[0]);
+	assert_null(fake_reflectors[1]);
 	assert_int_equal(intent_of(world)->mig_configs_state, INTENT_CONFIG_NONE);
+	assert_int_equal(intent_of(world)->node_layouts_state, INTENT_CONFIG_NONE);
+}
+
+#define LAYOUTS(name) "{version: v1, mig-configs: {" name ": [{devices: all, mig-enabled: false}]}}"
+
+/* What the MIG manager of node gpu-a told, as the join is given it; NULL: nothing. */
+static const struct mig_configs *layouts_of_node(struct world *world)
+{
+	const struct place *place = place_find(inventory_parts(world->inventory).places, VIEW("gpu-a"));
+
+	return place ? place->layouts : NULL;
+}
+
+static void let_managers_make_layouts(struct world *world)
+{
+	const struct policy policy = {.name = VIEW("p"), .namespace = VIEW("ops")};
+
+	govern_by(world, &policy);
+	list(world, 0, "default-mig-parted-config", "5", "config.yaml", LAYOUTS("off"));
+	world->n_touched = 0;
+}
+
+static void what_a_nodes_mig_manager_tells_is_that_nodes(void **state)
+{
+	struct world *world = *state;
+
+	let_managers_make_layouts(world);
+	assert_false(config_watch_is_settled(world->watch));
+	list(world, 1, "gpu-a-mig-config", "5", "config.yaml", LAYOUTS("own"));
+	assert_true(config_watch_is_settled(world->watch));
+	assert_int_equal(intent_of(world)->node_layouts_state, INTENT_CONFIG_THERE);
+	assert_true(view_equal(layouts_of_node(world)->namespace, VIEW("ops")));
+	assert_non_null(mig_config_find(layouts_of_node(world), VIEW("own")));
+	world->n_touched = 0;
+	event_of(world, 1, "MODIFIED", "gpu-b-mig-config", "11", "config.yaml", LAYOUTS("other"));
+	event_of(world, 1, "MODIFIED", "gpu-a", "12", "config.yaml", LAYOUTS("no-node"));
+	assert_int_equal(world->n_touched, 0);
+	event_of(world, 1, "MODIFIED", "gpu-a-mig-config", "13", "config.yaml", LAYOUTS("newer"));
+	assert_int_equal(world->n_touched, 1);
+	assert_non_null(mig_config_find(layouts_of_node(world), VIEW("newer")));
+	event_of(world, 1, "MODIFIED", "gpu-a-mig-config", "14", "other.yaml", "");
+	assert_true(view_equal(layouts_of_node(world)->error, VIEW("there is no key config.yaml")));
+	event_of(world, 1, "DELETED", "gpu-a-mig-config", "15", NULL, NULL);
+	assert_null(layouts_of_node(world));
+	assert_int_equal(intent_of(world)->node_layouts_state, INTENT_CONFIG_THERE);
+}
+
+static void one_of_a_node_that_cannot_be_decoded_is_that_nodes_trouble_alone(void **state)
+{
+	struct world *world = *state;
+
+	let_managers_make_layouts(world);
+	list(world, 1, "gpu-a-mig-config", "5", "config.yaml", LAYOUTS("own"));
+	malformed_event(world, 1, VIEW("\x0a\x1e\x0a\x10gpu-a-mig-config" MALFORMED));
+	assert_true(view_equal(layouts_of_node(world)->error, VIEW("it is malformed")));
+	assert_true(view_equal(layouts_of_node(world)->name, VIEW("gpu-a-mig-config")));
+	assert_int_equal(intent_of(world)->node_layouts_state, INTENT_CONFIG_THERE);
+}
+
+static void that_no_node_has_told_its_layouts_is_known_too(void **state)
+{
+	struct world *world = *state;
+
+	let_managers_make_layouts(world);
+	list(world, 1, NULL, NULL, NULL, NULL);
+	assert_true(config_watch_is_settled(world->watch));
+	assert_int_equal(intent_of(world)->node_layouts_state, INTENT_CONFIG_THERE);
+	assert_null(layouts_of_node(world));
+}
+
+static void without_the_right_layouts_of_nodes_are_unreadable_and_others_are_not(void **state)
+{
+	struct world *world = *state;
+
+	let_managers_make_layouts(world);
+	refuse(world, 1, 403);
+	advance(world, 1000);
+	assert_true(config_watch_is_settled(world->watch));
+	assert_int_equal(intent_of(world)->node_layouts_state, INTENT_CONFIG_UNREADABLE);
+	assert_int_equal(intent_of(world)->node_layouts_why, INTENT_CONFIG_NO_RIGHT);
+	assert_int_equal(intent_of(world)->mig_configs_state, INTENT_CONFIG_THERE);
+}
+
+static void a_map_that_the_policy_names_ends_the_reading_of_those_of_nodes(void **state)
+{
+	struct world *world = *state;
+
+	let_managers_make_layouts(world);
+	list(world, 1, "gpu-a-mig-config", "5", "config.yaml", LAYOUTS("own"));
+	govern(world, "ops", "", "parted");
+	assert_null(fake_reflectors[1]);
+	assert_null(layouts_of_node(world));
+	assert_int_equal(intent_of(world)->node_layouts_state, INTENT_CONFIG_NONE);
 }
 
 static void each_is_asked_for_by_its_name_in_the_operators_namespace(void **state)
@@ -478,18 +597,7 @@ static void one_that_cannot_be_decoded_is_counted_and_unreadable(void **state)
 
 	govern(world, "ops", "plugin", "");
 	list(world, 0, "plugin", "5", "slices", SLICES(4));
-	/* Its metadata {name, namespace, uid, resourceVersion} can be read, and its data cannot. */
-	struct sbuf envelope;
-	struct error err;
-	sbuf_init(&envelope, CAP);
-	kube_bytes_envelope(&envelope, "v1", "ConfigMap",
-			    VIEW("\x0a\x14\x0a\x06plugin\x1a\x03ops\x2a\x01u\x32\x02" "10\x12\x02\x0a\x05"));
-	kube_bytes_event_of(&world->body, RESOURCE_PROTOBUF, "MODIFIED", sbuf_view(&envelope));
-	sbuf_deinit(&envelope);
-	assert_int_equal(reflector_feed(fake_reflectors[0], sbuf_view(&world->body), fake_now_ms,
-					&err),
-			 0);
-	sbuf_clear(&world->body);
+	malformed_event(world, 0, VIEW("\x0a\x14\x0a\x06plugin" MALFORMED));
 	assert_int_equal(plugin_state(world), INTENT_CONFIG_UNREADABLE);
 	assert_int_equal(intent_of(world)->plugin_configs_why, INTENT_CONFIG_MALFORMED);
 	assert_int_equal(config_watch_state(world->watch).counters.objects_refused, 1);
@@ -515,6 +623,17 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(where_none_is_named_the_operators_own_layouts_are_asked_for,
 					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(what_a_nodes_mig_manager_tells_is_that_nodes, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(
+		one_of_a_node_that_cannot_be_decoded_is_that_nodes_trouble_alone, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(that_no_node_has_told_its_layouts_is_known_too, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(
+		without_the_right_layouts_of_nodes_are_unreadable_and_others_are_not, set_up,
+		tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_map_that_the_policy_names_ends_the_reading_of_those_of_nodes, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(each_is_asked_for_by_its_name_in_the_operators_namespace,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(what_is_there_is_read_and_its_changes_touch_the_nodes,

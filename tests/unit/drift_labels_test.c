@@ -529,6 +529,51 @@ static void have_strategy_beside_variable(struct drift_case *c)
 	c->policy.plugin_env = array_of(c->variables, 1);
 }
 
+static void set_gfd_variable(struct drift_case *c, const char *name, const char *value)
+{
+	c->variables[0] = (struct policy_variable){view_from(name), view_from(value)};
+	c->policy.gfd_env = array_of(c->variables, 1);
+}
+
+static void have_strategy_of_gfd_variable(struct drift_case *c)
+{
+	have_strategy_of_nobody(c);
+	set_gfd_variable(c, "MIG_STRATEGY", "mixed");
+}
+
+static void lack_strategy_of_gfd_variable(struct drift_case *c)
+{
+	have_strategy_of_nobody(c);
+	set_gfd_variable(c, "MIG_STRATEGY", "single");
+}
+
+/* The operator writes its own MIG_STRATEGY over it. */
+static void have_strategy_beside_gfd_variable(struct drift_case *c)
+{
+	have_strategy(c);
+	set_gfd_variable(c, "MIG_STRATEGY", "single");
+}
+
+static void lack_strategy_of_own_gfd_variable(struct drift_case *c)
+{
+	have_strategy(c);
+	set_gfd_variable(c, "GFD_MIG_STRATEGY", "single");
+}
+
+static void have_strategy_of_gfd_argument(struct drift_case *c)
+{
+	lack_strategy_of_own_gfd_variable(c);
+	c->arguments[0] = VIEW("--oneshot");
+	c->arguments[1] = VIEW("--mig-strategy=mixed");
+	c->policy.gfd_args = array_of(c->arguments, 2);
+}
+
+static void have_strategy_beside_empty_gfd_variables(struct drift_case *c)
+{
+	have_strategy(c);
+	set_gfd_variable(c, "GFD_MIG_STRATEGY", "");
+}
+
 static void have_strategy_beside_command(struct drift_case *c)
 {
 	have_strategy(c);
@@ -641,6 +686,14 @@ TEST(the_mig_strategy_in_the_label_is_the_one_that_is_written)
 		{drift_labels_stale, have_strategy_beside_variable, DRIFT_NO},
 		{drift_labels_stale, have_strategy_beside_command, DRIFT_NO},
 		{drift_labels_stale, have_strategy_of_nobody_beside_command, DRIFT_NOT_COMPARED},
+		{drift_labels_stale, have_strategy_of_gfd_variable, DRIFT_NO},
+		{drift_labels_stale, lack_strategy_of_gfd_variable, DRIFT_FOUND,
+		 .intended = "nvidia.com/mig.strategy=single (gfd.env, ClusterPolicy"},
+		{drift_labels_stale, have_strategy_beside_gfd_variable, DRIFT_NO},
+		{drift_labels_stale, lack_strategy_of_own_gfd_variable, DRIFT_FOUND,
+		 .intended = "nvidia.com/mig.strategy=single (gfd.env, ClusterPolicy"},
+		{drift_labels_stale, have_strategy_of_gfd_argument, DRIFT_NO},
+		{drift_labels_stale, have_strategy_beside_empty_gfd_variables, DRIFT_NO},
 		{drift_labels_stale, lack_strategy, DRIFT_NO},
 		{drift_labels_stale, have_strategy_and_lose_config, DRIFT_UNREADABLE},
 		{drift_labels_stale, lose_config, DRIFT_NO},

@@ -280,6 +280,70 @@ static void let_it_make_what_is_named(struct drift_case *c)
 	c->policy.mig_config = VIEW("m");
 }
 
+/* Layouts of the node's own: "half" is one MIG device, where the operator's ConfigMap has two. */
+static void tell_own(struct drift_case *c)
+{
+	static struct mig_config_count one = {VIEW_INIT("1g.10gb"), 1};
+	static struct mig_config_part part = {
+		.is_for_all = true, .is_enabled = true, .counts = {&one, 1, true}};
+	static struct mig_config layout = {VIEW_INIT("half"), {&part, 1, true}};
+	static const struct mig_configs own = {
+		.name = VIEW_INIT("node-a-mig-config"),
+		.namespace = VIEW_INIT("gpu-operator"),
+		.layouts = {&layout, 1, true},
+	};
+
+	let_it_make_half(c);
+	c->intent.node_layouts_state = INTENT_CONFIG_THERE;
+	c->node.layouts = &own;
+}
+
+static void tell_own_and_cut(struct drift_case *c)
+{
+	tell_own(c);
+	drift_case_cut(c, 1);
+}
+
+static void tell_own_and_cut_as_the_operators(struct drift_case *c)
+{
+	tell_own(c);
+	cut(c);
+}
+
+static void tell_own_and_want_another(struct drift_case *c)
+{
+	tell_own(c);
+	want(c, "all-1g.23gb");
+}
+
+static void tell_own_and_lack_the_operators(struct drift_case *c)
+{
+	tell_own_and_cut(c);
+	c->intent.mig_configs_state = INTENT_CONFIG_MISSING;
+	c->intent.mig_configs = NULL;
+}
+
+static void tell_own_unreadably(struct drift_case *c)
+{
+	static const struct mig_configs own = {
+		.name = VIEW_INIT("node-a-mig-config"), .error = VIEW_INIT("line 1")};
+
+	tell_own_and_cut_as_the_operators(c);
+	c->node.layouts = &own;
+}
+
+static void tell_own_beside_what_is_named(struct drift_case *c)
+{
+	tell_own_and_cut(c);
+	c->policy.mig_config = VIEW("m");
+}
+
+static void tell_own_of_before(struct drift_case *c)
+{
+	tell_own_and_cut(c);
+	c->policy.mig_manager_version = VIEW("v0.13.1");
+}
+
 static void name_none_and_cut(struct drift_case *c)
 {
 	cut(c);
@@ -408,6 +472,30 @@ TEST(where_the_mig_manager_makes_layouts_a_device_without_one_of_the_map_is_no_d
 		 .observed = "the ConfigMap has no such layout"},
 		{drift_mig_layout, let_it_make_what_is_named, DRIFT_FOUND,
 		 .intended = "2 of 1g.10gb (layout half of ConfigMap gpu-operator/m,"},
+	};
+	drift_case_expect(rows, ARRAY_SIZE(rows));
+}
+
+TEST(what_the_nodes_mig_manager_tells_of_its_own_layouts_counts)
+{
+	const struct drift_case_row rows[] = {
+		{drift_mig_layout, tell_own, DRIFT_FOUND,
+		 .intended = "1 of 1g.10gb (layout half of ConfigMap "
+			     "gpu-operator/node-a-mig-config, label nvidia.com/mig.config)",
+		 .observed = "MIG mode off (NVML)"},
+		{drift_mig_layout, tell_own_and_cut, DRIFT_NO},
+		{drift_mig_layout, tell_own_and_cut_as_the_operators, DRIFT_FOUND,
+		 .intended = "1 of 1g.10gb", .observed = "2 of 1g.10gb"},
+		{drift_mig_layout, tell_own_and_want_another, DRIFT_FOUND,
+		 .intended = "layout all-1g.23gb of ConfigMap gpu-operator/node-a-mig-config",
+		 .observed = "the ConfigMap has no such layout",
+		 .message = "name a ConfigMap that has it in migManager.config.name"},
+		{drift_mig_layout, tell_own_and_lack_the_operators, DRIFT_NO},
+		{drift_mig_layout, tell_own_unreadably, DRIFT_UNREADABLE},
+		{drift_mig_layout, tell_own_beside_what_is_named, DRIFT_FOUND,
+		 .intended = "2 of 1g.10gb (layout half of ConfigMap gpu-operator/m,"},
+		{drift_mig_layout, tell_own_of_before, DRIFT_FOUND,
+		 .intended = "gpu-operator/default-mig-parted-config"},
 	};
 	drift_case_expect(rows, ARRAY_SIZE(rows));
 }
@@ -546,6 +634,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(where_no_map_is_named_the_operators_own_counts),
 	cmocka_unit_test(
 		where_the_mig_manager_makes_layouts_a_device_without_one_of_the_map_is_no_drift),
+	cmocka_unit_test(what_the_nodes_mig_manager_tells_of_its_own_layouts_counts),
 	cmocka_unit_test(a_layout_that_goes_by_filters_is_compared_where_the_device_is_known),
 	cmocka_unit_test(nothing_is_said_of_a_device_that_the_layout_may_not_mean),
 };

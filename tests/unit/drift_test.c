@@ -591,13 +591,23 @@ TEST(a_config_map_that_cannot_be_read_makes_the_state_unknown)
 
 TEST(where_the_mig_manager_may_have_made_the_layout_the_state_is_unknown)
 {
+#define MAY_BE_ITS_OWN                                                                             \
+	"ClusterPolicy cluster-policy names no ConfigMap of MIG layouts in "                       \
+	"migManager.config.name: the MIG manager may have made layout half itself, and not as "    \
+	"gpu-operator/default-mig-parted-config has it; "
 	static const char may_be_its_own[] =
-		"ClusterPolicy cluster-policy names no ConfigMap of MIG layouts: the MIG manager "
-		"may have made layout half itself, and not as "
-		"gpu-operator/default-mig-parted-config has it";
+		MAY_BE_ITS_OWN "there is no ConfigMap gpu-operator/node-a-mig-config, in which it "
+			       "tells them";
 
 	start_over(want_layout);
 	c.policy.mig_config = (struct view){0};
+	c.intent.node_layouts_state = INTENT_CONFIG_UNREADABLE;
+	c.intent.node_layouts_why = INTENT_CONFIG_NO_RIGHT;
+	drift_case_judge(&c);
+	expect_text(c.verdict.message,
+		    MAY_BE_ITS_OWN "ConfigMap gpu-operator/node-a-mig-config cannot be read: the "
+				   "controller has no right to; manifests/intent grants it");
+	c.intent.node_layouts_state = INTENT_CONFIG_THERE;
 	drift_case_judge(&c);
 	expect_state(ATTRIBUTION_INTENT_UNKNOWN, CONDITION_UNKNOWN, "ConfigUnreadable");
 	expect_text(c.verdict.message, may_be_its_own);

@@ -7,6 +7,7 @@
 #include <malloc.h>
 
 #include "controller/gather.h"
+#include "model/node_layouts.h"
 
 #define UUID_A "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
 #define NAME_A "gpu-11ba558d-3437-2335-2fd8-a78c8502f87f"
@@ -1958,6 +1959,98 @@ static void populate(struct world *world)
 	put_report(world, &report, 1000);
 }
 
+static struct mig_configs layouts_of(const char *name, struct mig_config *layout)
+{
+	return (struct mig_configs){.name = view_from(name), .namespace = VIEW("ops"),
+				    .layouts = array_of(layout, 1)};
+}
+
+static void put_layouts(struct world *world, const char *name, const char *layout, uint64_t version)
+{
+	struct mig_config one = {.name = view_from(layout)};
+	const struct mig_configs configs = layouts_of(name, &one);
+	struct error err;
+
+	assert_int_equal(node_layouts_put(inventory_node_layouts(world->inventory), &configs,
+					  STORE_UPSERT, version, &err),
+			 0);
+}
+
+static bool has_layout(struct world *world, const char *node, const char *layout)
+{
+	const struct mig_configs *configs = gather(world, node, 1000).layouts;
+
+	return configs && mig_config_find(configs, view_from(layout));
+}
+
+static void layouts_that_a_mig_manager_made_are_those_of_its_node_alone(void **state)
+{
+	struct world *world = *state;
+	struct node_layouts *all = inventory_node_layouts(world->inventory);
+	struct report a = report_of("gpu-a", true, NULL), b = report_of("gpu-b", true, NULL);
+
+	put_report(world, &a, 1000);
+	put_report(world, &b, 1000);
+	world->touched[0] = '\0';
+	put_layouts(world, "gpu-a-mig-config", "one", 5);
+	assert_touched(world, "gpu-a ");
+	assert_true(has_layout(world, "gpu-a", "one"));
+	assert_null(gather(world, "gpu-b", 1000).layouts);
+	put_layouts(world, "gpu-a-mig-config", "one", 6);
+	put_layouts(world, "gpu-a-mig-config", "older", 4);
+	put_layouts(world, "parted", "nobody's", 7);
+	put_layouts(world, "gone-mig-config", "of a node that is not there", 7);
+	assert_touched(world, "");
+	put_layouts(world, "gpu-a-mig-config", "two", 8);
+	assert_touched(world, "gpu-a ");
+	assert_true(has_layout(world, "gpu-a", "two"));
+	node_layouts_remove(all, VIEW("gpu-a-mig-config"), 7);
+	node_layouts_remove(all, VIEW("gpu-b-mig-config"), 9);
+	assert_touched(world, "");
+	node_layouts_remove(all, VIEW("gpu-a-mig-config"), 9);
+	assert_touched(world, "gpu-a ");
+	assert_null(gather(world, "gpu-a", 1000).layouts);
+}
+
+static void layouts_of_nodes_that_a_list_lacks_are_gone(void **state)
+{
+	struct world *world = *state;
+	struct node_layouts *all = inventory_node_layouts(world->inventory);
+	struct report a = report_of("gpu-a", true, NULL), b = report_of("gpu-b", true, NULL);
+
+	put_report(world, &a, 1000);
+	put_report(world, &b, 1000);
+	put_layouts(world, "gpu-a-mig-config", "one", 5);
+	put_layouts(world, "gpu-b-mig-config", "one", 5);
+	world->touched[0] = '\0';
+	node_layouts_begin_list(all);
+	put_layouts(world, "gpu-b-mig-config", "one", 5);
+	node_layouts_end_list(all);
+	assert_touched(world, "gpu-a ");
+	assert_null(gather(world, "gpu-a", 1000).layouts);
+	assert_true(has_layout(world, "gpu-b", "one"));
+}
+
+static void without_memory_the_layouts_of_a_node_stay_as_they_were(void **state)
+{
+	struct world *world = *state;
+	struct report a = report_of("gpu-a", true, NULL);
+	struct mig_config one = {.name = VIEW("two")};
+	const struct mig_configs configs = layouts_of("gpu-a-mig-config", &one);
+	struct error err;
+
+	put_report(world, &a, 1000);
+	put_layouts(world, "gpu-a-mig-config", "one", 5);
+	for (unsigned n = 1; n <= 2; n++) {
+		failing_malloc_at(n);
+		assert_int_equal(node_layouts_put(inventory_node_layouts(world->inventory), &configs,
+						  STORE_UPSERT, 6, &err),
+				 -1);
+		assert_true(failing_malloc_off());
+		assert_true(has_layout(world, "gpu-a", "one"));
+	}
+}
+
 static void each_kind_is_initial_until_it_has_been_synced_itself(void **state)
 {
 	for (int kind = 0; kind < INVENTORY_N_KINDS; kind++) {
@@ -2320,6 +2413,11 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(whoever_orders_reports_is_told_of_a_nodes_boots, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(the_oldest_policy_counts_then_the_lowest_name, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(layouts_that_a_mig_manager_made_are_those_of_its_node_alone,
+					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(layouts_of_nodes_that_a_list_lacks_are_gone, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(without_memory_the_layouts_of_a_node_stay_as_they_were, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(what_config_maps_say_touches_every_node_when_it_is_news, set_up,
 					tear_down),

@@ -285,6 +285,41 @@ static bool is_pending(const char *type)
 	return false;
 }
 
+/* The MIG manager makes the layouts: "own" leaves MIG mode off. */
+static void let_manager_make_layouts(void)
+{
+	static struct mig_config_part part = {.is_for_all = true};
+	static struct mig_config layout = {VIEW_INIT("own"), {&part, 1, true}};
+	static struct mig_configs own = {.name = VIEW_INIT("n-mig-config"), .layouts = {&layout, 1, true}};
+	static struct node_deploy deploy = {VIEW_INIT("mig-manager"), VIEW_INIT("true")};
+
+	build_world_exclusive(&world, 0);
+	build_world_govern(&world, "gpu-operator");
+	world.node.mig_config = VIEW("own");
+	world.node.deploys = array_of(&deploy, 1);
+	world.intent.mig_configs_state = INTENT_CONFIG_MISSING;
+	world.input.layouts = &own;
+}
+
+static bool is_config_unread(void)
+{
+	build_world_join(&world);
+	return view_equal(attribution_find_condition(build_world_status(&world, 0), VIEW("InSync"))->reason,
+			  VIEW("ConfigUnreadable"));
+}
+
+WORLD_TEST(layouts_of_the_nodes_mig_manager_count_while_they_can_be_read)
+{
+	let_manager_make_layouts();
+	world.intent.node_layouts_state = INTENT_CONFIG_THERE;
+	assert_false(is_config_unread());
+
+	world_again();
+	let_manager_make_layouts();
+	world.intent.node_layouts_state = INTENT_CONFIG_UNREADABLE;
+	assert_true(is_config_unread());
+}
+
 WORLD_TEST(replicas_are_counted_for_each_resource_of_mig_devices)
 {
 	static const struct {
@@ -395,6 +430,7 @@ WORLD_TEST(an_edit_that_is_undone_within_the_hold_off_is_two_writes_of_each_devi
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_world(free_slots_are_counted_for_each_resource),
+	cmocka_unit_test_world(layouts_of_the_nodes_mig_manager_count_while_they_can_be_read),
 	cmocka_unit_test_world(replicas_are_counted_for_each_resource_of_mig_devices),
 	cmocka_unit_test_world(an_edit_of_a_policy_is_as_many_writes_of_each_device_as_is_said),
 	cmocka_unit_test_world(

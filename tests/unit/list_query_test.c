@@ -55,8 +55,30 @@ static void a_field_selector_goes_with_every_kind(void **state)
 	}
 }
 
+static void a_label_selector_goes_behind_it(void **state)
+{
+	(void)state;
+	static const struct resource maps = {.version = "v1", .plural = "configmaps",
+					     .label_selector = "a/b=c"};
+	for (int kind = LIST_QUERY_LIST; kind <= LIST_QUERY_WATCH; kind++) {
+		const struct list_query query = {.kind = (enum list_query_kind)kind};
+		struct resource both = maps;
+		struct sbuf path;
+
+		sbuf_init(&path, 4096);
+		both.field_selector = kind % 2 ? "x" : NULL;
+		both.group = "";
+		list_query_append(&query, &both, &path);
+		assert_true(view_ends_with(sbuf_view(&path),
+					   kind % 2 ? VIEW("&fieldSelector=x&labelSelector=a%2Fb%3Dc")
+						    : VIEW("&labelSelector=a%2Fb%3Dc")));
+		sbuf_deinit(&path);
+	}
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(each_kind_asks_in_its_own_way),
 	cmocka_unit_test(a_field_selector_goes_with_every_kind),
+	cmocka_unit_test(a_label_selector_goes_behind_it),
 };
 TEST_MAIN(tests)

@@ -45,6 +45,7 @@ static void every_field_that_is_kept_is_read(void **state)
 		     "\"args\":[\"--mig-strategy\",\"single\"],"
 		     "\"env\":[{\"name\":\"MPS_ROOT\",\"value\":\"/mps\"},{\"name\":\"NODE\","
 		     "\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"spec.nodeName\"}}}]},"
+		     "\"gfd\":{\"args\":[\"--oneshot\"],\"env\":[{\"name\":\"MIG_STRATEGY\",\"value\":\"none\"}]},"
 		     "\"mig\":{\"strategy\":\"mixed\"},\"migManager\":{\"config\":{\"name\":\"parted\","
 		     "\"default\":\"all-disabled\"},\"version\":\"v0.13.1\"},\"sandboxWorkloads\":{\"defaultWorkload\":"
 		     "\"vm-vgpu\"},\"daemonsets\":{\"tolerations\":[{\"key\":\"x\"}]}},"
@@ -76,6 +77,11 @@ static void every_field_that_is_kept_is_read(void **state)
 	assert_int_equal(policy.plugin_args.count, 2);
 	assert_text(*ARRAY_AT(policy.plugin_args, struct view, 0), "--mig-strategy");
 	assert_text(*ARRAY_AT(policy.plugin_args, struct view, 1), "single");
+	assert_int_equal(policy.gfd_args.count, 1);
+	assert_text(*ARRAY_AT(policy.gfd_args, struct view, 0), "--oneshot");
+	assert_int_equal(policy.gfd_env.count, 1);
+	assert_text(ARRAY_AT(policy.gfd_env, struct policy_variable, 0)->name, "MIG_STRATEGY");
+	assert_text(ARRAY_AT(policy.gfd_env, struct policy_variable, 0)->value, "none");
 	assert_int_equal(policy.conditions.count, 1);
 	assert_text(condition->type, "Ready");
 	assert_text(condition->status, "True");

@@ -54,6 +54,7 @@ TEST(of_variables_of_one_name_the_last_counts)
 	assert_ptr_equal(policy_find_variable(&policy, VIEW("C")), &variables[3]);
 	assert_null(policy_find_variable(&policy, VIEW("D")));
 	assert_null(policy_find_variable(&none, VIEW("A")));
+	assert_null(policy_find_gfd_variable(&policy, VIEW("A")));
 }
 
 /* Arguments, up to the first that is NULL. */
