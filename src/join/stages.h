@@ -26,7 +26,7 @@ struct stages_node {
 /*
  * Makes the status of the device at that index of the devices, which this node speaks for.
  * is_duplicate: another node reports it too. *ret is what was found on the way. The result lies in the
- * arena or is borrowed from what is given. Fails with ERROR_NO_MEMORY.
+ * arena or is borrowed from what is given. Fails with ERROR_NO_MEMORY; *ret_status is not to be read then.
  */
 MUST_USE int stages_run(const struct stages_node *node, size_t device, bool is_duplicate,
 			struct attribution_status *ret_status, struct subject *ret, struct error *err);

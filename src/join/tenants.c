@@ -23,7 +23,7 @@
 #define UID_SHOWN 8 /* bytes of a UID in a summary */
 
 struct walk {
-	struct subject *subject;
+	const struct subject *subject;
 	const struct join_input *input;
 	struct votes_holder *holders; /* by pod UID, container */
 	size_t n_holders;
@@ -34,8 +34,8 @@ struct walk {
 	struct view *texts; /* room for partitions and witnesses: what has not been used */
 	struct attribution_past_tenant *recent; /* newest first */
 	size_t n_recent;
-	struct tenants *result;            /* the subject's */
-	struct attribution_status *status; /* the subject's, of which the tenants' part is made */
+	struct tenants result;
+	struct attribution_status status; /* of which the tenants' part is made */
 };
 
 /* Holders */
@@ -62,7 +62,7 @@ static void list_named(struct walk *walk)
 	for (size_t i = 0; i < walk->subject->n_items; i++) {
 		const struct holder *owner = items[i].owner;
 		if (owner->pod_uid.len == 0) {
-			walk->result->slots_nameless++;
+			walk->result.slots_nameless++;
 			continue;
 		}
 		if (!holder || owner->rank != holder->items[0].owner->rank)
@@ -208,21 +208,21 @@ static void wait_for_pod(struct walk *walk, struct attribution_tenant *tenant)
 	int64_t left = walk->input->limits->pending_ms - (now - tenant->start_time);
 	tenant->phase = left > 0 ? ATTRIBUTION_PHASE_PENDING : ATTRIBUTION_PHASE_UNRESOLVED;
 	if (left > 0)
-		walk->result->again_in_ms = again_sooner(walk->result->again_in_ms, left);
+		walk->result.again_in_ms = again_sooner(walk->result.again_in_ms, left);
 }
 
 /* Contradictions */
 
 static int add_disputed(struct walk *walk, const struct votes *votes, struct error *err)
 {
-	struct array *listed = &walk->status->source_disagreements;
+	struct array *listed = &walk->status.source_disagreements;
 	const struct attribution_disagreement *before =
 		votes->is_carried ? attribution_find_disagreement(walk->subject->published, votes->of->pod_uid,
 								  votes->of->container)
 				  : NULL;
 
 	if (listed->count == LIMIT_SOURCE_DISAGREEMENT || (votes->is_carried && !before)) {
-		walk->status->source_disagreements_left_out++;
+		walk->status.source_disagreements_left_out++;
 		return 0;
 	}
 	struct attribution_disagreement *added =
@@ -264,7 +264,7 @@ static void set_witnesses(struct walk *walk, unsigned witnesses, struct attribut
 
 static void count_tenant(struct walk *walk, const struct attribution_tenant *tenant)
 {
-	struct tenants *result = walk->result;
+	struct tenants *result = &walk->result;
 	if (tenant->phase == ATTRIBUTION_PHASE_PENDING)
 		result->slots_pending += tenant->slots;
 	if (attribution_is_unknown(tenant))
@@ -273,7 +273,7 @@ static void count_tenant(struct walk *walk, const struct attribution_tenant *ten
 		result->slots_placeholder += tenant->slots;
 	if (!attribution_is_counted(tenant))
 		return;
-	walk->status->tenant_count++;
+	walk->status.tenant_count++;
 	walk->n_pods += !walk->last || !view_equal(walk->last->pod_uid, tenant->pod_uid);
 	walk->last = tenant;
 	if (!walk->first)
@@ -290,7 +290,7 @@ static int add_tenant(struct walk *walk, const struct votes *votes, unsigned wit
 		describe_pod(walk, holder, tenant);
 	else if (walk->input->report && !walk->subject->facts->is_frozen)
 		wait_for_pod(walk, tenant);
-	walk->result->is_claimed |= (votes->yes & WITNESS_RESOURCE_CLAIM) != 0;
+	walk->result.is_claimed |= (votes->yes & WITNESS_RESOURCE_CLAIM) != 0;
 	set_witnesses(walk, witnesses, tenant);
 	count_tenant(walk, tenant);
 	return tenant->confidence == ATTRIBUTION_CONFIDENCE_DISPUTED ? add_disputed(walk, votes, err) : 0;
@@ -314,10 +314,10 @@ static int visit(struct walk *walk, struct votes_holder *holder, struct error *e
 	case ARBITRATE_KEEP:
 		*tenant = *holder->previous->published;
 		tenant->confidence = result.confidence;
-		walk->result->slots_kept += tenant->slots;
+		walk->result.slots_kept += tenant->slots;
 		return add_tenant(walk, &votes, votes.left, err);
 	case ARBITRATE_END:
-		walk->result->slots_ended += holder->previous->published->slots;
+		walk->result.slots_ended += holder->previous->published->slots;
 		remember(walk, holder->previous,
 			 node_pods_ended_at(&holder->facts->node_pods, holder->previous->published->pod_uid));
 		return 0;
@@ -334,7 +334,7 @@ static void set_recent(struct walk *walk)
 	assert(!walk->subject->device->is_taken || !walk->subject->device->published);
 	for (uint32_t i = 0; walk->subject->device->is_taken && i < previous->n_tenants; i++)
 		remember(walk, &previous->tenants[i], walk->input->now_wall_ms);
-	walk->status->recent_tenants = before;
+	walk->status.recent_tenants = before;
 	if (walk->n_recent == 0)
 		return;
 	ARRAY_EACH(const struct attribution_past_tenant, past, before)
@@ -342,7 +342,7 @@ static void set_recent(struct walk *walk)
 			walk->recent[walk->n_recent++] = *past;
 	if (walk->n_recent > LIMIT_RECENT_TENANTS)
 		walk->n_recent = LIMIT_RECENT_TENANTS;
-	walk->status->recent_tenants = (struct array){walk->recent, (uint32_t)walk->n_recent, true};
+	walk->status.recent_tenants = (struct array){walk->recent, (uint32_t)walk->n_recent, true};
 }
 
 /* Counting and summing up */
@@ -350,7 +350,7 @@ static void set_recent(struct walk *walk)
 static int set_summary(struct walk *walk, struct error *err)
 {
 	const struct attribution_tenant *first = walk->first;
-	int64_t n = walk->n_pods + walk->status->tenants_left_out;
+	int64_t n = walk->n_pods + walk->status.tenants_left_out;
 	char text[LIMIT_TEXT_TENANTS + 1];
 	struct view name, namespace;
 	int len;
@@ -365,7 +365,7 @@ static int set_summary(struct walk *walk, struct error *err)
 	if (n > 1)
 		len += snprintf(text + len, sizeof(text) - (size_t)len, " +%" PRId64, n - 1);
 	assert(len > 0 && (size_t)len < sizeof(text));
-	return arena_keep(walk->subject->arena, (struct view){text, (size_t)len}, &walk->status->tenant_summary, err);
+	return arena_keep(walk->subject->arena, (struct view){text, (size_t)len}, &walk->status.tenant_summary, err);
 }
 
 static bool is_count_known(const struct walk *walk)
@@ -379,8 +379,8 @@ static bool is_count_known(const struct walk *walk)
 
 static void sum_up(struct walk *walk)
 {
-	struct attribution_status *status = walk->status;
-	struct tenants *result = walk->result;
+	struct attribution_status *status = &walk->status;
+	struct tenants *result = &walk->result;
 	size_t n = walk->n_tenants;
 	result->slots_unresolved += result->slots_nameless + result->slots_placeholder;
 	status->tenant_count = is_count_known(walk) ? status->tenant_count + status->tenants_left_out : -1;
@@ -409,7 +409,7 @@ static int make_room(struct walk *walk, struct error *err)
 	    !ARENA_NEW(walk->recent, arena, n_before + LIMIT_RECENT_TENANTS) ||
 	    !ARENA_NEW(disputed, arena, LIMIT_SOURCE_DISAGREEMENT))
 		return error_no_memory(err);
-	walk->status->source_disagreements.items = disputed;
+	walk->status.source_disagreements.items = disputed;
 	return 0;
 }
 
@@ -418,15 +418,14 @@ int tenants_find(struct subject *subject, struct error *err)
 	struct walk walk = {
 		.subject = subject,
 		.input = subject->facts->input,
-		.result = &subject->tenants,
-		.status = subject->status,
+		.result = {.again_in_ms = -1},
+		.status = *subject->status,
 	};
 
-	subject->tenants.again_in_ms = -1;
-	walk.status->tenants_left_out = walk.status->source_disagreements_left_out = 0;
-	walk.status->tenant_count = 0;
-	walk.status->tenant_summary = (struct view){0};
-	walk.status->source_disagreements = (struct array){.present = true};
+	walk.status.tenants_left_out = walk.status.source_disagreements_left_out = 0;
+	walk.status.tenant_count = 0;
+	walk.status.tenant_summary = (struct view){0};
+	walk.status.source_disagreements = (struct array){.present = true};
 	if (make_room(&walk, err) < 0)
 		return -1;
 	list_named(&walk);
@@ -437,9 +436,11 @@ int tenants_find(struct subject *subject, struct error *err)
 	set_recent(&walk);
 	/* Who was not listed may still be there while no book can be read. */
 	if (subject->published && !facts_have_books(subject->facts))
-		walk.status->tenants_left_out = subject->published->tenants_left_out;
+		walk.status.tenants_left_out = subject->published->tenants_left_out;
 	if (set_summary(&walk, err) < 0)
 		return -1;
 	sum_up(&walk);
+	subject->tenants = walk.result;
+	*subject->status = walk.status;
 	return 0;
 }
