@@ -211,7 +211,7 @@ static const struct {
 			 1, true},
 	  .activity = {ATTRIBUTION_ACTIVITY_UNKNOWN, VIEW_INIT("ReportStale")}},
 	 "MIG-1 (?): Unknown, since a time not told\n"
-	 "    decided by  Settling (row 6 of src/assess/activity.def): "},
+	 "    decided by  Settling (row 8 of src/assess/activity.def): "},
 	{{PARTITION(ATTRIBUTION_ACTIVITY_UNKNOWN), .activity.state = ATTRIBUTION_ACTIVITY_ACTIVE},
 	 "MIG-1 (?): Unknown, since a time not told\n"
 	 "    note        the status does not tell why\n"},
