@@ -84,7 +84,7 @@ static int read_node_layouts(const struct object_meta *meta, struct view documen
 	return 0;
 }
 
-int config_put_node_layouts(struct node_layouts *layouts, const struct object_meta *meta,
+int config_put_node_layouts(struct record_set *layouts, const struct object_meta *meta,
 			    struct view document, enum store_change change, struct error *err)
 {
 	CLEANUP(arena_deinit) struct arena arena = {0};
@@ -93,5 +93,6 @@ int config_put_node_layouts(struct node_layouts *layouts, const struct object_me
 	arena_init(&arena, LIMIT_CONFIG_ARENA);
 	if (read_node_layouts(meta, document, &arena, &configs, err) < 0)
 		return -1;
-	return node_layouts_put(layouts, &configs, change, meta->version, err);
+	return record_set_put_copy(layouts, &configs,
+				   &(struct record_event){.change = change, .version = meta->version}, err);
 }

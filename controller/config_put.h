@@ -10,7 +10,7 @@
 
 #include "kube/object_meta.h"
 #include "model/inventory.h"
-#include "model/node_layouts.h"
+#include "model/record_set.h"
 
 /*
  * Puts the ConfigMap of the device plugin or of mig-parted, as config says. Fails with ERROR_REJECTED when the
@@ -23,6 +23,6 @@ MUST_USE int config_put(struct inventory *inventory, enum intent_config config, 
  * Puts the ConfigMap of a node. What is malformed or beyond a limit is put as one that cannot be read. Fails
  * with ERROR_NO_MEMORY only.
  */
-MUST_USE int config_put_node_layouts(struct node_layouts *layouts, const struct object_meta *meta,
+MUST_USE int config_put_node_layouts(struct record_set *layouts, const struct object_meta *meta,
 				     struct view document, enum store_change change,
 				     struct error *err);

@@ -18,7 +18,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "controller/config_put.h"
-#include "model/node_layouts.h"
+#include "model/record_set.h"
 
 #define RETRY_MS 1000u
 #define POLL_MS 200u /* a refusal of the first list is told by nobody */
@@ -90,9 +90,14 @@ static bool is_of_nodes(const struct follow *follow)
 	return follow->config == INTENT_NODE_LAYOUTS;
 }
 
-static struct node_layouts *layouts_of(const struct follow *follow)
+static struct record_set *layouts_of(const struct follow *follow)
 {
 	return inventory_node_layouts(follow->watch->inventory);
+}
+
+static void end_list_of_nodes(const struct follow *follow)
+{
+	record_set_sweep(layouts_of(follow), &(struct record_event){.change = STORE_DELETE});
 }
 
 /* One that cannot be read concerns no other node: it is put as such. */
@@ -100,7 +105,8 @@ static int take_of_node(struct follow *follow, enum reflector_change change,
 			const struct object_meta *meta, struct view document, struct error *err)
 {
 	if (change == REFLECTOR_DELETE) {
-		node_layouts_remove(layouts_of(follow), meta->name, meta->version);
+		record_set_delete(layouts_of(follow), meta->name,
+				  &(struct record_event){.change = STORE_DELETE, .version = meta->version});
 		return 0;
 	}
 	return config_put_node_layouts(layouts_of(follow), meta, document,
@@ -165,7 +171,7 @@ static void begin_replace(void *owner)
 
 	follow->is_listed = is_of_nodes(follow);
 	if (is_of_nodes(follow))
-		node_layouts_begin_list(layouts_of(follow));
+		store_begin_replace(&layouts_of(follow)->store);
 }
 
 /* Of nodes there may be none: that, too, is known then. */
@@ -174,7 +180,7 @@ static void end_replace(void *owner)
 	struct follow *follow = owner;
 
 	if (is_of_nodes(follow))
-		node_layouts_end_list(layouts_of(follow));
+		end_list_of_nodes(follow);
 	follow->is_there |= is_of_nodes(follow);
 	if (!follow->is_listed)
 		lose(follow);
@@ -241,8 +247,8 @@ static void stop(struct follow *follow)
 		follow->reflector = NULL;
 	}
 	if (is_of_nodes(follow)) {
-		node_layouts_begin_list(layouts_of(follow));
-		node_layouts_end_list(layouts_of(follow));
+		store_begin_replace(&layouts_of(follow)->store);
+		end_list_of_nodes(follow);
 	}
 	loop_timer_clear(follow->timer);
 	follow->is_known = follow->is_there = follow->is_refused = false;

@@ -168,7 +168,7 @@ void inventory_set_config_state(struct inventory *inventory, enum intent_config 
 	tell_configs(inventory, config_set_state(&inventory->configs, config, state, why));
 }
 
-struct node_layouts *inventory_node_layouts(struct inventory *inventory)
+struct record_set *inventory_node_layouts(struct inventory *inventory)
 {
 	return &inventory->node_layouts;
 }
@@ -380,7 +380,7 @@ void inventory_free(struct inventory *inventory)
 		record_set_deinit(inventory->sets[i]);
 	pod_set_deinit(&inventory->pods);
 	config_set_deinit(&inventory->configs);
-	node_layouts_deinit(&inventory->node_layouts);
+	record_set_deinit(&inventory->node_layouts);
 	claim_book_deinit(&inventory->claims);
 	place_book_deinit(&inventory->places);
 	free(inventory);

@@ -25,9 +25,9 @@
 struct inventory; /* opaque */
 struct attribution_set;
 struct claim_book;
-struct node_layouts;
 struct pod_scope;
 struct pod_set;
+struct record_set;
 struct resource_claim_set;
 
 /* now_ms: monotonic, here and below. Fails with ERROR_NO_MEMORY. */
@@ -137,7 +137,7 @@ MUST_USE int inventory_put_mig_configs(struct inventory *inventory,
  * The ConfigMaps of nodes, whose owner keeps them up to date; borrowed for the inventory's life. What they
  * say counts while the state of NODE_LAYOUTS is THERE.
  */
-struct node_layouts *inventory_node_layouts(struct inventory *inventory);
+struct record_set *inventory_node_layouts(struct inventory *inventory);
 /*
  * What is known of a ConfigMap otherwise (config_set_state()). THERE: as it was last put, which it must
  * have been. why: it is UNREADABLE. Touches every node if that is news.

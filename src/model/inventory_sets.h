@@ -27,7 +27,7 @@ struct inventory {
 	struct record_set nodes;
 	struct policy_set policies;
 	struct config_set configs;
-	struct node_layouts node_layouts;
+	struct record_set node_layouts;
 	struct attribution_set attributions;
 	struct resource_claim_set resource_claims;
 	struct resource_slice_set resource_slices;

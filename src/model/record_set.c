@@ -151,6 +151,20 @@ void record_set_remove(struct record_set *set, struct record *record,
 	drop(set, record);
 }
 
+void record_set_delete(struct record_set *set, struct view key, const struct record_event *event)
+{
+	struct store_entry *entry;
+	if (store_judge(&set->store, key, STORE_DELETE, event->version, &entry) == STORE_REMOVE)
+		record_set_remove(set, CONTAINER_OF(entry, struct record, entry), event);
+}
+
+void record_set_sweep(struct record_set *set, const struct record_event *event)
+{
+	struct store_entry *entry;
+	while ((entry = store_sweep(&set->store)))
+		record_set_remove(set, CONTAINER_OF(entry, struct record, entry), event);
+}
+
 void record_set_deinit(struct record_set *set)
 {
 	static const struct record_event end = {.change = STORE_DELETE};

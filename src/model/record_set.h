@@ -84,6 +84,10 @@ MUST_USE int record_set_put(struct record_set *set, struct record *take_record,
 /* The same of a copy of what a decoder found, of a kind with rows: the object begins with its key. */
 MUST_USE int record_set_put_copy(struct record_set *set, const void *fields,
 				 const struct record_event *event, struct error *err);
+/* Removes the record of that key; an unknown one, or one newer than event->version, is left. */
+void record_set_delete(struct record_set *set, struct view key, const struct record_event *event);
+/* The list that store_begin_replace() began is whole: removes what it did not contain. */
+void record_set_sweep(struct record_set *set, const struct record_event *event);
 /* Removes and frees a record of the set. */
 void record_set_remove(struct record_set *set, struct record *record, const struct record_event *event);
 /* "namespace/name", borrowed from buffer; empty when that is longer than a key may be. */

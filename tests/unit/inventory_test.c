@@ -7,7 +7,7 @@
 #include <malloc.h>
 
 #include "controller/gather.h"
-#include "model/node_layouts.h"
+#include "model/record_set.h"
 
 #define UUID_A "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
 #define NAME_A "gpu-11ba558d-3437-2335-2fd8-a78c8502f87f"
@@ -1971,8 +1971,8 @@ static void put_layouts(struct world *world, const char *name, const char *layou
 	const struct mig_configs configs = layouts_of(name, &one);
 	struct error err;
 
-	assert_int_equal(node_layouts_put(inventory_node_layouts(world->inventory), &configs,
-					  STORE_UPSERT, version, &err),
+	assert_int_equal(record_set_put_copy(inventory_node_layouts(world->inventory), &configs,
+					     &(struct record_event){.change = STORE_UPSERT, .version = version}, &err),
 			 0);
 }
 
@@ -1986,7 +1986,7 @@ static bool has_layout(struct world *world, const char *node, const char *layout
 static void layouts_that_a_mig_manager_made_are_those_of_its_node_alone(void **state)
 {
 	struct world *world = *state;
-	struct node_layouts *all = inventory_node_layouts(world->inventory);
+	struct record_set *all = inventory_node_layouts(world->inventory);
 	struct report a = report_of("gpu-a", true, NULL), b = report_of("gpu-b", true, NULL);
 
 	put_report(world, &a, 1000);
@@ -2004,10 +2004,10 @@ static void layouts_that_a_mig_manager_made_are_those_of_its_node_alone(void **s
 	put_layouts(world, "gpu-a-mig-config", "two", 8);
 	assert_touched(world, "gpu-a ");
 	assert_true(has_layout(world, "gpu-a", "two"));
-	node_layouts_remove(all, VIEW("gpu-a-mig-config"), 7);
-	node_layouts_remove(all, VIEW("gpu-b-mig-config"), 9);
+	record_set_delete(all, VIEW("gpu-a-mig-config"), &(struct record_event){.change = STORE_DELETE, .version = 7});
+	record_set_delete(all, VIEW("gpu-b-mig-config"), &(struct record_event){.change = STORE_DELETE, .version = 9});
 	assert_touched(world, "");
-	node_layouts_remove(all, VIEW("gpu-a-mig-config"), 9);
+	record_set_delete(all, VIEW("gpu-a-mig-config"), &(struct record_event){.change = STORE_DELETE, .version = 9});
 	assert_touched(world, "gpu-a ");
 	assert_null(gather(world, "gpu-a", 1000).layouts);
 }
@@ -2015,7 +2015,7 @@ static void layouts_that_a_mig_manager_made_are_those_of_its_node_alone(void **s
 static void layouts_of_nodes_that_a_list_lacks_are_gone(void **state)
 {
 	struct world *world = *state;
-	struct node_layouts *all = inventory_node_layouts(world->inventory);
+	struct record_set *all = inventory_node_layouts(world->inventory);
 	struct report a = report_of("gpu-a", true, NULL), b = report_of("gpu-b", true, NULL);
 
 	put_report(world, &a, 1000);
@@ -2023,9 +2023,9 @@ static void layouts_of_nodes_that_a_list_lacks_are_gone(void **state)
 	put_layouts(world, "gpu-a-mig-config", "one", 5);
 	put_layouts(world, "gpu-b-mig-config", "one", 5);
 	world->touched[0] = '\0';
-	node_layouts_begin_list(all);
+	store_begin_replace(&all->store);
 	put_layouts(world, "gpu-b-mig-config", "one", 5);
-	node_layouts_end_list(all);
+	record_set_sweep(all, &(struct record_event){.change = STORE_DELETE});
 	assert_touched(world, "gpu-a ");
 	assert_null(gather(world, "gpu-a", 1000).layouts);
 	assert_true(has_layout(world, "gpu-b", "one"));
@@ -2043,8 +2043,8 @@ static void without_memory_the_layouts_of_a_node_stay_as_they_were(void **state)
 	put_layouts(world, "gpu-a-mig-config", "one", 5);
 	for (unsigned n = 1; n <= 2; n++) {
 		failing_malloc_at(n);
-		assert_int_equal(node_layouts_put(inventory_node_layouts(world->inventory), &configs,
-						  STORE_UPSERT, 6, &err),
+		assert_int_equal(record_set_put_copy(inventory_node_layouts(world->inventory), &configs,
+						     &(struct record_event){.change = STORE_UPSERT, .version = 6}, &err),
 				 -1);
 		assert_true(failing_malloc_off());
 		assert_true(has_layout(world, "gpu-a", "one"));
