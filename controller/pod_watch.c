@@ -83,7 +83,7 @@ static int put(struct pod_watch *watch, enum store_change change, const struct o
 		return 0;
 	if (pod_doc_decode(document, &fields, err) < 0)
 		return -1;
-	return inventory_put_node_pod(inventory, watch->name, &fields, change, meta->version,
+	return inventory_put_pod(inventory, watch->name, &fields, change, meta->version,
 				      now_of(watch), err);
 }
 

@@ -27,7 +27,7 @@ static int put_pod(struct inventory *inventory, const struct watch_event *event,
 
 	if (pod_doc_decode(event->document, &fields, err) < 0)
 		return -1;
-	return inventory_put_pod(inventory, &fields, event->change, event->version, event->now_ms,
+	return inventory_put_pod(inventory, (struct view){0}, &fields, event->change, event->version, event->now_ms,
 				 err);
 }
 

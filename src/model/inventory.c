@@ -76,14 +76,7 @@ static struct record_event event_of(const struct inventory *inventory, enum inve
 	};
 }
 
-int inventory_put_pod(struct inventory *inventory, const struct pod_fields *fields,
-		      enum store_change change, uint64_t version, uint64_t now_ms,
-		      struct error *err)
-{
-	return inventory_put_node_pod(inventory, (struct view){0}, fields, change, version, now_ms, err);
-}
-
-int inventory_put_node_pod(struct inventory *inventory, struct view node_name,
+int inventory_put_pod(struct inventory *inventory, struct view node_name,
 			   const struct pod_fields *fields, enum store_change change,
 			   uint64_t version, uint64_t now_ms, struct error *err)
 {

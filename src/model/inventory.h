@@ -85,23 +85,17 @@ struct inventory_unused inventory_unused(const struct inventory *inventory);
 bool inventory_wants(struct inventory *inventory, enum inventory_kind kind, struct view key,
 		     enum store_change change, uint64_t version);
 
-/*
- * Keeps a copy of the pod; change, here and below, is STORE_LISTED or STORE_UPSERT. Fails as pod_set_put()
- * does; the record then keeps its contents.
- */
-MUST_USE int inventory_put_pod(struct inventory *inventory, const struct pod_fields *fields,
-			       enum store_change change, uint64_t version, uint64_t now_ms,
-			       struct error *err);
 /* inventory_wants() of a pod that a watch of its node alone tells. */
 bool inventory_wants_node_pod(struct inventory *inventory, struct view node_name, struct view key,
 			      enum store_change change, uint64_t version);
 /*
- * The same of a pod that a watch of its node alone tells (model/pod_scope.h), which must be followed.
- * Fails as pod_scope_put() does, too.
+ * Keeps a copy of the pod; change, here and below, is STORE_LISTED or STORE_UPSERT. node_name: a watch of
+ * that node alone tells it (model/pod_scope.h), which must be followed; empty: that of the cluster. Fails
+ * as pod_scope_put() does; the record then keeps its contents.
  */
-MUST_USE int inventory_put_node_pod(struct inventory *inventory, struct view node_name,
-				    const struct pod_fields *fields, enum store_change change,
-				    uint64_t version, uint64_t now_ms, struct error *err);
+MUST_USE int inventory_put_pod(struct inventory *inventory, struct view node_name,
+			       const struct pod_fields *fields, enum store_change change,
+			       uint64_t version, uint64_t now_ms, struct error *err);
 /* Of which nodes the pods are known; borrowed for the inventory's life. Its owner is told by touches. */
 struct pod_scope *inventory_pod_scope(struct inventory *inventory);
 /*

@@ -120,7 +120,7 @@ static void put_pod(struct inventory *inventory, unsigned i, const struct object
 
 	snprintf(name, sizeof(name), "p%u", i);
 	fields.name = view_from(name);
-	if (inventory_put_pod(inventory, &fields, change, object->version, 0, &err) < 0)
+	if (inventory_put_pod(inventory, (struct view){0}, &fields, change, object->version, 0, &err) < 0)
 		fail_msg("seed %llu: %s", (unsigned long long)world.seed, err.text);
 }
 

@@ -125,10 +125,10 @@ static void put(unsigned stream, unsigned name, const struct pod_of_server *pod,
 						 pod->version))
 		return;
 	if (is_whole)
-		assert_int_equal(inventory_put_pod(world.inventory, &fields, change, pod->version,
+		assert_int_equal(inventory_put_pod(world.inventory, (struct view){0}, &fields, change, pod->version,
 						   world.now, &err),
 				 0);
-	else if (inventory_put_node_pod(world.inventory, fields.node, &fields, change, pod->version,
+	else if (inventory_put_pod(world.inventory, fields.node, &fields, change, pod->version,
 					world.now, &err) < 0) {
 		/* The list is broken off, and comes again. */
 		assert_int_equal(err.kind, ERROR_RETRY);

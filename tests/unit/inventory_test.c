@@ -107,7 +107,7 @@ static void put_pod_at(struct world *world, const char *name, const char *uid, c
 	};
 
 	assert_int_equal(
-		inventory_put_pod(world->inventory, &fields, STORE_UPSERT, version, now, &err), 0);
+		inventory_put_pod(world->inventory, (struct view){0}, &fields, STORE_UPSERT, version, now, &err), 0);
 }
 
 static void put_pod(struct world *world, const char *name, const char *uid, bool gpu,
@@ -424,7 +424,7 @@ static void put_phase(struct world *world, enum pod_phase phase, bool deleting, 
 	struct error err;
 
 	assert_int_equal(
-		inventory_put_pod(world->inventory, &fields, STORE_UPSERT, version, now_ms, &err),
+		inventory_put_pod(world->inventory, (struct view){0}, &fields, STORE_UPSERT, version, now_ms, &err),
 		0);
 }
 
@@ -738,7 +738,7 @@ static void a_join_knows_whose_start_was_told_after_the_list(void **state)
 		};
 		struct error err;
 		if (rows[i].uid)
-			assert_int_equal(inventory_put_pod(world->inventory, &fields, STORE_UPSERT,
+			assert_int_equal(inventory_put_pod(world->inventory, (struct view){0}, &fields, STORE_UPSERT,
 							   i + 1, rows[i].now, &err),
 					 0);
 		else
@@ -1474,7 +1474,7 @@ static void put_claimer(struct world *world, const char *uid, const char *claim,
 	};
 
 	assert_int_equal(
-		inventory_put_pod(world->inventory, &fields, STORE_UPSERT, version, 1000, &err), 0);
+		inventory_put_pod(world->inventory, (struct view){0}, &fields, STORE_UPSERT, version, 1000, &err), 0);
 }
 
 static struct resource_claim_fields claim_for(const char *uid)
@@ -1574,7 +1574,7 @@ static void without_nvml_the_api_names_the_objects_too(void **state)
 	put_attribution(world, "gpu-b", 1);
 	put_pod(world, "a", "u1", true, 1);
 	assert_int_equal(gather(world, "gpu-a", 1000).n_previous, 0);
-	assert_int_equal(inventory_put_pod(world->inventory, &told, STORE_UPSERT, 2, 1000, &err),
+	assert_int_equal(inventory_put_pod(world->inventory, (struct view){0}, &told, STORE_UPSERT, 2, 1000, &err),
 			 0);
 	assert_int_equal(gather(world, "gpu-a", 1000).n_previous, 1);
 	put_pod(world, "a", "u1", true, 3);
@@ -1602,7 +1602,7 @@ static void put_told(struct world *world, const char *node, const char *id, bool
 	struct error err;
 
 	assert_int_equal(
-		inventory_put_pod(world->inventory, &fields, STORE_UPSERT, version, 1000, &err), 0);
+		inventory_put_pod(world->inventory, (struct view){0}, &fields, STORE_UPSERT, version, 1000, &err), 0);
 }
 
 /* One object of gpu-b, which gpu-a's slice names; what is known of gpu-b changes. */
@@ -1782,7 +1782,7 @@ static void a_claim_that_is_not_here_is_lacking_while_its_pod_lives(void **state
 	assert_false(input.grants_unknown);
 	assert_int_equal(input.n_lacking, 1);
 	assert_true(view_equal(pod_uid(input.lacking[0]), VIEW("u1")));
-	assert_int_equal(inventory_put_pod(world->inventory, &over, STORE_UPSERT, 2, 1000, &err),
+	assert_int_equal(inventory_put_pod(world->inventory, (struct view){0}, &over, STORE_UPSERT, 2, 1000, &err),
 			 0);
 	assert_int_equal(gather(world, "gpu-a", 1000).n_lacking, 0);
 	memset(long_name, 'x', sizeof(long_name) - 1);
@@ -1803,10 +1803,10 @@ static void what_cannot_be_used_is_counted(void **state)
 				 .gpu.claims_left_out = 4};
 	struct error err;
 
-	assert_int_equal(inventory_put_pod(world->inventory, &pod, STORE_UPSERT, 1, 1000, &err), 0);
+	assert_int_equal(inventory_put_pod(world->inventory, (struct view){0}, &pod, STORE_UPSERT, 1, 1000, &err), 0);
 	assert_int_equal(inventory_unused(world->inventory).of_pods, 7);
 	pod.gpu.allocations_left_out = 1;
-	assert_int_equal(inventory_put_pod(world->inventory, &pod, STORE_UPSERT, 2, 1000, &err), 0);
+	assert_int_equal(inventory_put_pod(world->inventory, (struct view){0}, &pod, STORE_UPSERT, 2, 1000, &err), 0);
 	assert_int_equal(inventory_unused(world->inventory).of_pods, 5);
 	inventory_remove(world->inventory, INVENTORY_PODS, VIEW("ml/a"), 3, 1000);
 	assert_int_equal(inventory_unused(world->inventory).of_pods, 0);
@@ -2180,7 +2180,7 @@ static bool fill(struct inventory *inventory, struct world *world)
 
 	report = report_of("gpu-a", true, "u1");
 	arena_init(&arena, 4096);
-	filled = inventory_put_pod(inventory, &pod, STORE_UPSERT, 1, 0, &err) == 0 &&
+	filled = inventory_put_pod(inventory, (struct view){0}, &pod, STORE_UPSERT, 1, 0, &err) == 0 &&
 		 inventory_put(inventory, INVENTORY_NODES, &node, STORE_UPSERT, 1, &err) == 0 &&
 		 inventory_put(inventory, INVENTORY_POLICIES, &policy, STORE_UPSERT, 1, &err) == 0 &&
 		 inventory_put_attribution(inventory, &object, &arena, STORE_UPSERT, 1, &err) ==
