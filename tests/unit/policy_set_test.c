@@ -122,7 +122,8 @@ static void each_fact_of_a_policy_is_news(void **state)
 	(void)state;
 	static struct view argument = VIEW_INIT("--mig-strategy=none"),
 			   other_argument = VIEW_INIT("--mig-strategy=mixed");
-	static struct policy_variable variable = {VIEW_INIT("MIG_STRATEGY"), VIEW_INIT("none")};
+	static struct policy_variable variable = {VIEW_INIT("MIG_STRATEGY"), VIEW_INIT("none")},
+				      other_variable = {VIEW_INIT("MIG_STRATEGY"), VIEW_INIT("mixed")};
 	static struct policy_condition condition = {.type = VIEW_INIT("Ready")},
 				       other_condition = {.type = VIEW_INIT("Ready"),
 							  .message = VIEW_INIT("m")};
@@ -134,7 +135,8 @@ static void each_fact_of_a_policy_is_news(void **state)
 		{.mig_manager_version = VIEW("x")}, {.default_workload = VIEW("x")}, {.unreadable = VIEW("x")},
 		{.plugin_env = array_of(&variable, 1)}, {.plugin_args = array_of(&argument, 1)},
 		{.plugin_args = array_of(&other_argument, 1)},
-		{.gfd_env = array_of(&variable, 1)}, {.gfd_args = array_of(&argument, 1)},
+		{.gfd_env = array_of(&variable, 1)}, {.gfd_env = array_of(&other_variable, 1)},
+		{.gfd_args = array_of(&argument, 1)}, {.gfd_args = array_of(&other_argument, 1)},
 		{.conditions = array_of(&condition, 1)},
 		{.conditions = array_of(&other_condition, 1)}, {.created_at = 5},
 		{.switches = {[POLICY_DRIVER] = POLICY_OFF}},
