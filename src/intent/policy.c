@@ -3,6 +3,33 @@
 
 #include <assert.h>
 
+static const struct compact_row variable_rows[] = {
+	COMPACT_TEXTS_ROW(policy_variable, name, value),
+	{0},
+};
+
+static const struct compact_row condition_rows[] = {
+	COMPACT_TEXTS_ROW(policy_condition, type, message),
+	COMPACT_PLAIN_ROW(policy_condition, last_transition_time, last_transition_time),
+	{0},
+};
+
+const struct compact_row policy_rows[] = {
+	COMPACT_TEXTS_ROW(policy, name, unreadable),
+	COMPACT_ARRAY_ROW(policy, plugin_env, struct policy_variable, variable_rows),
+	COMPACT_ARRAY_ROW(policy, plugin_args, struct view, compact_text),
+	COMPACT_ARRAY_ROW(policy, gfd_env, struct policy_variable, variable_rows),
+	COMPACT_ARRAY_ROW(policy, gfd_args, struct view, compact_text),
+	COMPACT_ARRAY_ROW(policy, conditions, struct policy_condition, condition_rows),
+	COMPACT_PLAIN_ROW(policy, created_at, switches),
+	{0},
+};
+
+const struct compact_row gpu_cluster_rows[] = {
+	COMPACT_TEXTS_ROW(gpu_cluster, name, uid),
+	{0},
+};
+
 /* Where migManager.config names none, the operator mounts this one into the MIG manager. */
 static const struct view default_mig_config = VIEW_INIT("default-mig-parted-config");
 

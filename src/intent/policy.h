@@ -8,6 +8,7 @@
  */
 
 #include "base/array.h"
+#include "base/compact.h"
 #include "base/error.h"
 #include "base/view.h"
 #include "intent/mig_config.h"
@@ -80,6 +81,8 @@ struct gpu_cluster {
 	struct view name;
 	struct view uid;
 };
+
+extern const struct compact_row policy_rows[], gpu_cluster_rows[]; /* of each of these two */
 
 /* True when the operator deploys it: where nothing is written, by the default in the operator's code. */
 bool policy_is_on(const struct policy *policy, enum policy_operand operand);

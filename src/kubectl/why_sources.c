@@ -84,7 +84,7 @@ void why_sources_of_type(struct why_list *list, const struct attribution_status 
 void why_sources_of_verdict(struct why_list *list, const struct attribution_status *status)
 {
 	static const enum source there[] = {NVML, KUBELET, PODS, NODE};
-	const enum attribution_intent state = status->intent.state;
+	const int state = status->intent.state; /* enum attribution_intent */
 
 	if (state == ATTRIBUTION_INTENT_UNSET || state == ATTRIBUTION_INTENT_UNKNOWN)
 		return;

@@ -3,33 +3,6 @@
 
 #include <assert.h>
 
-static const struct compact_row variable_rows[] = {
-	COMPACT_TEXTS_ROW(policy_variable, name, value),
-	{0},
-};
-
-static const struct compact_row condition_rows[] = {
-	COMPACT_TEXTS_ROW(policy_condition, type, message),
-	COMPACT_PLAIN_ROW(policy_condition, last_transition_time, last_transition_time),
-	{0},
-};
-
-static const struct compact_row rows[] = {
-	COMPACT_TEXTS_ROW(policy, name, unreadable),
-	COMPACT_ARRAY_ROW(policy, plugin_env, struct policy_variable, variable_rows),
-	COMPACT_ARRAY_ROW(policy, plugin_args, struct view, compact_text),
-	COMPACT_ARRAY_ROW(policy, gfd_env, struct policy_variable, variable_rows),
-	COMPACT_ARRAY_ROW(policy, gfd_args, struct view, compact_text),
-	COMPACT_ARRAY_ROW(policy, conditions, struct policy_condition, condition_rows),
-	COMPACT_PLAIN_ROW(policy, created_at, switches),
-	{0},
-};
-
-static const struct compact_row cluster_rows[] = {
-	COMPACT_TEXTS_ROW(gpu_cluster, name, uid),
-	{0},
-};
-
 static bool counts_before(const struct policy *a, const struct policy *b)
 {
 	if (a->created_at != b->created_at)
@@ -74,13 +47,13 @@ static void count_clusters(struct record_set *records, struct record *old, struc
 }
 
 static const struct record_kind kind = {
-	.rows = rows,
+	.rows = policy_rows,
 	.size = sizeof(struct policy),
 	.change = change,
 };
 
 static const struct record_kind cluster_kind = {
-	.rows = cluster_rows,
+	.rows = gpu_cluster_rows,
 	.size = sizeof(struct gpu_cluster),
 	.change = count_clusters,
 };
