@@ -54,9 +54,7 @@ int witnesses_read(const struct join_input *input, const struct devices *devices
 		return -1;
 	facts.source = source_judge(&facts.node_pods, devices);
 	/* Which pod a witness means is not known while what is known of pods is old. */
-	if (!facts.is_frozen && ask_all(&draft, err) < 0)
-		return -1;
-	if (facts_close(&draft, err) < 0)
+	if ((!facts.is_frozen && ask_all(&draft, err) < 0) || facts_close(&draft, err) < 0)
 		return -1;
 	assert(facts.n_placed <= facts.n_items);
 	*ret_facts = facts;
