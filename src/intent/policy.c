@@ -25,7 +25,7 @@ const struct compact_row policy_rows[] = {
 	{0},
 };
 
-const struct compact_row gpu_cluster_rows[] = {
+const struct compact_row policy_gpu_cluster_rows[] = {
 	COMPACT_TEXTS_ROW(gpu_cluster, name, uid),
 	{0},
 };

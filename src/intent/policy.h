@@ -82,7 +82,7 @@ struct gpu_cluster {
 	struct view uid;
 };
 
-extern const struct compact_row policy_rows[], gpu_cluster_rows[]; /* of each of these two */
+extern const struct compact_row policy_rows[], policy_gpu_cluster_rows[]; /* of each of these two */
 
 /* True when the operator deploys it: where nothing is written, by the default in the operator's code. */
 bool policy_is_on(const struct policy *policy, enum policy_operand operand);

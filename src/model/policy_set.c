@@ -53,7 +53,7 @@ static const struct record_kind kind = {
 };
 
 static const struct record_kind cluster_kind = {
-	.rows = gpu_cluster_rows,
+	.rows = policy_gpu_cluster_rows,
 	.size = sizeof(struct gpu_cluster),
 	.change = count_clusters,
 };

@@ -2037,6 +2037,7 @@ static void without_memory_the_layouts_of_a_node_stay_as_they_were(void **state)
 	struct report a = report_of("gpu-a", true, NULL);
 	struct mig_config one = {.name = VIEW("two")};
 	const struct mig_configs configs = layouts_of("gpu-a-mig-config", &one);
+	const struct record_event event = {.change = STORE_UPSERT, .version = 6};
 	struct error err;
 
 	put_report(world, &a, 1000);
@@ -2044,7 +2045,7 @@ static void without_memory_the_layouts_of_a_node_stay_as_they_were(void **state)
 	for (unsigned n = 1; n <= 2; n++) {
 		failing_malloc_at(n);
 		assert_int_equal(record_set_put_copy(inventory_node_layouts(world->inventory), &configs,
-						     &(struct record_event){.change = STORE_UPSERT, .version = 6}, &err),
+						     &event, &err),
 				 -1);
 		assert_true(failing_malloc_off());
 		assert_true(has_layout(world, "gpu-a", "one"));

@@ -312,8 +312,8 @@ static void put_whole(const char *name, const char *node, uint64_t version)
 					  .node = view_from(node),
 					  .state.wants_gpu = true};
 
-	assert_int_equal(inventory_put_pod(world.inventory, (struct view){0}, &fields, STORE_LISTED, version, fake_now_ms,
-					   &err),
+	assert_int_equal(inventory_put_pod(world.inventory, (struct view){0}, &fields, STORE_LISTED, version,
+					   fake_now_ms, &err),
 			 0);
 }
 
