@@ -396,11 +396,14 @@ class Cluster:
 
     @staticmethod
     def pod_manifest(name, node, gpus=1, grace=0, resource="nvidia.com/gpu"):
+        """A pod that holds GPUs until it is ended. It is in the node's network: one of its own would cost
+        more than all else of it."""
         return {
             "apiVersion": "v1", "kind": "Pod",
             "metadata": {"name": name, "namespace": "default"},
             "spec": {
                 "nodeSelector": {"kubernetes.io/hostname": node},
+                "hostNetwork": True,
                 "terminationGracePeriodSeconds": grace,
                 "containers": [{
                     "name": "main", "image": "localhost/busybox:1", "imagePullPolicy": "Never",

@@ -77,6 +77,7 @@ def exporter(node):
     volumes = {"usr": "/usr", "lib": "/lib", "lib64": "/lib64", "worlds": FOLDER,
                "fake": os.path.join(ROOT, "tests", "fake")}
     pod = Cluster.pod_manifest(f"exporter-{node}", node)
+    del pod["spec"]["hostNetwork"]  # the agent looks for it by its address
     pod["metadata"].update(namespace=policy.NAMESPACE, labels={"app": policy.EXPORTER})
     pod["spec"].update(
         readinessGates=[{"conditionType": GATE}],
