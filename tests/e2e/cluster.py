@@ -661,6 +661,19 @@ class Cluster:
         return manifest
 
 
+def start_cluster(name, *options):
+    """hack/up, which ends what it has begun if this program is ended meanwhile."""
+    with subprocess.Popen(["hack/up", "--name", name, *options], cwd=ROOT, start_new_session=True, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as starting:
+        try:
+            said, _ = starting.communicate(timeout=3600)
+        except BaseException:
+            os.killpg(starting.pid, signal.SIGTERM)
+            raise
+    if starting.returncode != 0:
+        raise Failed(f"hack/up: exit {starting.returncode}\n{said}")
+
+
 @contextlib.contextmanager
 def own_cluster(prefix, *options):
     """A cluster for this program alone, made by hack/up with these options; yields its name."""
@@ -668,7 +681,7 @@ def own_cluster(prefix, *options):
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     name = f"{prefix}-{os.getpid()}"
     try:
-        run("hack/up", "--name", name, *options, timeout=3600)
+        start_cluster(name, *options)
         yield name
     finally:
         run("hack/down", "--name", name, timeout=120)
