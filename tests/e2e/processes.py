@@ -82,12 +82,14 @@ class Node:
 
     def report(self, container=None):
         """What the agent would report now: a second one in its container, with its rights. By the
-        runtime, for that works without a kubelet, too."""
+        runtime, for that works without a kubelet, too. `ctr` closes its pipes when the process has
+        ended, even if it has not read all of them: then there is less than a report, and another is
+        asked for."""
         container = container or self.agent_container()[1]
-        return json.loads(self.cluster.enter(
+        return wait_for("a whole report", lambda: json.loads(self.cluster.enter(
             "--node", self.name.partition("-")[2], "ctr", "-n", "k8s.io", "task", "exec", "--exec-id",
             f"report-{time.monotonic_ns()}", container, "/gpu-attribution-agent", "--once",
-            "--print", "--log-level=error"))
+            "--print", "--log-level=error")), timeout=20)
 
     def processes(self, uuid, container=None):
         """The processes that the agent reports on a device, by PID."""
