@@ -8,7 +8,8 @@
 # in it, and runs seeds from 1 on until a rule is violated, SEEDS (3000) at most. A patch that begins
 # with a line "sim OPTIONS" is for histories with these (--by-node), or for more of them (--count 4000).
 # Prints the table of which rule caught which defect at which seed. BUILD is a build folder in which `sim` is built and
-# up to date (.build/dev); only the source file that a defect is in is compiled again.
+# up to date (.build/dev); only the source file that a defect is in is compiled again. JOBS (2) defects
+# are tried at a time.
 #
 # Fails if a defect is not caught or does not apply any more, if the simulator finds anything in
 # those seeds without a defect, or if tests/README.md has not the same defects in its table; with
@@ -42,7 +43,7 @@ esac
 if [[ ${1-} == --dry-run ]]; then
 	status=0
 	for patch in tests/sim/defects/*.patch; do
-		if ! patch --dry-run --quiet --force -p1 <"$patch" >&2; then
+		if ! patch --dry-run --quiet --force --fuzz=0 -p1 <"$patch" >&2; then
 			say "$patch does not apply any more"
 			status=1
 		fi
@@ -62,8 +63,11 @@ if [[ ! -x $build/tests/sim/sim ]]; then
 	exit 2
 fi
 seeds=${2:-3000}
+jobs=${JOBS:-2}
 work=$build/tests/sim/defects
-mkdir -p "$work"
+rows=$work/rows
+rm -rf "$rows"
+mkdir -p "$rows"
 
 # The command that compiles a source file in the build, but for -c, -o and the file itself.
 compile_command() {
@@ -99,9 +103,6 @@ build_defect() {
 	(cd "$build" && eval "$link")
 }
 
-table=()
-failed=0
-
 # Those of --by-node are 2^62 and more.
 show_seed() {
 	if (($1 >> 62)); then
@@ -111,28 +112,27 @@ show_seed() {
 	fi
 }
 
+# run_defect PATCH: writes its row of the table to $rows.
 run_defect() {
-	local patch=$1 name folder output options
+	local patch=$1 name folder output options row
 	name=$(basename "$patch" .patch)
 	folder=$work/$name
-	if ! build_defect "$patch" "$folder"; then
-		failed=$((failed + 1))
-		return
-	fi
-	options=$(sed -n '1s/^sim //p' "$patch")
-	# A defect may well make the programs abort or hang: that is being caught, too.
-	# shellcheck disable=SC2086
-	output=$(timeout 600 "$folder/sim" --from 1 --count "$seeds" --no-shrink $options 2>&1) || true
-	rm -rf "$folder"
-	if [[ $output =~ seed\ ([0-9]+)\ violates\ ([A-Z_]+) ]]; then
-		table+=("| $name | ${BASH_REMATCH[2]} | $(show_seed "${BASH_REMATCH[1]}") |")
-	elif [[ $output =~ (aborted|crashed)\ in\ seed\ ([0-9]+) ]]; then
-		table+=("| $name | the program ${BASH_REMATCH[1]} | $(show_seed "${BASH_REMATCH[2]}") |")
+	row="| $name | **not caught** | - |"
+	if build_defect "$patch" "$folder"; then
+		options=$(sed -n '1s/^sim //p' "$patch")
+		# A defect may well make the programs abort or hang: that is being caught, too.
+		# shellcheck disable=SC2086
+		output=$(timeout 600 "$folder/sim" --from 1 --count "$seeds" --no-shrink $options 2>&1) || true
+		if [[ $output =~ seed\ ([0-9]+)\ violates\ ([A-Z_]+) ]]; then
+			row="| $name | ${BASH_REMATCH[2]} | $(show_seed "${BASH_REMATCH[1]}") |"
+		elif [[ $output =~ (aborted|crashed)\ in\ seed\ ([0-9]+) ]]; then
+			row="| $name | the program ${BASH_REMATCH[1]} | $(show_seed "${BASH_REMATCH[2]}") |"
+		fi
 	else
-		table+=("| $name | **not caught** | - |")
-		failed=$((failed + 1))
+		row="| $name | **does not build** | - |"
 	fi
-	printf '%s\n' "${table[-1]}"
+	rm -rf "$folder"
+	printf '%s\n' "$row" | tee "$rows/$name"
 }
 
 for options in "" --by-node; do
@@ -144,13 +144,17 @@ for options in "" --by-node; do
 	fi
 done
 for patch in tests/sim/defects/*.patch; do
-	run_defect "$patch"
+	while (($(jobs -rp | wc -l) >= jobs)); do
+		wait -n
+	done
+	run_defect "$patch" &
 done
-printf '%d defects, %d not caught\n' "${#table[@]}" "$failed"
+wait
+failed=$(cat "$rows"/* | grep -c '\*\*' || true)
+printf '%d defects, %d not caught\n' "$(cat "$rows"/* | wc -l)" "$failed"
 
 if [[ $update ]]; then
-	printf '%s\n' "${table[@]}" >"$work/table"
-	sed -i -e '/^| [0-9][0-9]*-/d' -e "/^| defect | rule | seed |/{n;r $work/table
+	sed -i -e '/^| [0-9][0-9]*-/d' -e "/^| defect | rule | seed |/{n;r "<(cat "$rows"/*)"
 }" "$readme"
 else
 	check_table
