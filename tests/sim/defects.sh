@@ -12,13 +12,14 @@
 # are tried at a time.
 #
 # Fails if a defect is not caught or does not apply any more, if the simulator finds anything in
-# those seeds without a defect, or if tests/README.md has not the same defects in its table; with
+# those seeds without a defect that is not recorded, or if tests/README.md has not the same defects in its table; with
 # --update that table is replaced instead. With --dry-run only whether each applies, and whether the
 # table has them, is looked at.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 readme=tests/README.md
+recorded=tests/sim/recorded.txt
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -122,10 +123,10 @@ run_defect() {
 		options=$(sed -n '1s/^sim //p' "$patch")
 		# A defect may well make the programs abort or hang: that is being caught, too.
 		# shellcheck disable=SC2086
-		output=$(timeout 600 "$folder/sim" --from 1 --count "$seeds" --no-shrink $options 2>&1) || true
+		output=$(timeout 1800 "$folder/sim" --from 1 --count "$seeds" --no-shrink --recorded "$recorded" $options 2>&1) || true
 		if [[ $output =~ seed\ ([0-9]+)\ violates\ ([A-Z_]+) ]]; then
 			row="| $name | ${BASH_REMATCH[2]} | $(show_seed "${BASH_REMATCH[1]}") |"
-		elif [[ $output =~ (aborted|crashed)\ in\ seed\ ([0-9]+) ]]; then
+		elif [[ $output =~ (aborted|crashed|hung)\ in\ seed\ ([0-9]+) ]]; then
 			row="| $name | the program ${BASH_REMATCH[1]} | $(show_seed "${BASH_REMATCH[2]}") |"
 		fi
 	else
@@ -137,7 +138,7 @@ run_defect() {
 
 for options in "" --by-node; do
 	# shellcheck disable=SC2086
-	if ! "$build/tests/sim/sim" $options --from 1 --count "$seeds" --no-shrink >"$work/none.log"; then
+	if ! "$build/tests/sim/sim" $options --from 1 --count "$seeds" --no-shrink --recorded "$recorded" >"$work/none.log"; then
 		say "without any defect:"
 		cat "$work/none.log" >&2
 		exit 1

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -81,9 +82,22 @@ void check_failed(const char *condition, const char *file, int line)
 	abort();
 }
 
+/* CPU time that a history may take, and each of its hours where it has some. Usual is less than a second. */
+#define MAX_CPU_S 60
+
+/* A history that takes longer would not end. Where it is made shorter, there is no limit. */
+static void limit_cpu(bool is_limited)
+{
+	const time_t max_s = MAX_CPU_S * (1 + (time_t)history_hours);
+	const struct itimerval limit = {.it_value.tv_sec = is_limited ? max_s : 0};
+
+	if (setitimer(ITIMER_VIRTUAL, &limit, NULL) < 0)
+		abort();
+}
+
 static void on_crash(int number)
 {
-	say_history(number == SIGABRT ? "aborted" : "crashed");
+	say_history(number == SIGABRT ? "aborted" : number == SIGVTALRM ? "hung" : "crashed");
 	signal(number, SIG_DFL);
 	raise(number);
 }
@@ -116,7 +130,9 @@ static bool run_one(struct history *history, const struct options *options, unsi
 		history_describe(history, stdout);
 	if (options->matrix)
 		matrix_begin();
+	limit_cpu(true);
 	found = history_run(history);
+	limit_cpu(false);
 	matrix_end(found.rule == ORACLE_NONE);
 	if (found.rule == ORACLE_NONE)
 		return true;
@@ -315,5 +331,6 @@ int main(int argc, char **argv)
 	programs_log = options.verbose;
 	signal(SIGABRT, on_crash);
 	signal(SIGSEGV, on_crash);
+	signal(SIGVTALRM, on_crash);
 	return options.replay ? run_file(&options) : run_many(&options);
 }
