@@ -5,6 +5,8 @@
  * record_events - what happens to the records of a set (model/record_set.h), in short.
  */
 
+#include "lib/test_main.h"
+
 #include "model/record_set.h"
 
 #define UPSERT(v) (&(const struct record_event){.change = STORE_UPSERT, .version = (v)})
@@ -14,6 +16,14 @@
 /* As an item of a first list. */
 #define LISTED_FIRST(v) \
 	(&(const struct record_event){.change = STORE_LISTED, .version = (v), .is_initial = true})
+
+/* A copy of what a decoder found is kept. */
+static inline void put_record(struct record_set *set, const void *fields, const struct record_event *event)
+{
+	struct error err;
+
+	assert_int_equal(record_set_put_copy(set, fields, event, &err), 0);
+}
 
 /* A record with that key goes; it is there. */
 static inline void remove_record(struct record_set *set, struct view key, uint64_t now_ms)

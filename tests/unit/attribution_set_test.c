@@ -3,6 +3,7 @@
 #include "lib/failing_malloc.h"
 #include "lib/record_events.h"
 #include "lib/test_main.h"
+#include "lib/touches.h"
 
 #include "model/attribution_set.h"
 #include "model/resource_slice.h"
@@ -10,31 +11,13 @@
 static struct place_book places;
 static struct claim_book claims;
 static struct attribution_set set;
-static char touched[64];
-
-static void on_touch(void *owner, struct view node_name, bool initial)
-{
-	size_t len = strlen(touched);
-
-	(void)owner;
-	snprintf(touched + len, sizeof(touched) - len, "%.*s%s ", VIEW_ARG(node_name),
-		 initial ? "?" : "");
-}
-
-static void assert_touched(const char *names)
-{
-	assert_string_equal(touched, names);
-	touched[0] = '\0';
-}
-
 static int set_up(void **state)
 {
 	(void)state;
 	place_book_init(&places);
 	claim_book_init(&claims);
 	attribution_set_init(&set, &places, &claims);
-	places.touch = on_touch;
-	touched[0] = '\0';
+	listen_to_touches(&places);
 	return 0;
 }
 
@@ -83,11 +66,10 @@ static void on_change(void *owner, const struct attribution *before, const struc
 	listener->n_gone += !now;
 }
 
-static void each_listener_is_told_until_it_leaves(void **state)
+TEST(each_listener_is_told_until_it_leaves)
 {
 	struct listener first = {0}, second = {0}, third = {0};
 
-	(void)state;
 	attribution_set_listen(&set, on_change, &first);
 	attribution_set_listen(&set, on_change, &second);
 	put("gpu-1", "a", 1);
@@ -112,9 +94,8 @@ static const struct place *place_of(const char *name)
 	return attribution_set_find(&set, view_from(name))->base.place;
 }
 
-static void an_object_hangs_on_the_place_that_its_status_names(void **state)
+TEST(an_object_hangs_on_the_place_that_its_status_names)
 {
-	(void)state;
 	put("x", "n1", 1);
 	put("y", "", 2);
 	assert_true(view_equal(place_of("x")->name, VIEW("n1")));
@@ -135,9 +116,8 @@ static void an_object_hangs_on_the_place_that_its_status_names(void **state)
 	assert_int_equal(places.by_name.count, 0);
 }
 
-static void every_place_that_claims_the_device_is_touched_once(void **state)
+TEST(every_place_that_claims_the_device_is_touched_once)
 {
-	(void)state;
 	static struct report_device device = {.uuid = VIEW_INIT("GPU-AB")};
 	const struct report report = {.devices = {&device, 1, true}};
 	static const char *const names[] = {"n1", "n2", "n3"};
@@ -174,9 +154,8 @@ static struct place *slice(const char *node, struct record *record)
 	return place;
 }
 
-static void who_has_no_agent_and_a_slice_of_a_removed_objects_device_is_touched(void **state)
+TEST(who_has_no_agent_and_a_slice_of_a_removed_objects_device_is_touched)
 {
-	(void)state;
 	static struct report_device device = {.uuid = VIEW_INIT("GPU-AB")};
 	static const struct {
 		const char *object, *holder;
@@ -209,7 +188,7 @@ static void who_has_no_agent_and_a_slice_of_a_removed_objects_device_is_touched(
 		if (rows[i].is_claimed)
 			assert_int_equal(claim_add(&claims, claiming, &said, 0, &err), 0);
 		put(rows[i].object, rows[i].holder, 1);
-		touched[0] = '\0';
+		forget_touches();
 		remove_record(&set.records, view_from(rows[i].object), 0);
 		assert_touched(rows[i].touched);
 		claim_drop(&claims, claiming, &said, NULL);
@@ -228,9 +207,8 @@ static void who_has_no_agent_and_a_slice_of_a_removed_objects_device_is_touched(
 	}
 }
 
-static void only_what_is_put_empties_the_arena(void **state)
+TEST(only_what_is_put_empties_the_arena)
 {
-	(void)state;
 	struct arena arena;
 	struct error err;
 
@@ -243,9 +221,8 @@ static void only_what_is_put_empties_the_arena(void **state)
 	arena_deinit(&arena);
 }
 
-static void without_memory_what_is_there_stays(void **state)
+TEST(without_memory_what_is_there_stays)
 {
-	(void)state;
 	static const char *const names[] = {"x", "y"};
 
 	put("x", "n1", 1);
@@ -275,19 +252,12 @@ static void without_memory_what_is_there_stays(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(
-		each_listener_is_told_until_it_leaves, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		every_place_that_claims_the_device_is_touched_once, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_object_hangs_on_the_place_that_its_status_names, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		who_has_no_agent_and_a_slice_of_a_removed_objects_device_is_touched, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(
-		only_what_is_put_empties_the_arena, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		without_memory_what_is_there_stays, set_up, tear_down),
+	cmocka_unit_test_set_up(each_listener_is_told_until_it_leaves),
+	cmocka_unit_test_set_up(every_place_that_claims_the_device_is_touched_once),
+	cmocka_unit_test_set_up(an_object_hangs_on_the_place_that_its_status_names),
+	cmocka_unit_test_set_up(who_has_no_agent_and_a_slice_of_a_removed_objects_device_is_touched),
+	cmocka_unit_test_set_up(only_what_is_put_empties_the_arena),
+	cmocka_unit_test_set_up(without_memory_what_is_there_stays),
 };
 
 TEST_MAIN(tests)

@@ -3,6 +3,7 @@
 #include "lib/failing_malloc.h"
 #include "lib/record_events.h"
 #include "lib/test_main.h"
+#include "lib/touches.h"
 
 #include "model/node.h"
 
@@ -25,6 +26,12 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static void start_anew(void)
+{
+	tear_down(NULL);
+	set_up(NULL);
+}
+
 static int put(const char *boot_id, uint64_t version, struct error *err)
 {
 	const struct node fields = {.name = VIEW("gpu-a"), .boot_id = view_from(boot_id)};
@@ -40,9 +47,8 @@ static void assert_boot_id(const char *boot_id)
 	assert_true(view_equal(place->node->boot_id, view_from(boot_id)));
 }
 
-static void a_place_outlives_its_node_only_if_something_else_hangs_on_it(void **state)
+TEST(a_place_outlives_its_node_only_if_something_else_hangs_on_it)
 {
-	(void)state;
 	struct list object;
 	struct error err;
 
@@ -61,17 +67,6 @@ static void a_place_outlives_its_node_only_if_something_else_hangs_on_it(void **
 	place_release(&places, place);
 }
 
-static char touched[64];
-
-static void on_touch(void *owner, struct view node_name, bool initial)
-{
-	size_t len = strlen(touched);
-
-	(void)owner;
-	snprintf(touched + len, sizeof(touched) - len, "%.*s%s ", VIEW_ARG(node_name),
-		 initial ? "?" : "");
-}
-
 static unsigned n_boots;
 
 static void on_boot(void *owner, struct view node_name)
@@ -81,9 +76,8 @@ static void on_boot(void *owner, struct view node_name)
 	n_boots++;
 }
 
-static void a_node_that_comes_changes_or_goes_touches_its_place(void **state)
+TEST(a_node_that_comes_changes_or_goes_touches_its_place)
 {
-	(void)state;
 	struct list object;
 	struct error err;
 	struct place *place = place_ensure(&places, VIEW("gpu-a"), &err);
@@ -92,9 +86,9 @@ static void a_node_that_comes_changes_or_goes_touches_its_place(void **state)
 	assert_non_null(place);
 	list_init(&object);
 	list_append(&place->attributions, &object);
-	places.touch = on_touch;
+	listen_to_touches(&places);
 	places.boot = on_boot;
-	assert_int_equal(record_set_put_copy(&set, &fields, LISTED_FIRST(1), &err), 0);
+	put_record(&set, &fields, LISTED_FIRST(1));
 	assert_string_equal(touched, "gpu-a? ");
 	assert_int_equal(put("b1", 2, &err), 0);
 	assert_string_equal(touched, "gpu-a? ");
@@ -102,7 +96,7 @@ static void a_node_that_comes_changes_or_goes_touches_its_place(void **state)
 	assert_string_equal(touched, "gpu-a? gpu-a ");
 	assert_int_equal(n_boots, 2);
 	fields = (struct node){.name = VIEW("gpu-a"), .boot_id = VIEW("b2"), .uid = VIEW("u")};
-	assert_int_equal(record_set_put_copy(&set, &fields, UPSERT(4), &err), 0);
+	put_record(&set, &fields, UPSERT(4));
 	assert_string_equal(touched, "gpu-a? gpu-a gpu-a ");
 	assert_int_equal(n_boots, 2);
 	assert_int_equal(place->node_changes, 1);
@@ -113,38 +107,14 @@ static void a_node_that_comes_changes_or_goes_touches_its_place(void **state)
 	place_release(&places, place);
 }
 
-static void each_fact_of_a_node_makes_a_difference(void **state)
+static const struct node *present(void)
 {
-	(void)state;
-	static const struct node nodes[] = {
-		{.name = VIEW_INIT("gpu-a"), .boot_id = VIEW_INIT("b1")},
-		{.name = VIEW_INIT("gpu-a"), .boot_id = VIEW_INIT("b2")},
-		{.name = VIEW_INIT("gpu-a"), .boot_id = VIEW_INIT("b2"), .uid = VIEW_INIT("u")},
-		{.name = VIEW_INIT("gpu-a"), .boot_id = VIEW_INIT("b2"), .uid = VIEW_INIT("u"),
-		 .sharing_strategy = VIEW_INIT("mps")},
-		{.name = VIEW_INIT("gpu-a"), .boot_id = VIEW_INIT("b2"), .uid = VIEW_INIT("u"),
-		 .sharing_strategy = VIEW_INIT("mps"), .is_found_by_nfd = true},
-	};
-	const struct node *before = NULL;
-	struct error err;
-
-	for (uint64_t i = 0; i < 2 * ARRAY_SIZE(nodes); i++) {
-		assert_int_equal(record_set_put_copy(&set, &nodes[i / 2], UPSERT(i + 1), &err), 0);
-		const struct node *node = place_find(&places, VIEW("gpu-a"))->node;
-		assert_true(view_equal(node->uid, nodes[i / 2].uid));
-		assert_true(view_equal(node->boot_id, nodes[i / 2].boot_id));
-		assert_true(view_equal(node->sharing_strategy, nodes[i / 2].sharing_strategy));
-		assert_int_equal(node->is_found_by_nfd, nodes[i / 2].is_found_by_nfd);
-		/* What says the same is not copied again. */
-		assert_true(i % 2 == 0 || node == before);
-		before = node;
-	}
+	return place_find(&places, VIEW("gpu-a"))->node;
 }
 
-/* A view lies at each of these offsets. */
-static void each_label_and_each_resource_makes_a_difference(void **state)
+/* Each step changes one fact; the labels are the views from the first offset on. */
+TEST(each_fact_of_a_node_makes_a_difference)
 {
-	(void)state;
 	struct node_deploy deploys[] = {{VIEW("dcgm"), VIEW("true")}, {VIEW("dcgm"), VIEW("false")}};
 	struct node_mig_count counts[] = {{VIEW("1g.5gb"), VIEW("2")}, {VIEW("1g.5gb"), VIEW("3")}};
 	struct node_resource resources[] = {{VIEW("nvidia.com/gpu"), 1}, {VIEW("nvidia.com/gpu"), 2}};
@@ -153,36 +123,41 @@ static void each_label_and_each_resource_makes_a_difference(void **state)
 	const struct node *before = NULL;
 	struct node node = {.name = VIEW("gpu-a")};
 	uint64_t version = 0;
-	struct error err;
 
-	for (size_t i = 0; i < n_labels + 6; i++) {
+	for (size_t i = 0; i < n_labels + 9; i++) {
 		if (i < n_labels)
-			*(struct view *)(void *)((char *)&node + first + i * sizeof(struct view)) =
-				VIEW("x");
+			*(struct view *)(void *)((char *)&node + first + i * sizeof(struct view)) = VIEW("x");
 		else if (i < n_labels + 2)
 			node.deploys = array_of(&deploys[i - n_labels], 1);
 		else if (i < n_labels + 4)
 			node.mig_counts = array_of(&counts[i - n_labels - 2], 1);
-		else
+		else if (i < n_labels + 6)
 			node.allocatable = array_of(&resources[i - n_labels - 4], 1);
+		else if (i == n_labels + 6)
+			node.boot_id = VIEW("b1");
+		else if (i == n_labels + 7)
+			node.uid = VIEW("u");
+		else
+			node.is_found_by_nfd = true;
 		for (int is_same = 0; is_same < 2; is_same++) {
-			assert_int_equal(record_set_put_copy(&set, &node, UPSERT(++version), &err), 0);
-			const struct node *now = place_find(&places, VIEW("gpu-a"))->node;
-			assert_int_equal(now == before, is_same);
-			before = now;
+			put_record(&set, &node, UPSERT(++version));
+			assert_int_equal(present() == before, is_same); /* what says the same is not copied again */
+			before = present();
 		}
 	}
+	assert_true(view_equal(before->sharing_strategy, VIEW("x")));
+	assert_true(view_equal(before->boot_id, VIEW("b1")));
+	assert_true(view_equal(before->uid, VIEW("u")));
+	assert_true(before->is_found_by_nfd);
 }
 
-static void without_memory_a_new_node_leaves_nothing_and_a_present_one_stays(void **state)
+TEST(without_memory_a_new_node_leaves_nothing_and_a_present_one_stays)
 {
-	(void)state;
 	struct error err;
 	bool failed = true;
 
 	for (unsigned k = 1; failed; k++) {
-		tear_down(NULL);
-		set_up(NULL);
+		start_anew();
 		failing_malloc_at(k);
 		int result = put("b1", 1, &err);
 		failed = failing_malloc_off();
@@ -198,15 +173,10 @@ static void without_memory_a_new_node_leaves_nothing_and_a_present_one_stays(voi
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(each_fact_of_a_node_makes_a_difference, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(each_label_and_each_resource_makes_a_difference, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_node_that_comes_changes_or_goes_touches_its_place, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_place_outlives_its_node_only_if_something_else_hangs_on_it, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		without_memory_a_new_node_leaves_nothing_and_a_present_one_stays, set_up, tear_down),
+	cmocka_unit_test_set_up(each_fact_of_a_node_makes_a_difference),
+	cmocka_unit_test_set_up(a_node_that_comes_changes_or_goes_touches_its_place),
+	cmocka_unit_test_set_up(a_place_outlives_its_node_only_if_something_else_hangs_on_it),
+	cmocka_unit_test_set_up(without_memory_a_new_node_leaves_nothing_and_a_present_one_stays),
 };
 
 TEST_MAIN(tests)

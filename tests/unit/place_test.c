@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "lib/failing_malloc.h"
-#include "lib/test_main.h"
+#include "lib/touches.h"
 
 #include <stdlib.h>
 
@@ -12,39 +12,29 @@
 #define MAX_ENDED 1024u /* as in model/place.c */
 
 static struct place_book book;
-static char touched[64];
 static unsigned n_released;
-
-static void on_touch(void *owner, struct view node_name, bool initial)
-{
-	size_t len = strlen(touched);
-
-	assert_ptr_equal(owner, &book);
-	snprintf(touched + len, sizeof(touched) - len, "%.*s%s ", VIEW_ARG(node_name),
-		 initial ? "?" : "");
-}
-
-static void assert_touched(const char *names)
-{
-	assert_string_equal(touched, names);
-	touched[0] = '\0';
-}
 
 static int set_up(void **state)
 {
 	(void)state;
 	memset(&book, 0x55, sizeof(book));
 	place_book_init(&book);
-	book.touch = on_touch;
-	book.touch_owner = &book;
-	touched[0] = '\0';
+	listen_to_touches(&book);
 	n_released = 0;
 	return 0;
 }
 
 static int tear_down(void **state)
 {
+	struct table_node *node;
+
 	(void)state;
+	while ((node = table_next(&book.by_name, NULL))) {
+		struct place *place = CONTAINER_OF(node, struct place, link);
+
+		place_release_report(place);
+		place_release(&book, place);
+	}
 	place_book_deinit(&book);
 	return 0;
 }
@@ -71,9 +61,8 @@ static void set_report(struct place *place, const struct report *report)
 	place->release_owner = &book;
 }
 
-static void a_place_is_made_once_and_found_by_its_name(void **state)
+TEST(a_place_is_made_once_and_found_by_its_name)
 {
-	(void)state;
 	char name[] = "gpu-a";
 
 	assert_null(place_find(&book, VIEW("gpu-a")));
@@ -86,9 +75,8 @@ static void a_place_is_made_once_and_found_by_its_name(void **state)
 	assert_null(place_find(&book, VIEW("gpu-a")));
 }
 
-static void a_place_stays_while_anything_hangs_on_it(void **state)
+TEST(a_place_stays_while_anything_hangs_on_it)
 {
-	(void)state;
 	static const struct report report;
 	static const struct node node;
 	struct list pod, object, slice;
@@ -120,9 +108,8 @@ static void a_place_stays_while_anything_hangs_on_it(void **state)
 	place_release(&book, NULL);
 }
 
-static void only_a_place_that_a_join_could_change_is_touched(void **state)
+TEST(only_a_place_that_a_join_could_change_is_touched)
 {
-	(void)state;
 	static const struct report report;
 	struct list object;
 	struct place *a = ensure("gpu-a");
@@ -144,7 +131,7 @@ static void only_a_place_that_a_join_could_change_is_touched(void **state)
 	assert_touched("gpu-a ");
 	a->n_told = 0;
 	list_append(&a->attributions, &object);
-	struct place *b = ensure("gpu-b");
+	ensure("gpu-b");
 	place_touch_all(&book, false, false);
 	assert_touched("gpu-a ");
 	list_remove(&object);
@@ -156,13 +143,10 @@ static void only_a_place_that_a_join_could_change_is_touched(void **state)
 	book.touch = NULL;
 	place_touch(&book, a, false);
 	list_remove(&object);
-	place_release(&book, a);
-	place_release(&book, b);
 }
 
-static void those_that_lack_claims_are_told_of_one(void **state)
+TEST(those_that_lack_claims_are_told_of_one)
 {
-	(void)state;
 	static const struct report report;
 	struct place *a = ensure("gpu-a"), *b = ensure("gpu-b");
 
@@ -188,9 +172,8 @@ static void those_that_lack_claims_are_told_of_one(void **state)
 	assert_int_equal(book.n_lacking, 0);
 }
 
-static void a_report_is_given_back_once(void **state)
+TEST(a_report_is_given_back_once)
 {
-	(void)state;
 	static const struct report report;
 	struct place *place = ensure("gpu-a");
 
@@ -201,7 +184,6 @@ static void a_report_is_given_back_once(void **state)
 	assert_null(place->report);
 	place_release_report(place);
 	assert_int_equal(n_released, 1);
-	place_release(&book, place);
 }
 
 static struct report_checkpoint_entry entries[] = {
@@ -223,9 +205,8 @@ static const struct report full = {
 	.devices = {devices, 2, true},
 };
 
-static void it_is_known_what_the_report_names(void **state)
+TEST(it_is_known_what_the_report_names)
 {
-	(void)state;
 	struct place *place = ensure("gpu-a");
 
 	assert_false(place_reports_uid(place, VIEW("u1")));
@@ -237,8 +218,6 @@ static void it_is_known_what_the_report_names(void **state)
 	assert_true(place_reports_name(place, VIEW("web"), VIEW("b")));
 	assert_false(place_reports_name(place, VIEW("ml"), VIEW("b")));
 	assert_false(place_reports_name(place, VIEW("web"), VIEW("a")));
-	place_release_report(place);
-	place_release(&book, place);
 }
 
 static void remember(struct place *place, const char *uid, uint64_t now)
@@ -262,9 +241,8 @@ static void assert_ended(const struct place *place, const char *uids)
 	assert_string_equal(text, uids);
 }
 
-static void an_ended_uid_that_is_named_again_is_the_youngest(void **state)
+TEST(an_ended_uid_that_is_named_again_is_the_youngest)
 {
-	(void)state;
 	struct place *place = ensure("gpu-a");
 
 	remember(place, "u1", 1000);
@@ -282,12 +260,10 @@ static void an_ended_uid_that_is_named_again_is_the_youngest(void **state)
 	place_forget_ended(place, 122001);
 	assert_ended(place, "");
 	assert_int_equal(place->n_ended, 0);
-	place_release(&book, place);
 }
 
-static void a_pod_ended_when_that_is_said_and_else_when_it_was_first_named(void **state)
+TEST(a_pod_ended_when_that_is_said_and_else_when_it_was_first_named)
 {
-	(void)state;
 	/* What each naming says of it (0: that it is still named), and what is known then. */
 	static const struct {
 		uint64_t said, now, since;
@@ -308,12 +284,10 @@ static void a_pod_ended_when_that_is_said_and_else_when_it_was_first_named(void 
 	}
 	assert_int_equal(place->n_ended, 1);
 	place_forget_ended(place, 200000);
-	place_release(&book, place);
 }
 
-static void of_too_many_ended_the_oldest_is_forgotten(void **state)
+TEST(of_too_many_ended_the_oldest_is_forgotten)
 {
-	(void)state;
 	struct place *place = ensure("gpu-a");
 	char uid[16];
 
@@ -324,12 +298,10 @@ static void of_too_many_ended_the_oldest_is_forgotten(void **state)
 	assert_int_equal(place->n_ended, MAX_ENDED);
 	assert_true(view_equal(CONTAINER_OF(place->ended.next, struct place_ended, link)->uid,
 			       VIEW("u3")));
-	place_release(&book, place);
 }
 
-static void without_memory_no_place_is_made_and_nothing_is_remembered(void **state)
+TEST(without_memory_no_place_is_made_and_nothing_is_remembered)
 {
-	(void)state;
 	struct error err = {0};
 	bool failed = true;
 
@@ -349,12 +321,10 @@ static void without_memory_no_place_is_made_and_nothing_is_remembered(void **sta
 	assert_int_equal(place_remember_ended(place, VIEW("u1"), 0, 1, &err), -1);
 	assert_true(failing_malloc_off());
 	assert_ended(place, "");
-	place_release(&book, place);
 }
 
-static void the_doubts_of_a_join_take_the_place_of_those_before(void **state)
+TEST(the_doubts_of_a_join_take_the_place_of_those_before)
 {
-	(void)state;
 	static const struct debounce_seen debounced[] = {{.key = 7, .age_ms = 5}, {.key = 8}};
 	struct error err = {0};
 	struct place *place = ensure("gpu-a");
@@ -378,12 +348,10 @@ static void the_doubts_of_a_join_take_the_place_of_those_before(void **state)
 	assert_int_equal(place->n_debounced, 0);
 	assert_int_equal(place_set_debounced(place, &debounced[1], 1, 200, &err), 0);
 	assert_int_equal(place->debounced[0].key, 8);
-	place_release(&book, place);
 }
 
-static void what_was_refused_before_is_not_refused_anew(void **state)
+TEST(what_was_refused_before_is_not_refused_anew)
 {
-	(void)state;
 	static const struct {
 		struct place_refusals said, new;
 	} rows[] = {
@@ -404,7 +372,6 @@ static void what_was_refused_before_is_not_refused_anew(void **state)
 		assert_int_equal(new.objects, rows[i].new.objects);
 		assert_int_equal(new.debounced, rows[i].new.debounced);
 	}
-	place_release(&book, place);
 }
 
 static void do_nothing(void *owner)
@@ -437,9 +404,8 @@ static void take_counts(struct place *place, struct told *told, const char *boot
 	place_take_report(place, &told->report, do_nothing, &book, 1000);
 }
 
-static void a_reset_between_two_instances_of_an_agent_is_seen(void **state)
+TEST(a_reset_between_two_instances_of_an_agent_is_seen)
 {
-	(void)state;
 	struct told told[4];
 	struct place *place = ensure("gpu-a"), *other = ensure("gpu-b");
 
@@ -451,74 +417,51 @@ static void a_reset_between_two_instances_of_an_agent_is_seen(void **state)
 	assert_int_equal(boot_history_find(&place->history, VIEW("GPU-1")).reset_uptime_ms, 80000);
 	assert_int_equal(boot_history_find(&place->history, VIEW("GPU-2")).reset_uptime_ms, 0);
 	assert_int_equal(boot_history_find(&other->history, VIEW("GPU-1")).reset_uptime_ms, 0);
-	place_release_report(place);
-	place_release(&book, place);
-	place_release(&book, other);
 }
 
-/* Each of the counts of that boot. */
-static void counts_of_another_boot_tell_of_no_reset(void **state)
+/* Readings of these boots, of which the first two have an error: only within one is a reset told. */
+TEST(resets_and_links_are_those_of_the_boot)
 {
-	(void)state;
-	static const char *const boots[][4] = {
-		{"b1", "b1", "b2", "b2"}, {"b1", "b2", "b2", "b2"}, {"", "", "", ""},
-		{"b1", "b1", "", ""},     {"b1", "b1", "b2", "b1"},
+	static const struct {
+		const char *boots[5];
+		int64_t resets[5]; /* what is known after each reading */
+	} rows[] = {
+		{{"b1", "b1", "b1", "b1", "b2"}, {0, 0, 0, 40000, 0}},
+		{{"b1", "b1", "b2", "b2", "b2"}, {0}}, {{"b1", "b2", "b2", "b2", "b2"}, {0}},
+		{{"b1", "b1", "b2", "b1", "b1"}, {0}}, {{"b1", "b1", "", "", ""}, {0}}, {{"", "", "", "", ""}, {0}},
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(boots); i++) {
-		struct told told[4];
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct told told[5];
 		struct place *place = ensure("gpu-a");
 
-		for (int k = 0; k < 4; k++)
-			take_counts(place, &told[k], boots[i][k], 10, 20000 * (k + 1), k < 2);
-		assert_int_equal(boot_history_find(&place->history, VIEW("GPU-1")).reset_uptime_ms, 0);
+		for (int k = 0; k < 5; k++) {
+			take_counts(place, &told[k], rows[i].boots[k], 10, 20000 * (k + 1), k < 2);
+			const struct boot_history_told known = boot_history_find(&place->history, VIEW("GPU-1"));
+			assert_int_equal(known.reset_uptime_ms, rows[i].resets[k]);
+			if (i == 0)
+				assert_int_equal(known.most_nvlinks, k < 4 ? 12 : 0);
+		}
 		place_release_report(place);
 		place_release(&book, place);
 	}
 }
 
-static void resets_and_links_of_a_former_boot_are_forgotten(void **state)
-{
-	(void)state;
-	struct told told[5];
-	struct place *place = ensure("gpu-a");
-
-	for (int k = 0; k < 5; k++) {
-		take_counts(place, &told[k], k < 4 ? "b1" : "b2", 10, 20000 * (k + 1), k < 2);
-		const struct boot_history_told known =
-			boot_history_find(&place->history, VIEW("GPU-1"));
-		assert_int_equal(known.reset_uptime_ms, k == 3 ? 40000 : 0);
-		assert_int_equal(known.most_nvlinks, k < 4 ? 12 : 0);
-	}
-	place_release_report(place);
-	place_release(&book, place);
-}
-
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_set_up(resets_and_links_are_those_of_the_boot),
 	cmocka_unit_test_set_up(a_reset_between_two_instances_of_an_agent_is_seen),
-	cmocka_unit_test_set_up(counts_of_another_boot_tell_of_no_reset),
-	cmocka_unit_test_set_up(resets_and_links_of_a_former_boot_are_forgotten),
-	cmocka_unit_test_setup_teardown(the_doubts_of_a_join_take_the_place_of_those_before, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(what_was_refused_before_is_not_refused_anew, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(those_that_lack_claims_are_told_of_one, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_place_is_made_once_and_found_by_its_name, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(a_place_stays_while_anything_hangs_on_it, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(only_a_place_that_a_join_could_change_is_touched, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(a_report_is_given_back_once, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(it_is_known_what_the_report_names, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(an_ended_uid_that_is_named_again_is_the_youngest, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_pod_ended_when_that_is_said_and_else_when_it_was_first_named, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(of_too_many_ended_the_oldest_is_forgotten, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(without_memory_no_place_is_made_and_nothing_is_remembered,
-					set_up, tear_down),
+	cmocka_unit_test_set_up(the_doubts_of_a_join_take_the_place_of_those_before),
+	cmocka_unit_test_set_up(what_was_refused_before_is_not_refused_anew),
+	cmocka_unit_test_set_up(those_that_lack_claims_are_told_of_one),
+	cmocka_unit_test_set_up(a_place_is_made_once_and_found_by_its_name),
+	cmocka_unit_test_set_up(a_place_stays_while_anything_hangs_on_it),
+	cmocka_unit_test_set_up(only_a_place_that_a_join_could_change_is_touched),
+	cmocka_unit_test_set_up(a_report_is_given_back_once),
+	cmocka_unit_test_set_up(it_is_known_what_the_report_names),
+	cmocka_unit_test_set_up(an_ended_uid_that_is_named_again_is_the_youngest),
+	cmocka_unit_test_set_up(a_pod_ended_when_that_is_said_and_else_when_it_was_first_named),
+	cmocka_unit_test_set_up(of_too_many_ended_the_oldest_is_forgotten),
+	cmocka_unit_test_set_up(without_memory_no_place_is_made_and_nothing_is_remembered),
 };
 
 TEST_MAIN(tests)

@@ -3,32 +3,17 @@
 #include "lib/failing_malloc.h"
 #include "lib/record_events.h"
 #include "lib/test_main.h"
+#include "lib/touches.h"
 
 #include "base/limits.h"
 #include "model/pod_set.h"
 
 static struct place_book places;
 static struct pod_set set;
-static char touched[64];
 
 static struct report_checkpoint_entry entry = {.pod_uid = VIEW_INIT("hash")};
 static struct report_pod_resource holder = {.namespace = VIEW_INIT("ml"), .name = VIEW_INIT("a")};
 static struct report report;
-
-static void on_touch(void *owner, struct view node_name, bool initial)
-{
-	size_t len = strlen(touched);
-
-	(void)owner;
-	snprintf(touched + len, sizeof(touched) - len, "%.*s%s ", VIEW_ARG(node_name),
-		 initial ? "?" : "");
-}
-
-static void assert_touched(const char *names)
-{
-	assert_string_equal(touched, names);
-	touched[0] = '\0';
-}
 
 static void release(void *owner)
 {
@@ -53,8 +38,7 @@ static int set_up(void **state)
 	place_book_init(&places);
 	memset(&set, 0x55, sizeof(set));
 	pod_set_init(&set, &places);
-	places.touch = on_touch;
-	touched[0] = '\0';
+	listen_to_touches(&places);
 	report = (struct report){.node = VIEW("x")};
 	return 0;
 }
@@ -76,6 +60,12 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static void start_anew(void)
+{
+	tear_down(NULL);
+	set_up(NULL);
+}
+
 static struct pod_fields pod(const char *name, const char *uid, const char *node)
 {
 	return (struct pod_fields){
@@ -89,12 +79,23 @@ static int put(const struct pod_fields *fields, uint64_t version, struct error *
 	return pod_set_put(&set, fields, UPSERT_AT(version, 1000), err);
 }
 
+static void put_event(const struct pod_fields *fields, const struct record_event *event)
+{
+	struct error err;
+
+	assert_int_equal(pod_set_put(&set, fields, event, &err), 0);
+}
+
+static void put_fields(const struct pod_fields *fields, uint64_t version)
+{
+	put_event(fields, UPSERT_AT(version, 1000));
+}
+
 static void put_well(const char *name, const char *uid, const char *node, uint64_t version)
 {
 	const struct pod_fields fields = pod(name, uid, node);
-	struct error err;
 
-	assert_int_equal(put(&fields, version, &err), 0);
+	put_fields(&fields, version);
 }
 
 static void assert_at(const char *uid, const char *node)
@@ -106,9 +107,8 @@ static void assert_at(const char *uid, const char *node)
 		assert_true(view_equal(place->name, view_from(node)));
 }
 
-static void a_pod_is_found_by_its_uid_at_its_place(void **state)
+TEST(a_pod_is_found_by_its_uid_at_its_place)
 {
-	(void)state;
 	put_well("a", "u1", "n1", 1);
 	put_well("b", "u2", "", 2);
 	assert_at("u1", "n1");
@@ -117,9 +117,8 @@ static void a_pod_is_found_by_its_uid_at_its_place(void **state)
 }
 
 /* Of namespaces and names longer than Kubernetes allows there is no pod, whoever asks. */
-static void a_pod_is_found_by_its_name_at_its_place(void **state)
+TEST(a_pod_is_found_by_its_name_at_its_place)
 {
-	(void)state;
 	static const struct {
 		size_t namespace_len, name_len;
 		bool is_found;
@@ -133,7 +132,6 @@ static void a_pod_is_found_by_its_name_at_its_place(void **state)
 	};
 	static char text[LIMIT_TEXT_NAME + 1];
 	struct pod_fields fields = pod("", "u1", "n1");
-	struct error err;
 
 	memset(text, 'x', sizeof(text));
 	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -144,7 +142,7 @@ static void a_pod_is_found_by_its_name_at_its_place(void **state)
 		fields.name.ptr = rows[i].name_len > 0 ? text : none;
 		fields.name.len = rows[i].name_len;
 		assert_null(pod_set_place_of_name(&set, fields.namespace, fields.name));
-		assert_int_equal(put(&fields, i + 1, &err), 0);
+		put_fields(&fields, i + 1);
 		const struct place *place =
 			pod_set_place_of_name(&set, fields.namespace, fields.name);
 		assert_ptr_equal(place, rows[i].is_found ? place_find(&places, VIEW("n1")) : NULL);
@@ -152,9 +150,8 @@ static void a_pod_is_found_by_its_name_at_its_place(void **state)
 	}
 }
 
-static void a_pod_that_changes_its_place_touches_both(void **state)
+TEST(a_pod_that_changes_its_place_touches_both)
 {
-	(void)state;
 	observe("n1");
 	observe("n2");
 	put_well("a", "u1", "n1", 1);
@@ -168,9 +165,8 @@ static void a_pod_that_changes_its_place_touches_both(void **state)
 	assert_at("u1", "n2");
 }
 
-static void a_place_that_the_last_pod_leaves_is_gone(void **state)
+TEST(a_place_that_the_last_pod_leaves_is_gone)
 {
-	(void)state;
 	put_well("a", "u1", "n1", 1);
 	put_well("b", "u2", "", 2);
 	put_well("b", "u5", "", 3);
@@ -185,11 +181,9 @@ static void a_place_that_the_last_pod_leaves_is_gone(void **state)
 	assert_at("u4", "o");
 }
 
-static void a_place_counts_its_pods_whose_status_tells_of_a_device(void **state)
+TEST(a_place_counts_its_pods_whose_status_tells_of_a_device)
 {
-	(void)state;
 	static struct pod_fields fields;
-	struct error err;
 
 	observe("n1");
 	observe("n2");
@@ -197,79 +191,73 @@ static void a_place_counts_its_pods_whose_status_tells_of_a_device(void **state)
 	fields.gpu.allocations.count = 1;
 	fields.allocations[0] = (struct pod_allocation){VIEW("main"), VIEW("nvidia.com/gpu"),
 							VIEW("GPU-1")};
-	assert_int_equal(put(&fields, 1, &err), 0);
+	put_fields(&fields, 1);
 	put_well("b", "u2", "n1", 2);
 	assert_int_equal(place_find(&places, VIEW("n1"))->n_told, 1);
 	fields.node = VIEW("n2");
-	assert_int_equal(put(&fields, 3, &err), 0);
+	put_fields(&fields, 3);
 	assert_int_equal(place_find(&places, VIEW("n1"))->n_told, 0);
 	assert_int_equal(place_find(&places, VIEW("n2"))->n_told, 1);
 	remove_record(&set.records, VIEW("ml/a"), 0);
 	assert_int_equal(place_find(&places, VIEW("n2"))->n_told, 0);
 }
 
-static void a_pod_that_no_join_would_see_touches_nothing(void **state)
+TEST(a_pod_that_no_join_would_see_touches_nothing)
 {
-	(void)state;
 	static struct report_checkpoint_entry nobody;
 	struct pod_fields fields = pod("b", "u1", "n1");
-	struct error err;
 
 	observe("n1");
 	report.checkpoint.entries = (struct array){&nobody, 1, true};
 	fields.state.wants_gpu = false;
-	assert_int_equal(put(&fields, 1, &err), 0);
+	put_fields(&fields, 1);
 	fields.state.deleting = true;
-	assert_int_equal(put(&fields, 2, &err), 0);
+	put_fields(&fields, 2);
 	remove_record(&set.records, VIEW("ml/b"), 0);
 	assert_touched("");
 	/* The report may name a static pod by its hash, however short that is. */
 	nobody.pod_uid = fields.config_hash = VIEW("h");
-	assert_int_equal(put(&fields, 3, &err), 0);
+	put_fields(&fields, 3);
 	assert_touched("n1 ");
 	remove_record(&set.records, VIEW("ml/b"), 0);
 	assert_touched("n1 ");
 }
 
 /* It wants no GPU, and nothing is reported of it. */
-static void a_pod_of_the_operators_touches_its_node_when_it_comes_changes_or_goes(void **state)
+TEST(a_pod_of_the_operators_touches_its_node_when_it_comes_changes_or_goes)
 {
-	(void)state;
 	struct pod_fields fields = pod("b", "u1", "n1");
-	struct error err;
 
 	observe("n1");
 	fields.state.wants_gpu = false;
 	fields.state.operand = POD_OPERAND_DEVICE_PLUGIN;
-	assert_int_equal(put(&fields, 1, &err), 0);
+	put_fields(&fields, 1);
 	assert_touched("n1 ");
-	assert_int_equal(put(&fields, 2, &err), 0);
+	put_fields(&fields, 2);
 	assert_touched("");
 	fields.state.is_ready = true;
-	assert_int_equal(put(&fields, 3, &err), 0);
+	put_fields(&fields, 3);
 	assert_touched("n1 n1 ");
 	remove_record(&set.records, VIEW("ml/b"), 1000);
 	assert_touched("n1 ");
 	/* No report will name it. */
 	assert_int_equal(place_find(&places, VIEW("n1"))->n_ended, 0);
 	fields.node = VIEW("");
-	assert_int_equal(put(&fields, 4, &err), 0);
+	put_fields(&fields, 4);
 	assert_touched("");
 }
 
-static void only_a_pod_that_is_replaced_or_removed_has_ended(void **state)
+TEST(only_a_pod_that_is_replaced_or_removed_has_ended)
 {
-	(void)state;
 	struct pod_fields fields = pod("a", "u1", "n1");
-	struct error err;
 
 	observe("n1");
-	assert_int_equal(put(&fields, 1, &err), 0);
+	put_fields(&fields, 1);
 	fields.state.deleting = true;
-	assert_int_equal(put(&fields, 2, &err), 0);
+	put_fields(&fields, 2);
 	assert_int_equal(place_find(&places, VIEW("n1"))->n_ended, 0);
 	fields.uid = VIEW("u2");
-	assert_int_equal(put(&fields, 3, &err), 0);
+	put_fields(&fields, 3);
 	assert_int_equal(place_find(&places, VIEW("n1"))->n_ended, 1);
 }
 
@@ -285,9 +273,8 @@ static uint64_t ended_since(const struct place *place, const char *uid)
 	return 0;
 }
 
-static void a_pod_ended_when_it_was_first_told_to_be_over(void **state)
+TEST(a_pod_ended_when_it_was_first_told_to_be_over)
 {
-	(void)state;
 	/* In this order; the last one is removed. 0: not told. */
 	static const struct {
 		uint64_t runs_at, over_at, over_again_at, other_over_at;
@@ -306,7 +293,6 @@ static void a_pod_ended_when_it_was_first_told_to_be_over(void **state)
 					  rows[i].other_over_at};
 		struct pod_fields fields = pod("a", "u1", "n1");
 		struct place *place = observe("n1");
-		struct error err;
 
 		for (unsigned k = 0; k < ARRAY_SIZE(times); k++) {
 			fields.state.phase = k > 0 ? POD_PHASE_FAILED : POD_PHASE_RUNNING;
@@ -314,36 +300,30 @@ static void a_pod_ended_when_it_was_first_told_to_be_over(void **state)
 			fields.state.deleting = k > 1;
 			fields.uid = k > 2 ? VIEW("u2") : VIEW("u1");
 			if (times[k] > 0)
-				assert_int_equal(pod_set_put(&set, &fields,
-							     UPSERT_AT(10 * i + k + 1, times[k]),
-							     &err), 0);
+				put_event(&fields, UPSERT_AT(10 * i + k + 1, times[k]));
 		}
 		remove_record(&set.records, VIEW("ml/a"), 50);
 		assert_true(ended_since(place, "u1") == rows[i].since);
 		if (rows[i].other_since > 0)
 			assert_true(ended_since(place, "u2") == rows[i].other_since);
-		tear_down(NULL);
-		set_up(NULL);
+		start_anew();
 	}
 }
 
-static void an_item_of_a_first_list_touches_as_such(void **state)
+TEST(an_item_of_a_first_list_touches_as_such)
 {
-	(void)state;
 	struct pod_fields fields = pod("a", "u1", "n1");
-	struct error err;
 
 	observe("n1");
-	assert_int_equal(pod_set_put(&set, &fields, LISTED_FIRST(1), &err), 0);
+	put_event(&fields, LISTED_FIRST(1));
 	assert_touched("n1? ");
 	fields.state.deleting = true;
-	assert_int_equal(pod_set_put(&set, &fields, LISTED_FIRST(2), &err), 0);
+	put_event(&fields, LISTED_FIRST(2));
 	assert_touched("n1? n1? ");
 }
 
-static void a_pod_without_gpu_matters_when_a_report_names_it(void **state)
+TEST(a_pod_without_gpu_matters_when_a_report_names_it)
 {
-	(void)state;
 	static const struct {
 		const char *name;
 		const char *uid;
@@ -353,7 +333,6 @@ static void a_pod_without_gpu_matters_when_a_report_names_it(void **state)
 		{"x", "u1", "", ""}, {"a", "u2", "", "n1 "}, {"y", "hash", "", "n1 "},
 		{"z", "u3", "hash", "n1 "}, {"w", "u4", "other", ""},
 	};
-	struct error err;
 
 	report.checkpoint.entries = (struct array){&entry, 1, true};
 	report.pod_resources = (struct array){&holder, 1, true};
@@ -363,34 +342,31 @@ static void a_pod_without_gpu_matters_when_a_report_names_it(void **state)
 
 		fields.state.wants_gpu = false;
 		fields.config_hash = view_from(rows[i].hash);
-		assert_int_equal(put(&fields, i + 1, &err), 0);
+		put_fields(&fields, i + 1);
 		assert_touched(rows[i].touched);
 	}
 }
 
-static void of_a_static_pod_both_its_names_are_remembered_as_ended(void **state)
+TEST(of_a_static_pod_both_its_names_are_remembered_as_ended)
 {
-	(void)state;
 	struct pod_fields fields = pod("a", "u1", "n1");
 	struct place *place = observe("n1");
-	struct error err;
 
 	fields.config_hash = VIEW("h");
-	assert_int_equal(put(&fields, 1, &err), 0);
+	put_fields(&fields, 1);
 	remove_record(&set.records, VIEW("ml/a"), 2000);
 	assert_int_equal(place->n_ended, 2);
 	assert_at("u1", NULL);
 }
 
-static void a_uid_that_another_pod_has_is_refused_and_changes_nothing(void **state)
+TEST(a_uid_that_another_pod_has_is_refused_and_changes_nothing)
 {
-	(void)state;
 	const struct pod_fields rows[] = {pod("c", "u1", "n1"), pod("b", "u1", "n1")};
 
 	observe("n1");
 	put_well("a", "u1", "n1", 1);
 	put_well("b", "u2", "n2", 2);
-	touched[0] = '\0';
+	forget_touches();
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct error err = {0};
 
@@ -405,17 +381,15 @@ static void a_uid_that_another_pod_has_is_refused_and_changes_nothing(void **sta
 	assert_at("u2", "n2");
 }
 
-static void without_memory_a_present_pod_stays_as_it_was(void **state)
+TEST(without_memory_a_present_pod_stays_as_it_was)
 {
-	(void)state;
 	bool failed = true;
 
 	for (unsigned k = 1; failed; k++) {
 		struct pod_fields fields = pod("a", "u2", "n2");
 		struct error err = {0};
 
-		tear_down(NULL);
-		set_up(NULL);
+		start_anew();
 		put_well("a", "u1", "n1", 1);
 		fields.gpu.containers.count = 1;
 		fields.containers[0].name = VIEW("main");
@@ -429,17 +403,15 @@ static void without_memory_a_present_pod_stays_as_it_was(void **state)
 	}
 }
 
-static void without_memory_a_new_pod_leaves_nothing_behind(void **state)
+TEST(without_memory_a_new_pod_leaves_nothing_behind)
 {
-	(void)state;
 	bool failed = true;
 
 	for (unsigned k = 1; failed; k++) {
 		const struct pod_fields fields = pod("a", "u1", "n1");
 		struct error err = {0};
 
-		tear_down(NULL);
-		set_up(NULL);
+		start_anew();
 		failing_malloc_at(k);
 		int result = put(&fields, 1, &err);
 		failed = failing_malloc_off();
@@ -451,37 +423,21 @@ static void without_memory_a_new_pod_leaves_nothing_behind(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(
-		a_place_that_the_last_pod_leaves_is_gone, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_place_counts_its_pods_whose_status_tells_of_a_device, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_pod_that_no_join_would_see_touches_nothing, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_pod_of_the_operators_touches_its_node_when_it_comes_changes_or_goes, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(
-		only_a_pod_that_is_replaced_or_removed_has_ended, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_pod_ended_when_it_was_first_told_to_be_over, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_pod_is_found_by_its_uid_at_its_place, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_pod_is_found_by_its_name_at_its_place, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_pod_that_changes_its_place_touches_both, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_item_of_a_first_list_touches_as_such, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_pod_without_gpu_matters_when_a_report_names_it, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		of_a_static_pod_both_its_names_are_remembered_as_ended, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_uid_that_another_pod_has_is_refused_and_changes_nothing, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		without_memory_a_present_pod_stays_as_it_was, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		without_memory_a_new_pod_leaves_nothing_behind, set_up, tear_down),
+	cmocka_unit_test_set_up(a_place_that_the_last_pod_leaves_is_gone),
+	cmocka_unit_test_set_up(a_place_counts_its_pods_whose_status_tells_of_a_device),
+	cmocka_unit_test_set_up(a_pod_that_no_join_would_see_touches_nothing),
+	cmocka_unit_test_set_up(a_pod_of_the_operators_touches_its_node_when_it_comes_changes_or_goes),
+	cmocka_unit_test_set_up(only_a_pod_that_is_replaced_or_removed_has_ended),
+	cmocka_unit_test_set_up(a_pod_ended_when_it_was_first_told_to_be_over),
+	cmocka_unit_test_set_up(a_pod_is_found_by_its_uid_at_its_place),
+	cmocka_unit_test_set_up(a_pod_is_found_by_its_name_at_its_place),
+	cmocka_unit_test_set_up(a_pod_that_changes_its_place_touches_both),
+	cmocka_unit_test_set_up(an_item_of_a_first_list_touches_as_such),
+	cmocka_unit_test_set_up(a_pod_without_gpu_matters_when_a_report_names_it),
+	cmocka_unit_test_set_up(of_a_static_pod_both_its_names_are_remembered_as_ended),
+	cmocka_unit_test_set_up(a_uid_that_another_pod_has_is_refused_and_changes_nothing),
+	cmocka_unit_test_set_up(without_memory_a_present_pod_stays_as_it_was),
+	cmocka_unit_test_set_up(without_memory_a_new_pod_leaves_nothing_behind),
 };
 
 TEST_MAIN(tests)

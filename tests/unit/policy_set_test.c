@@ -56,9 +56,8 @@ static bool put(const char *name, int64_t created_at, const char *namespace, uin
 		.name = view_from(name), .namespace = view_from(namespace), .created_at = created_at,
 	};
 	unsigned before = n_touched;
-	struct error err;
 
-	assert_int_equal(record_set_put_copy(&set.records, &policy, UPSERT(version), &err), 0);
+	put_record(&set.records, &policy, UPSERT(version));
 	return n_touched > before;
 }
 
@@ -80,9 +79,8 @@ static void assert_counts(const char *name, const char *namespace, uint32_t n)
 	assert_true(view_equal(set.intent.policy->namespace, view_from(namespace)));
 }
 
-static void the_oldest_counts_then_the_lowest_name_also_after_deletions(void **state)
+TEST(the_oldest_counts_then_the_lowest_name_also_after_deletions)
 {
-	(void)state;
 	assert_counts(NULL, NULL, 0);
 	assert_true(put("m", 200, "ready", 1));
 	assert_counts("m", "ready", 1);
@@ -101,9 +99,8 @@ static void the_oldest_counts_then_the_lowest_name_also_after_deletions(void **s
 	assert_counts(NULL, NULL, 0);
 }
 
-static void a_newer_version_replaces_and_an_older_one_does_not(void **state)
+TEST(a_newer_version_replaces_and_an_older_one_does_not)
 {
-	(void)state;
 	char name[] = "p";
 
 	assert_true(put(name, 100, "notReady", 5));
@@ -117,9 +114,8 @@ static void a_newer_version_replaces_and_an_older_one_does_not(void **state)
 }
 
 /* Each gives one member a value of its own. */
-static void each_fact_of_a_policy_is_news(void **state)
+TEST(each_fact_of_a_policy_is_news)
 {
-	(void)state;
 	static struct view argument = VIEW_INIT("--mig-strategy=none"),
 			   other_argument = VIEW_INIT("--mig-strategy=mixed");
 	static struct policy_variable variable = {VIEW_INIT("MIG_STRATEGY"), VIEW_INIT("none")},
@@ -143,7 +139,6 @@ static void each_fact_of_a_policy_is_news(void **state)
 		{.switches = {[POLICY_N_OPERANDS - 1] = POLICY_ON}},
 	};
 	uint64_t version = 0;
-	struct error err;
 
 	for (size_t i = 0; i < ARRAY_SIZE(policies); i++) {
 		struct policy policy = policies[i];
@@ -152,25 +147,21 @@ static void each_fact_of_a_policy_is_news(void **state)
 		for (unsigned news = 2; news-- > 0;) {
 			unsigned before = n_touched;
 
-			assert_int_equal(record_set_put_copy(&set.records, &policy, UPSERT(++version), &err),
-					 0);
+			put_record(&set.records, &policy, UPSERT(++version));
 			assert_int_equal(n_touched, before + news);
 		}
 	}
 	assert_int_equal(set.intent.policy->switches[POLICY_N_OPERANDS - 1], POLICY_ON);
 }
 
-static void gpu_clusters_are_counted_as_they_come_and_go(void **state)
+TEST(gpu_clusters_are_counted_as_they_come_and_go)
 {
-	(void)state;
 	static const char *const names[] = {"a", "b"};
-	struct error err;
 
 	for (uint32_t i = 0; i < 2; i++) {
 		const struct gpu_cluster cluster = {.name = view_from(names[i])};
 
-		assert_int_equal(record_set_put_copy(&set.gpu_clusters, &cluster, UPSERT(i + 1), &err),
-				 0);
+		put_record(&set.gpu_clusters, &cluster, UPSERT(i + 1));
 		assert_int_equal(set.intent.n_gpu_clusters, i + 1);
 	}
 	assert_int_equal(n_touched, 2);
@@ -182,9 +173,8 @@ static void gpu_clusters_are_counted_as_they_come_and_go(void **state)
 	assert_int_equal(set.intent.n_policies, 0);
 }
 
-static void without_memory_what_is_there_stays(void **state)
+TEST(without_memory_what_is_there_stays)
 {
-	(void)state;
 	static char long_text[5000];
 	bool failed = true;
 
@@ -213,15 +203,11 @@ static void without_memory_what_is_there_stays(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(
-		the_oldest_counts_then_the_lowest_name_also_after_deletions, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_newer_version_replaces_and_an_older_one_does_not, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(each_fact_of_a_policy_is_news, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(gpu_clusters_are_counted_as_they_come_and_go, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		without_memory_what_is_there_stays, set_up, tear_down),
+	cmocka_unit_test_set_up(the_oldest_counts_then_the_lowest_name_also_after_deletions),
+	cmocka_unit_test_set_up(a_newer_version_replaces_and_an_older_one_does_not),
+	cmocka_unit_test_set_up(each_fact_of_a_policy_is_news),
+	cmocka_unit_test_set_up(gpu_clusters_are_counted_as_they_come_and_go),
+	cmocka_unit_test_set_up(without_memory_what_is_there_stays),
 };
 
 TEST_MAIN(tests)

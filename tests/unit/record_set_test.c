@@ -130,9 +130,8 @@ static void assert_told(const char *text)
 	told[0] = '\0';
 }
 
-static void what_is_not_newer_is_dropped(void **state)
+TEST(what_is_not_newer_is_dropped)
 {
-	(void)state;
 	static const struct {
 		enum store_change change;
 		uint64_t version;
@@ -152,9 +151,8 @@ static void what_is_not_newer_is_dropped(void **state)
 	assert_null(find("b"));
 }
 
-static void a_kind_is_told_what_came_what_changed_and_what_went(void **state)
+TEST(a_kind_is_told_what_came_what_changed_and_what_went)
 {
-	(void)state;
 	put("a", "", 1, LISTED_FIRST(1));
 	put("a", "", 2, UPSERT_AT(2, 50));
 	remove_record(&set, VIEW("a"), 70);
@@ -163,9 +161,8 @@ static void a_kind_is_told_what_came_what_changed_and_what_went(void **state)
 	assert_int_equal(n_things, 0);
 }
 
-static void what_says_the_same_leaves_what_is_there(void **state)
+TEST(what_says_the_same_leaves_what_is_there)
 {
-	(void)state;
 	put("a", "n", 1, UPSERT(1));
 	const struct thing *thing = find("a");
 	told[0] = '\0';
@@ -177,9 +174,8 @@ static void what_says_the_same_leaves_what_is_there(void **state)
 	assert_told("");
 }
 
-static void a_kind_may_have_nothing_to_say(void **state)
+TEST(a_kind_may_have_nothing_to_say)
 {
-	(void)state;
 	set.kind = &plain;
 	put("a", "n", 13, UPSERT(1));
 	put("a", "n", 13, UPSERT(2));
@@ -187,9 +183,8 @@ static void a_kind_may_have_nothing_to_say(void **state)
 	assert_int_equal(n_things, 1);
 }
 
-static void a_record_hangs_on_its_place_and_a_place_that_the_last_leaves_is_gone(void **state)
+TEST(a_record_hangs_on_its_place_and_a_place_that_the_last_leaves_is_gone)
 {
-	(void)state;
 	put("a", "n1", 1, UPSERT(1));
 	assert_ptr_equal(find("a")->base.place, place_find(&places, VIEW("n1")));
 	put("a", "n1", 2, UPSERT(2));
@@ -207,9 +202,8 @@ static void a_record_hangs_on_its_place_and_a_place_that_the_last_leaves_is_gone
 	assert_int_equal(places.by_name.count, 0);
 }
 
-static void what_is_refused_changes_nothing_and_may_come_again(void **state)
+TEST(what_is_refused_changes_nothing_and_may_come_again)
 {
-	(void)state;
 	struct error err = {0};
 
 	assert_int_equal(put_as("a", "n1", 13, UPSERT(1), &err), -1);
@@ -226,9 +220,8 @@ static void what_is_refused_changes_nothing_and_may_come_again(void **state)
 	assert_int_equal(find("a")->value, 3);
 }
 
-static void without_memory_nothing_changes(void **state)
+TEST(without_memory_nothing_changes)
 {
-	(void)state;
 	static const char *const names[] = {"a", "b"};
 
 	put("a", "n1", 1, UPSERT(1));
@@ -257,9 +250,8 @@ static void without_memory_nothing_changes(void **state)
 }
 
 /* The one that goes leaves its room. */
-static void a_change_needs_no_room(void **state)
+TEST(a_change_needs_no_room)
 {
-	(void)state;
 	for (int value = 1; value < 3; value++)
 		for (unsigned i = 0; i < 16; i++) { /* as many as there are buckets */
 			const char name[] = {(char)('a' + i), '\0'};
@@ -271,9 +263,8 @@ static void a_change_needs_no_room(void **state)
 	assert_int_equal(n_things, 16);
 }
 
-static void a_walk_meets_each_and_the_end_frees_all(void **state)
+TEST(a_walk_meets_each_and_the_end_frees_all)
 {
-	(void)state;
 	enum { N = 40 };
 	unsigned met[N] = {0};
 
@@ -293,20 +284,15 @@ static void a_walk_meets_each_and_the_end_frees_all(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(what_is_not_newer_is_dropped, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_kind_is_told_what_came_what_changed_and_what_went, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		what_says_the_same_leaves_what_is_there, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_kind_may_have_nothing_to_say, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_record_hangs_on_its_place_and_a_place_that_the_last_leaves_is_gone, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(
-		what_is_refused_changes_nothing_and_may_come_again, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_change_needs_no_room, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(without_memory_nothing_changes, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_walk_meets_each_and_the_end_frees_all, set_up, tear_down),
+	cmocka_unit_test_set_up(what_is_not_newer_is_dropped),
+	cmocka_unit_test_set_up(a_kind_is_told_what_came_what_changed_and_what_went),
+	cmocka_unit_test_set_up(what_says_the_same_leaves_what_is_there),
+	cmocka_unit_test_set_up(a_kind_may_have_nothing_to_say),
+	cmocka_unit_test_set_up(a_record_hangs_on_its_place_and_a_place_that_the_last_leaves_is_gone),
+	cmocka_unit_test_set_up(what_is_refused_changes_nothing_and_may_come_again),
+	cmocka_unit_test_set_up(a_change_needs_no_room),
+	cmocka_unit_test_set_up(without_memory_nothing_changes),
+	cmocka_unit_test_set_up(a_walk_meets_each_and_the_end_frees_all),
 };
 
 TEST_MAIN(tests)

@@ -3,6 +3,7 @@
 #include "lib/failing_malloc.h"
 #include "lib/record_events.h"
 #include "lib/test_main.h"
+#include "lib/touches.h"
 
 #include "model/resource_claim.h"
 
@@ -10,23 +11,6 @@ static struct place_book places;
 static struct pod_set pods;
 static struct resource_claim_set set;
 static const struct report nothing_reported = {.version = 1};
-static char touched[256];
-
-static void on_touch(void *owner, struct view node_name, bool initial)
-{
-	size_t len = strlen(touched);
-
-	(void)owner;
-	snprintf(touched + len, sizeof(touched) - len, "%.*s%s ", VIEW_ARG(node_name),
-		 initial ? "!" : "");
-}
-
-static void assert_touched(const char *nodes)
-{
-	assert_string_equal(touched, nodes);
-	touched[0] = '\0';
-}
-
 /* A pod on a node of its own, which reports: so the node may be touched. */
 static void put_pod(const char *name, const char *uid, const char *node)
 {
@@ -42,12 +26,12 @@ static int set_up(void **state)
 {
 	(void)state;
 	place_book_init(&places);
-	places.touch = on_touch;
+	listen_to_touches(&places);
 	pod_set_init(&pods, &places);
 	resource_claim_set_init(&set, &pods);
 	put_pod("a", "u1", "gpu-a");
 	put_pod("b", "u2", "gpu-b");
-	touched[0] = '\0';
+	forget_touches();
 	return 0;
 }
 
@@ -82,9 +66,8 @@ static struct resource_claim_fields claim_of(const char *device, const char *uid
 static void put(const char *device, const char *uid, uint64_t version)
 {
 	struct resource_claim_fields fields = claim_of(device, uid);
-	struct error err;
 
-	assert_int_equal(record_set_put_copy(&set.records, &fields, UPSERT(version), &err), 0);
+	put_record(&set.records, &fields, UPSERT(version));
 }
 
 static const struct resource_claim *found(void)
@@ -92,13 +75,13 @@ static const struct resource_claim *found(void)
 	return resource_claim_set_find(&set, VIEW("ml/c"));
 }
 
-static void a_claim_touches_the_nodes_of_its_pods_and_of_those_before(void **state)
+TEST(a_claim_touches_the_nodes_of_its_pods_and_of_those_before)
 {
-	(void)state;
 	static const struct {
 		const char *device, *uid, *touched;
 	} rows[] = {
 		{NULL, NULL, ""},              /* asked for */
+		{NULL, "u1", ""},              /* of no GPU */
 		{"gpu-0", NULL, ""},           /* allocated */
 		{"gpu-0", "u1", "gpu-a "},     /* reserved */
 		{"gpu-0", "u1", ""},           /* nothing new */
@@ -115,30 +98,26 @@ static void a_claim_touches_the_nodes_of_its_pods_and_of_those_before(void **sta
 	}
 }
 
-static void each_pod_of_a_claim_has_its_node_touched(void **state)
+TEST(each_pod_of_a_claim_has_its_node_touched)
 {
-	(void)state;
 	struct resource_claim_fields fields = claim_of("gpu-0", "u1");
-	struct error err;
 
 	fields.consumers[fields.claim.consumers.count++] = VIEW("u2");
-	assert_int_equal(record_set_put_copy(&set.records, &fields, UPSERT(1), &err), 0);
+	put_record(&set.records, &fields, UPSERT(1));
 	assert_touched("gpu-a gpu-b ");
 }
 
-static void a_claim_that_goes_touches_the_nodes_of_its_pods(void **state)
+TEST(a_claim_that_goes_touches_the_nodes_of_its_pods)
 {
-	(void)state;
 	put("gpu-0", "u2", 1);
-	touched[0] = '\0';
+	forget_touches();
 	remove_record(&set.records, VIEW("ml/c"), 0);
 	assert_touched("gpu-b ");
 	assert_null(found());
 }
 
-static void a_new_claim_touches_the_nodes_that_lack_one(void **state)
+TEST(a_new_claim_touches_the_nodes_that_lack_one)
 {
-	(void)state;
 	struct place *place = place_find(&places, VIEW("gpu-b"));
 
 	place_note_claims(&places, place, true);
@@ -149,26 +128,16 @@ static void a_new_claim_touches_the_nodes_that_lack_one(void **state)
 	place_note_claims(&places, place, false);
 }
 
-static void a_claim_without_a_gpu_touches_nobody(void **state)
+TEST(the_allocation_of_no_gpu_touches_the_nodes_that_await_one)
 {
-	(void)state;
-	put(NULL, "u1", 1);
-	assert_touched("");
-	assert_non_null(found());
-}
-
-static void the_allocation_of_no_gpu_touches_the_nodes_that_await_one(void **state)
-{
-	(void)state;
 	struct place *place = place_find(&places, VIEW("gpu-b"));
 	struct resource_claim_fields fields = claim_of(NULL, "u2");
-	struct error err;
 
 	put(NULL, NULL, 1);
 	place_note_claims(&places, place, true);
 	fields.claim.is_allocated = true;
 	for (uint64_t version = 2; version < 4; version++) {
-		assert_int_equal(record_set_put_copy(&set.records, &fields, UPSERT(version), &err), 0);
+		put_record(&set.records, &fields, UPSERT(version));
 		assert_touched(version == 2 ? "gpu-b " : "");
 	}
 	/* Taken back: who has it is not told. */
@@ -177,9 +146,8 @@ static void the_allocation_of_no_gpu_touches_the_nodes_that_await_one(void **sta
 	place_note_claims(&places, place, false);
 }
 
-static void a_claim_is_found_by_namespace_and_name(void **state)
+TEST(a_claim_is_found_by_namespace_and_name)
 {
-	(void)state;
 	put("gpu-0", "u1", 1);
 	assert_true(view_equal(found()->key, VIEW("ml/c")));
 	assert_null(resource_claim_set_find(&set, VIEW("mm/c")));
@@ -189,36 +157,31 @@ static void a_claim_is_found_by_namespace_and_name(void **state)
 			       VIEW("gpu-1")));
 }
 
-static void claims_that_are_reserved_for_something_else_are_counted(void **state)
+TEST(claims_that_are_reserved_for_something_else_are_counted)
 {
-	(void)state;
 	struct resource_claim_fields fields = claim_of("gpu-0", NULL);
-	struct error err;
 
 	fields.claim.has_other_consumers = true;
-	assert_int_equal(record_set_put_copy(&set.records, &fields, UPSERT(1), &err), 0);
+	put_record(&set.records, &fields, UPSERT(1));
 	assert_int_equal(set.n_otherwise, 1);
 	put("gpu-0", "u1", 2);
 	assert_int_equal(set.n_otherwise, 0);
-	assert_int_equal(record_set_put_copy(&set.records, &fields, UPSERT(3), &err), 0);
+	put_record(&set.records, &fields, UPSERT(3));
 	assert_int_equal(set.n_otherwise, 1);
 	remove_record(&set.records, VIEW("ml/c"), 0);
 	assert_int_equal(set.n_otherwise, 0);
 }
 
-static void before_the_first_sync_touches_are_initial(void **state)
+TEST(before_the_first_sync_touches_are_initial)
 {
-	(void)state;
 	struct resource_claim_fields fields = claim_of("gpu-0", "u1");
-	struct error err;
 
-	assert_int_equal(record_set_put_copy(&set.records, &fields, LISTED_FIRST(1), &err), 0);
-	assert_touched("gpu-a! ");
+	put_record(&set.records, &fields, LISTED_FIRST(1));
+	assert_touched("gpu-a? ");
 }
 
-static void without_memory_a_new_claim_leaves_nothing_and_a_present_one_stays(void **state)
+TEST(without_memory_a_new_claim_leaves_nothing_and_a_present_one_stays)
 {
-	(void)state;
 	struct resource_claim_fields fields = claim_of("gpu-0", "u1");
 	bool failed = true;
 	struct error err;
@@ -240,26 +203,15 @@ static void without_memory_a_new_claim_leaves_nothing_and_a_present_one_stays(vo
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(
-		a_claim_touches_the_nodes_of_its_pods_and_of_those_before, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		each_pod_of_a_claim_has_its_node_touched, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_claim_that_goes_touches_the_nodes_of_its_pods, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_new_claim_touches_the_nodes_that_lack_one, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_claim_without_a_gpu_touches_nobody, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		the_allocation_of_no_gpu_touches_the_nodes_that_await_one, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_claim_is_found_by_namespace_and_name, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		claims_that_are_reserved_for_something_else_are_counted, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		before_the_first_sync_touches_are_initial, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		without_memory_a_new_claim_leaves_nothing_and_a_present_one_stays, set_up, tear_down),
+	cmocka_unit_test_set_up(a_claim_touches_the_nodes_of_its_pods_and_of_those_before),
+	cmocka_unit_test_set_up(each_pod_of_a_claim_has_its_node_touched),
+	cmocka_unit_test_set_up(a_claim_that_goes_touches_the_nodes_of_its_pods),
+	cmocka_unit_test_set_up(a_new_claim_touches_the_nodes_that_lack_one),
+	cmocka_unit_test_set_up(the_allocation_of_no_gpu_touches_the_nodes_that_await_one),
+	cmocka_unit_test_set_up(a_claim_is_found_by_namespace_and_name),
+	cmocka_unit_test_set_up(claims_that_are_reserved_for_something_else_are_counted),
+	cmocka_unit_test_set_up(before_the_first_sync_touches_are_initial),
+	cmocka_unit_test_set_up(without_memory_a_new_claim_leaves_nothing_and_a_present_one_stays),
 };
 
 TEST_MAIN(tests)

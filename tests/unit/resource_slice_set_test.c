@@ -3,37 +3,21 @@
 #include "lib/failing_malloc.h"
 #include "lib/record_events.h"
 #include "lib/test_main.h"
+#include "lib/touches.h"
 
 #include "model/resource_slice.h"
 
 static struct place_book places;
 static struct resource_slice_set set;
-static char touched[256];
-static bool was_initial;
-
-static void on_touch(void *owner, struct view node_name, bool initial)
-{
-	size_t len = strlen(touched);
-
-	(void)owner;
-	was_initial = initial;
-	snprintf(touched + len, sizeof(touched) - len, "%.*s ", VIEW_ARG(node_name));
-}
-
-static void assert_touched(const char *nodes)
-{
-	assert_string_equal(touched, nodes);
-	touched[0] = '\0';
-}
 
 static int set_up(void **state)
 {
 	(void)state;
 	place_book_init(&places);
-	places.touch = on_touch;
+	listen_to_touches(&places);
 	memset(&set, 0x55, sizeof(set));
 	resource_slice_set_init(&set, &places);
-	touched[0] = '\0';
+	forget_touches();
 	return 0;
 }
 
@@ -45,6 +29,12 @@ static int tear_down(void **state)
 	assert_int_equal(places.by_name.count, 0);
 	place_book_deinit(&places);
 	return 0;
+}
+
+static void start_anew(void)
+{
+	tear_down(NULL);
+	set_up(NULL);
 }
 
 static int put_as(const char *name, const char *node, int64_t generation, uint64_t version,
@@ -74,65 +64,41 @@ static const struct resource_slice *first_of(const char *node)
 	return CONTAINER_OF(place->slices.next, struct record, link)->object;
 }
 
-static void a_slice_hangs_on_its_node_and_touches_it(void **state)
+TEST(a_slice_hangs_on_its_node_and_touches_that_and_the_one_before)
 {
-	(void)state;
-	put("s1", "gpu-a", 1, 1);
-	assert_touched("gpu-a ");
-	assert_true(view_equal(first_of("gpu-a")->name, VIEW("s1")));
-	put("s1", "gpu-a", 2, 2);
-	assert_touched("gpu-a gpu-a ");
-	assert_int_equal(first_of("gpu-a")->generation, 2);
-	put("s2", "b", 1, 3);
-	assert_touched("b ");
-}
+	static const struct {
+		const char *node; /* of slice s1 */
+		int64_t generation;
+		const char *touched;
+	} rows[] = {
+		{"gpu-a", 1, "gpu-a "}, {"gpu-a", 1, ""}, /* says the same */
+		{"gpu-a", 2, "gpu-a gpu-a "}, {"gpu-b", 2, "gpu-a gpu-b "}, {"", 2, "gpu-b "}, {"", 2, ""},
+		{"a", 2, "a "},
+	};
 
-static void an_event_that_changes_no_fact_touches_nothing(void **state)
-{
-	(void)state;
-	put("s1", "gpu-a", 1, 1);
-	touched[0] = '\0';
-	put("s1", "gpu-a", 1, 2);
-	assert_touched("");
-}
-
-static void a_slice_that_moves_touches_both_nodes_and_leaves_the_first(void **state)
-{
-	(void)state;
-	put("s1", "gpu-a", 1, 1);
-	touched[0] = '\0';
-	put("s1", "gpu-b", 1, 2);
-	assert_touched("gpu-a gpu-b ");
-	assert_null(place_find(&places, VIEW("gpu-a")));
-	assert_true(view_equal(first_of("gpu-b")->name, VIEW("s1")));
-	put("s1", "", 1, 3);
-	assert_touched("gpu-b ");
-	assert_null(place_find(&places, VIEW("gpu-b")));
-	put("s1", "gpu-a", 1, 4);
-	assert_touched("gpu-a ");
-}
-
-static void a_slice_that_goes_touches_its_node(void **state)
-{
-	(void)state;
-	put("s1", "gpu-a", 1, 1);
-	touched[0] = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		put("s1", rows[i].node, rows[i].generation, i + 1);
+		assert_touched(rows[i].touched);
+		assert_int_equal(places.by_name.count, *rows[i].node ? 1 : 0);
+		if (*rows[i].node) {
+			assert_true(view_equal(first_of(rows[i].node)->name, VIEW("s1")));
+			assert_int_equal(first_of(rows[i].node)->generation, rows[i].generation);
+		}
+	}
 	remove_record(&set.records, VIEW("s1"), 0);
-	assert_touched("gpu-a ");
-	assert_null(place_find(&places, VIEW("gpu-a")));
+	assert_touched("a ");
+	assert_null(place_find(&places, VIEW("a")));
 	assert_int_equal(set.records.store.table.count, 0);
 }
 
-static void slices_of_gpus_of_no_single_node_are_counted(void **state)
+TEST(slices_of_gpus_of_no_single_node_are_counted)
 {
-	(void)state;
 	const struct resource_slice_fields foreign = {.slice.name = VIEW("nic")};
 	const struct resource_slice_fields short_driver = {.slice.name = VIEW("s3"), .slice.driver = VIEW("d")};
-	struct error err;
 
 	put("s1", "", 1, 1);
 	assert_int_equal(set.n_unplaced, 1);
-	assert_int_equal(record_set_put_copy(&set.records, &foreign, UPSERT(2), &err), 0);
+	put_record(&set.records, &foreign, UPSERT(2));
 	assert_int_equal(set.n_unplaced, 1);
 	put("s1", "gpu-a", 1, 3);
 	assert_int_equal(set.n_unplaced, 0);
@@ -141,14 +107,12 @@ static void slices_of_gpus_of_no_single_node_are_counted(void **state)
 	assert_int_equal(set.n_unplaced, 2);
 	remove_record(&set.records, VIEW("s1"), 0);
 	assert_int_equal(set.n_unplaced, 1);
-	assert_int_equal(
-		record_set_put_copy(&set.records, &short_driver, UPSERT(6), &err), 0);
+	put_record(&set.records, &short_driver, UPSERT(6));
 	assert_int_equal(set.n_unplaced, 2);
 }
 
-static void a_node_has_room_for_so_many_slices(void **state)
+TEST(a_node_has_room_for_so_many_slices)
 {
-	(void)state;
 	char name[16];
 	struct error err;
 
@@ -171,32 +135,27 @@ static void a_node_has_room_for_so_many_slices(void **state)
 	put("more", "gpu-a", 1, 1004);
 }
 
-static void before_the_first_sync_touches_are_initial(void **state)
+TEST(before_the_first_sync_touches_are_initial)
 {
-	(void)state;
 	const struct resource_slice_fields fields = {
 		.slice.name = VIEW("s1"), .slice.driver = VIEW("gpu.nvidia.com"), .slice.node = VIEW("gpu-a"),
 	};
-	struct error err;
 
-	assert_int_equal(record_set_put_copy(&set.records, &fields, LISTED_FIRST(1), &err), 0);
-	assert_true(was_initial);
+	put_record(&set.records, &fields, LISTED_FIRST(1));
+	assert_touched("gpu-a? ");
 	put("s1", "gpu-a", 7, 2);
-	assert_false(was_initial);
-	was_initial = true;
+	assert_touched("gpu-a gpu-a ");
 	remove_record(&set.records, VIEW("s1"), 0);
-	assert_false(was_initial);
+	assert_touched("gpu-a ");
 }
 
-static void without_memory_a_new_slice_leaves_nothing_and_a_present_one_stays(void **state)
+TEST(without_memory_a_new_slice_leaves_nothing_and_a_present_one_stays)
 {
-	(void)state;
 	bool failed = true;
 	struct error err;
 
 	for (unsigned k = 1; failed; k++) {
-		tear_down(NULL);
-		set_up(NULL);
+		start_anew();
 		failing_malloc_at(k);
 		int result = put_as("s1", "gpu-a", 1, 1, &err);
 		failed = failing_malloc_off();
@@ -217,22 +176,11 @@ static void without_memory_a_new_slice_leaves_nothing_and_a_present_one_stays(vo
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(
-		a_slice_hangs_on_its_node_and_touches_it, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_event_that_changes_no_fact_touches_nothing, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_slice_that_moves_touches_both_nodes_and_leaves_the_first, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_slice_that_goes_touches_its_node, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		slices_of_gpus_of_no_single_node_are_counted, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_node_has_room_for_so_many_slices, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		before_the_first_sync_touches_are_initial, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		without_memory_a_new_slice_leaves_nothing_and_a_present_one_stays, set_up, tear_down),
+	cmocka_unit_test_set_up(a_slice_hangs_on_its_node_and_touches_that_and_the_one_before),
+	cmocka_unit_test_set_up(slices_of_gpus_of_no_single_node_are_counted),
+	cmocka_unit_test_set_up(a_node_has_room_for_so_many_slices),
+	cmocka_unit_test_set_up(before_the_first_sync_touches_are_initial),
+	cmocka_unit_test_set_up(without_memory_a_new_slice_leaves_nothing_and_a_present_one_stays),
 };
 
 TEST_MAIN(tests)
