@@ -1,54 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "lib/failing_malloc.h"
-#include "lib/record_events.h"
-#include "lib/test_main.h"
-
 #include "base/limits.h"
-#include "controller/gather.h"
-#include "model/attribution_set.h"
-#include "model/claim.h"
-#include "model/pod_scope.h"
-#include "model/pod_set.h"
-#include "model/resource_claim.h"
-#include "model/resource_slice.h"
+
+#define INVENTORY_FIXTURE_IS_SYNCED true
+#include "lib/inventory_fixture.h"
 
 #define N_OBJECTS (3 * LIMIT_REPORT_DEVICES)
 #define MANY 2000u
 #define NOW 9000u /* ms */
 
-static struct place_book places;
-static struct claim_book claims;
-static struct pod_set pods;
-static struct attribution_set attributions;
-static struct resource_claim_set resource_claims;
-static struct resource_slice_set slices;
-static struct pod_scope scope; /* the pods of the whole cluster are known */
-static struct inventory_parts parts;
-static struct arena arena;
 static char uuids[N_OBJECTS][48], names[N_OBJECTS][48];
-static struct report report;
 static struct report_device devices[10]; /* of the first objects */
-static const struct report all_devices = {.devices = {devices, ARRAY_SIZE(devices), true}};
+static uint64_t version; /* the last one of a pod or a claim */
 
-static int set_up(void **state)
+static int name_devices(void **state)
 {
 	(void)state;
-	place_book_init(&places);
-	claim_book_init(&claims);
-	pod_set_init(&pods, &places);
-	attribution_set_init(&attributions, &places, &claims);
-	resource_claim_set_init(&resource_claims, &pods);
-	resource_slice_set_init(&slices, &places);
-	arena_init(&arena, 16 * LIMIT_MIB);
-	report = (struct report){.version = 1, .sources.nvml.state = REPORT_SOURCE_OK};
-	pod_scope_init(&scope, &pods, &places);
-	scope.is_whole = true;
-	parts = (struct inventory_parts){
-		.scope = &scope,
-		.places = &places, .claims = &claims, .pods = &pods, .attributions = &attributions,
-		.resource_claims = &resource_claims, .grants_known = true, .started_at = 1000,
-	};
 	for (unsigned i = 0; i < N_OBJECTS; i++) {
 		snprintf(uuids[i], sizeof(uuids[i]), "GPU-%08x-0000-4000-8000-0123456789ab", i);
 		snprintf(names[i], sizeof(names[i]), "gpu-%08x-0000-4000-8000-0123456789ab", i);
@@ -58,88 +25,38 @@ static int set_up(void **state)
 	return 0;
 }
 
-static struct place *place_of(const char *node)
-{
-	struct error err;
-	struct place *place = place_ensure(&places, view_from(node), &err);
-
-	assert_non_null(place);
-	return place;
-}
-
-static int tear_down(void **state)
-{
-	struct table_node *node = NULL;
-
-	(void)state;
-	while ((node = table_next(&places.by_name, node))) {
-		struct place *place = CONTAINER_OF(node, struct place, link);
-
-		claim_drop(&claims, place, &all_devices, NULL);
-		place->report = NULL;
-		place->node = NULL;
-	}
-	record_set_deinit(&attributions.records);
-	record_set_deinit(&resource_claims.records);
-	record_set_deinit(&slices.records);
-	pod_set_deinit(&pods);
-	while ((node = table_next(&places.by_name, NULL))) {
-		struct place *place = CONTAINER_OF(node, struct place, link);
-
-		list_init(&place->slices);
-		place->n_slices = 0;
-		place_release(&places, place);
-	}
-	claim_book_deinit(&claims);
-	place_book_deinit(&places);
-	arena_deinit(&arena);
-	return 0;
-}
-
-static void start_anew(void)
-{
-	tear_down(NULL);
-	set_up(NULL);
-}
-
 /* Object n, whose status names that node. */
-static void put_object_of(unsigned n, const char *node, struct array tenants)
+static void put_object_n(unsigned n, const char *node)
 {
-	const struct attribution object = {
-		.name = view_from(names[n]), .uuid = view_from(uuids[n]),
-		.status = {.node_name = view_from(node), .tenants = tenants},
-	};
-	struct arena nothing;
-	struct error err;
-
-	arena_init(&nothing, 1);
-	assert_int_equal(attribution_set_put(&attributions, &object, &nothing, UPSERT(1), &err), 0);
-	arena_deinit(&nothing);
+	put_object(names[n], uuids[n], node, 1);
 }
 
-static void put_object(unsigned n, const char *node)
+static void put_next(const struct pod_fields *fields)
 {
-	put_object_of(n, node, (struct array){0});
+	put_fields(fields, ++version, 1000);
 }
 
 static struct pod_fields pod_of(const char *name, const char *node)
 {
-	return (struct pod_fields){
-		.namespace = VIEW("ml"), .name = view_from(name), .uid = view_from(name),
-		.node = view_from(node), .state.phase = POD_PHASE_RUNNING, .state.wants_gpu = true,
-	};
+	return pod_on(node, name, name);
 }
 
-static void put_pod(const struct pod_fields *fields)
+static void put_pod_of(const char *name, const char *node)
 {
-	static uint64_t version;
-	struct error err;
+	const struct pod_fields fields = pod_of(name, node);
 
-	assert_int_equal(pod_set_put(&pods, fields, UPSERT(++version), &err), 0);
+	put_next(&fields);
+}
+
+static struct pod_fields over(struct pod_fields fields)
+{
+	fields.state.phase = POD_PHASE_FAILED;
+	fields.state.no_container_runs = true;
+	return fields;
 }
 
 /* A pod whose status tells of "nonsense", and then of that ID. */
-static void put_told(const char *name, const char *node, struct view id)
+static struct pod_fields told_of(const char *name, const char *node, struct view id)
 {
 	struct pod_fields fields = pod_of(name, node);
 	const struct view ids[] = {VIEW("nonsense"), id};
@@ -147,44 +64,40 @@ static void put_told(const char *name, const char *node, struct view id)
 	for (; fields.gpu.allocations.count < ARRAY_SIZE(ids); fields.gpu.allocations.count++)
 		fields.allocations[fields.gpu.allocations.count] = (struct pod_allocation){
 			VIEW("main"), VIEW("nvidia.com/gpu"), ids[fields.gpu.allocations.count]};
-	put_pod(&fields);
+	return fields;
 }
 
 /* The slice of that node, which names devices from the first on. */
-static void put_slice(const char *node, unsigned first, unsigned n)
+static void put_slice_of(const char *node, unsigned first, unsigned n)
 {
-	struct resource_slice_fields fields = {
-		.slice.name = view_from(node), .slice.driver = VIEW("gpu.nvidia.com"), .slice.node = view_from(node),
-		.slice.pool = view_from(node), .slice.generation = 1, .slice.slice_count = 1,
-	};
-	struct error err;
+	struct resource_slice_fields fields = slice_on(node, 1);
 
+	fields.slice.name = fields.slice.pool = view_from(node);
+	fields.slice.devices.count = 0;
 	for (unsigned i = first; i < first + n; i++)
 		fields.devices[fields.slice.devices.count++] = (struct resource_slice_device){
 			.name = view_from(uuids[i]), .uuid = view_from(uuids[i])};
-	assert_int_equal(record_set_put_copy(&slices.records, &fields, UPSERT(1), &err), 0);
+	put(INVENTORY_RESOURCE_SLICES, &fields, 1);
 }
 
-/* The node reported so, first at `since`, and last at `at`. */
-static void put_report(const char *node, const struct report *said, uint64_t since, uint64_t at)
+/* NVML can be read on node a, which names these devices. */
+static struct report report_of_a(struct array named)
 {
-	struct place *place = place_of(node);
-	struct error err;
+	struct report report = report_without_devices("a");
 
-	place->report = said;
-	place->report_since = since;
-	place->report_at = at;
-	assert_int_equal(claim_add(&claims, place, said, since, &err), 0);
+	report.sources.nvml.state = REPORT_SOURCE_OK;
+	report.devices = named;
+	return report;
 }
 
-static struct join_input gather(const char *node, uint64_t now)
+/* The node reported the first n devices, first at `since`, and last at `at`. */
+static void put_devices(const char *node, uint32_t n, uint64_t since, uint64_t at)
 {
-	struct join_input input;
-	struct error err;
+	struct report report = report_of_a((struct array){devices, n, true});
 
-	arena_reset(&arena);
-	assert_int_equal(gather_node(&parts, view_from(node), now, &arena, &input, &err), 0);
-	return input;
+	report.node = view_from(node);
+	put_report(&report, since);
+	assert_true(hear(node, at));
 }
 
 /* What is gathered of object n; NULL: nothing. */
@@ -196,18 +109,28 @@ static const struct join_previous *previous_of(const struct join_input *input, u
 	return NULL;
 }
 
+/* These UIDs, each with a blank behind it. */
+static void append_uid(char text[static 64], struct view uid)
+{
+	const size_t len = strlen(text);
+
+	snprintf(text + len, 64 - len, "%.*s ", VIEW_ARG(uid));
+}
+
 TEST(each_object_of_the_node_and_of_its_devices_is_gathered_once)
 {
-	struct report_device mixed[] = {devices[1], devices[0], devices[2],
-					devices[3], devices[2], devices[9]};
+	static const unsigned order[] = {1, 0, 2, 3, 2, 9};
+	static struct report_device mixed[ARRAY_SIZE(order)];
 
-	put_object(0, "a");
-	put_object(1, "a");
-	put_object(2, "b");
-	put_object(3, "");
-	put_object(4, "b");
-	report.devices = (struct array){mixed, ARRAY_SIZE(mixed), true};
-	put_report("a", &report, 5000, 6000);
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
+		mixed[i] = devices[order[i]];
+	put_object_n(0, "a");
+	put_object_n(1, "a");
+	put_object_n(2, "b");
+	put_object_n(3, "");
+	put_object_n(4, "b");
+	const struct report report = report_of_a((struct array){mixed, ARRAY_SIZE(mixed), true});
+	put_report(&report, 5000);
 	struct join_input input = gather("a", NOW);
 	assert_int_equal(input.n_previous, 4);
 	for (unsigned i = 0; i < 4; i++)
@@ -216,32 +139,14 @@ TEST(each_object_of_the_node_and_of_its_devices_is_gathered_once)
 
 TEST(it_is_told_how_long_another_node_has_named_the_device)
 {
-	const struct report rival = {.devices = {devices, 1, true}};
-
-	put_object(0, "a");
-	put_report("a", &report, 5000, 6000);
+	put_object_n(0, "a");
+	put_devices("a", 0, 5000, 6000);
 	struct join_input input = gather("a", NOW);
 	assert_int_equal(previous_of(&input, 0)->claimed_for_ms, -1);
-	put_report("b", &rival, 7000, 8500);
+	put_devices("b", 1, 7000, 8500);
 	input = gather("a", NOW);
 	assert_int_equal(previous_of(&input, 0)->claimed_for_ms, NOW - 7000);
 	assert_int_equal(previous_of(&input, 0)->claimed_age_ms, NOW - 8500);
-}
-
-TEST(an_owner_that_is_silent_since_the_start_leaves_a_claim_its_age)
-{
-	const struct report rival = {.devices = {devices, 1, true}};
-
-	put_object(0, "b");
-	report.devices = (struct array){devices, 1, true};
-	put_report("a", &report, 1200, 1200);
-	struct join_input input = gather("a", 1500);
-	assert_int_equal(previous_of(&input, 0)->claimed_age_ms, 500);
-	put_report("c", &rival, 1400, 1500);
-	input = gather("a", 1500);
-	assert_int_equal(previous_of(&input, 0)->claimed_age_ms, 0);
-	input = gather("a", 1501);
-	assert_int_equal(previous_of(&input, 0)->claimed_age_ms, 1);
 }
 
 /* Objects 0 to 4 are named by the books, 5 to 7 by the API server; all are another node's. */
@@ -256,7 +161,8 @@ TEST(without_nvml_each_id_of_books_and_api_names_an_object)
 	struct report_pod_resource list[] = {{.name = VIEW("x")}, {.device_ids = {&ids[5], 1, true}}};
 	struct report_checkpoint_entry entries[] = {{.pod_uid = VIEW("x")},
 						    {.device_ids = {&ids[6], 2, true}}};
-	const struct pod_fields silent = pod_of("p", "a");
+	const struct pod_fields told = told_of("q", "a", view_from(uuids[5]));
+	struct report report = report_of_a((struct array){0});
 	static const struct {
 		bool has_report, has_nvml;
 		unsigned first, end; /* of what is gathered */
@@ -267,14 +173,17 @@ TEST(without_nvml_each_id_of_books_and_api_names_an_object)
 	report.pod_resources = (struct array){list, 2, true};
 	report.checkpoint.entries = (struct array){entries, 2, true};
 	for (unsigned i = 0; i < 10; i++)
-		put_object(i, "b");
-	put_pod(&silent);
-	put_told("q", "a", view_from(uuids[5]));
-	put_slice("a", 6, 2);
+		put_object_n(i, "b");
+	put_pod_of("p", "a");
+	put_next(&told);
+	put_slice_of("a", 6, 2);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		report.sources.nvml.state = rows[i].has_nvml ? REPORT_SOURCE_OK
 							     : REPORT_SOURCE_ERROR;
-		place_of("a")->report = rows[i].has_report ? &report : NULL;
+		if (rows[i].has_report)
+			put_report(&report, 1000);
+		else
+			forget_report("a");
 		struct join_input input = gather("a", NOW);
 		assert_int_equal(input.n_previous, rows[i].end - rows[i].first);
 		for (unsigned k = rows[i].first; k < rows[i].end; k++)
@@ -286,15 +195,16 @@ TEST(of_other_nodes_objects_no_more_are_gathered_than_two_sets_of_devices)
 {
 	static struct view ids[N_OBJECTS];
 	struct report_resource_devices offer = {VIEW("r"), {ids, N_OBJECTS, true}};
+	struct report report = report_of_a((struct array){0});
 
 	for (unsigned i = 0; i < N_OBJECTS; i++) {
 		ids[i] = view_from(uuids[i]);
-		put_object(i, i < 2 ? "a" : "b");
+		put_object_n(i, i < 2 ? "a" : "b");
 	}
 	report.sources.nvml.state = REPORT_SOURCE_ERROR;
 	report.allocatable = (struct array){&offer, 1, true};
-	put_report("a", &report, 5000, 6000);
-	put_slice("a", 0, LIMIT_REPORT_DEVICES);
+	put_report(&report, 5000);
+	put_slice_of("a", 0, LIMIT_REPORT_DEVICES);
 	assert_int_equal(gather("a", NOW).n_slice_devices, LIMIT_REPORT_DEVICES);
 	assert_int_equal(gather("a", NOW).n_previous, 2 + 2 * LIMIT_REPORT_DEVICES);
 	assert_int_equal(gather("a", NOW).previous_left_out,
@@ -305,36 +215,51 @@ TEST(of_other_nodes_objects_no_more_are_gathered_than_two_sets_of_devices)
 	assert_int_equal(gather("a", NOW).previous_left_out, 0);
 }
 
+#define UUID_2 "GPU-00000002-0000-4000-8000-0123456789ab"
+
 /* Of object 2, which a's slice names. */
 TEST(what_names_a_device_elsewhere_counts_where_only_the_api_speaks)
 {
 	static const struct {
 		const char *holder;
 		const char *told; /* an ID that a pod on b was given */
-		unsigned first, n; /* of what b's slice names */
-		bool has_report, is_named;
+		const char *sliced, *parent; /* the UUIDs of what b's slice has */
+		bool is_over, has_report, is_named;
 	} rows[] = {
-		{"b", "GPU-00000002-0000-4000-8000-0123456789ab", 0, 2, false, true},
-		{"b", "GPU-00000002-0000-4000-8000-0123456789ab::1", 0, 2, false, true},
-		{"b", "GPU-00000003-0000-4000-8000-0123456789ab", 0, 2, false, false},
-		{"b", "", 0, 2, false, false},
-		{"b", "", 1, 2, false, true},
-		{"b", "GPU-00000002-0000-4000-8000-0123456789ab", 1, 2, true, false},
-		{"", "GPU-00000002-0000-4000-8000-0123456789ab", 1, 2, false, false},
+		{"b", "", "GPU-x", "", false, false, false},
+		{"b", UUID_2, "GPU-x", "", false, false, true},
+		{"b", UUID_2 "::1", "GPU-x", "", false, false, true},
+		{"b", UUID_2, "GPU-x", "", true, false, false},
+		{"b", "MIG-" UUID_2, "GPU-x", "", false, false, false},
+		{"b", "GPU-00000003-0000-4000-8000-0123456789ab", "GPU-x", "", false, false, false},
+		{"b", "", UUID_2, "", false, false, true},
+		{"b", "", "gpu-00000002-0000-4000-8000-0123456789ab", "", false, false, true},
+		{"b", "", "MIG-x", UUID_2, false, false, true},
+		{"b", UUID_2, UUID_2, "", false, true, false},
+		{"", UUID_2, UUID_2, "", false, false, false},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct report report = report_of_a((struct array){&devices[2], 1, true});
+		const struct pod_fields told = told_of("p", "b", view_from(rows[i].told));
+		const struct pod_fields told_and_over = over(told);
+		struct resource_slice_fields slice = slice_on("b", 1);
+
 		start_anew();
-		put_object(2, rows[i].holder);
-		put_told("p", "b", view_from(rows[i].told));
-		put_slice("a", 2, 1);
-		put_slice("b", rows[i].first, rows[i].n);
-		report.devices = (struct array){&devices[2], 1, true};
+		put_object_n(2, rows[i].holder);
+		put_next(rows[i].is_over ? &told_and_over : &told);
+		put_slice_of("a", 2, 1);
+		slice.devices[0].uuid = view_from(rows[i].sliced);
+		slice.devices[0].parent_uuid = view_from(rows[i].parent);
+		put(INVENTORY_RESOURCE_SLICES, &slice, 1);
 		if (rows[i].has_report)
-			put_report("a", &report, 5000, 6000);
+			put_report(&report, 5000);
 		struct join_input input = gather("a", NOW);
 		assert_int_equal(input.n_previous, 1);
 		assert_int_equal(input.previous[0].is_named_elsewhere, rows[i].is_named);
+		/* What is said of its own node is not said elsewhere. */
+		input = gather("b", NOW);
+		assert_true(input.n_previous == 0 || !input.previous[0].is_named_elsewhere);
 	}
 }
 
@@ -345,14 +270,17 @@ TEST(only_a_name_that_is_known_to_be_on_another_node_is_foreign)
 		{.namespace = VIEW_INIT("ml"), .name = VIEW_INIT("here")},
 		{.namespace = VIEW_INIT("ml"), .name = VIEW_INIT("nobody")},
 		{.namespace = VIEW_INIT("ml"), .name = VIEW_INIT("away")},
+		{.namespace = VIEW_INIT("other"), .name = VIEW_INIT("away")},
+		{.namespace = VIEW_INIT("ml"), .name = VIEW_INIT("waits")},
 	};
-	const struct pod_fields here = pod_of("here", "a"), away = pod_of("away", "b");
+	struct report report = report_of_a((struct array){0});
 
-	put_pod(&here);
-	put_pod(&away);
+	put_pod_of("here", "a");
+	put_pod_of("away", "b");
+	put_pod_of("waits", "");
 	report.pod_resources = (struct array){list, ARRAY_SIZE(list), true};
-	put_report("a", &report, 5000, 6000);
-	struct join_input input = gather("a", NOW);
+	put_report(&report, 5000);
+	const struct join_input input = gather("a", NOW);
 	for (size_t i = 0; i < ARRAY_SIZE(list); i++)
 		assert_int_equal(input.is_foreign[i], i == 0 || i == 3);
 }
@@ -367,13 +295,18 @@ TEST(who_is_published_as_unknown_may_be_elsewhere_without_a_report)
 		{.pod_uid = VIEW_INIT("here")},
 		{.pod_uid = VIEW_INIT("again")},
 	};
-	const struct pod_fields told[] = {pod_of("here", "a"), pod_of("away", "b"),
-					  pod_of("also", "b"), pod_of("again", "c")};
+	put_pod_of("here", "a");
+	put_pod_of("away", "b");
+	put_pod_of("also", "b");
+	put_pod_of("again", "c");
+	for (unsigned n = 0; n < 2; n++) {
+		const struct attribution object = {
+			.name = view_from(names[n]), .uuid = view_from(uuids[n]),
+			.status = {.node_name = VIEW("a"), .tenants = array_of(tenants, ARRAY_SIZE(tenants))},
+		};
 
-	for (size_t i = 0; i < ARRAY_SIZE(told); i++)
-		put_pod(&told[i]);
-	for (unsigned n = 0; n < 2; n++)
-		put_object_of(n, "a", (struct array){tenants, ARRAY_SIZE(tenants), true});
+		put_attribution_as(&object, 1);
+	}
 	struct join_input input = gather("a", NOW);
 	assert_int_equal(input.n_elsewhere, 2);
 	assert_true(view_equal(input.elsewhere[0], VIEW("again")));
@@ -406,8 +339,7 @@ static void assert_elsewhere(const char *uids)
 	char text[64] = "";
 
 	for (size_t i = 0; i < input.n_elsewhere; i++)
-		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%.*s ",
-			 VIEW_ARG(input.elsewhere[i]));
+		append_uid(text, input.elsewhere[i]);
 	assert_string_equal(text, uids);
 	assert_int_equal(input.n_elsewhere, strlen(uids) / 2);
 }
@@ -416,8 +348,7 @@ static void assert_elsewhere(const char *uids)
 TEST(who_is_on_another_node_is_elsewhere_wherever_the_report_names_them)
 {
 	static struct report_pod_resource list[64];
-	const struct pod_fields away[] = {pod_of("x", "b"), pod_of("y", "b"), pod_of("z", "b"),
-					  pod_of("here", "a")};
+	struct report report = report_of_a((struct array){0});
 	static const struct {
 		const char *first[MAX_NAMED], *second[MAX_NAMED], *entries[MAX_NAMED]; /* UIDs */
 		const char *elsewhere;
@@ -433,8 +364,10 @@ TEST(who_is_on_another_node_is_elsewhere_wherever_the_report_names_them)
 	};
 
 	report.pod_resources = (struct array){list, ARRAY_SIZE(list), true};
-	for (size_t i = 0; i < ARRAY_SIZE(away); i++)
-		put_pod(&away[i]);
+	put_pod_of("x", "b");
+	put_pod_of("y", "b");
+	put_pod_of("z", "b");
+	put_pod_of("here", "a");
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct report_process processes[2][MAX_NAMED];
 		struct report_checkpoint_entry entries[MAX_NAMED];
@@ -444,57 +377,57 @@ TEST(who_is_on_another_node_is_elsewhere_wherever_the_report_names_them)
 		said[1].processes = processes_of(rows[i].second, processes[1]);
 		report.devices = (struct array){said, ARRAY_SIZE(said), true};
 		report.checkpoint.entries = entries_of(rows[i].entries, entries);
-		place_of("a")->report = &report;
+		put_report(&report, 1000);
 		assert_elsewhere(rows[i].elsewhere);
-		place_of("a")->report = NULL;
+		forget_report("a");
 	}
 }
 
 /* Of devices 0 to 3, b names the first three; of 0 there is an object. */
 TEST(a_device_without_object_is_contested_by_who_reported_later)
 {
-	const struct report rival = {.devices = {devices, 3, true}};
 	static const struct {
 		uint64_t rivals_at; /* ms */
 		size_t n_contested;
 	} rows[] = {{5999, 0}, {6000, 0}, {6001, 2}, {NOW, 2}};
 
-	put_object(0, "a");
-	report.devices = (struct array){devices, 4, true};
-	put_report("a", &report, 5000, 6000);
-	put_report("b", &rival, 5000, 6000);
+	put_object_n(0, "a");
+	put_devices("a", 4, 5000, 6000);
+	put_devices("b", 3, 5000, 5000);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		place_of("b")->report_at = rows[i].rivals_at;
-		struct join_input input = gather("a", NOW);
+		assert_true(hear("b", rows[i].rivals_at));
+		const struct join_input input = gather("a", NOW);
 		assert_int_equal(input.n_contested, rows[i].n_contested);
 		for (size_t k = 0; k < input.n_contested; k++)
 			assert_true(view_equal(input.contested[k], view_from(uuids[1 + k])));
 	}
 }
 
-static void put_claim(struct view name, const char *uid)
+static void put_claim_of(struct view name, const char *uid)
 {
-	const struct resource_claim_fields fields = {
-		.namespace = VIEW("ml"), .name = name,
-		.results = {{VIEW("r"), VIEW("gpu.nvidia.com"), VIEW("p"), VIEW("gpu-0"), VIEW(""),
-			     false}},
-		.claim.results.count = 1, .consumers = {view_from(uid)}, .claim.consumers.count = 1,
-		.claim.is_allocated = true,
-	};
-	struct error err;
+	struct resource_claim_fields fields = claim_for(uid);
 
-	assert_int_equal(record_set_put_copy(&resource_claims.records, &fields, UPSERT(1), &err), 0);
+	fields.name = name;
+	put(INVENTORY_RESOURCE_CLAIMS, &fields, ++version);
 }
 
-static void put_claim_without_gpu(struct view name, bool is_allocated, uint64_t version)
+static void put_claim_without_gpu(struct view name, bool is_allocated)
 {
 	const struct resource_claim_fields fields = {
-		.namespace = VIEW("ml"), .name = name, .claim.is_allocated = is_allocated,
-	};
-	struct error err;
+		.namespace = VIEW("ml"), .name = name, .claim.is_allocated = is_allocated};
 
-	assert_int_equal(record_set_put_copy(&resource_claims.records, &fields, UPSERT(version), &err),
-			 0);
+	put(INVENTORY_RESOURCE_CLAIMS, &fields, ++version);
+}
+
+/* Whether a new claim would be told to node a, which has an object. */
+static bool waits_for_claims(void)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "new-%u", (unsigned)version);
+	forget_touches();
+	put_claim_without_gpu(view_from(name), false);
+	return strcmp(touched, "a ") == 0;
 }
 
 static void put_claimer(const char *name, struct view claim, struct view second)
@@ -504,7 +437,7 @@ static void put_claimer(const char *name, struct view claim, struct view second)
 	fields.claims[fields.gpu.claims.count++] = (struct pod_claim){VIEW("main"), claim, VIEW("")};
 	if (second.len > 0)
 		fields.claims[fields.gpu.claims.count++] = (struct pod_claim){VIEW("main"), second, VIEW("")};
-	put_pod(&fields);
+	put_next(&fields);
 }
 
 TEST(each_claim_of_each_pod_is_used_or_lacking)
@@ -512,13 +445,14 @@ TEST(each_claim_of_each_pod_is_used_or_lacking)
 	static const char long_name[510] = "c";
 	const struct view longest = {long_name, 509}, longer = {long_name, 510};
 
-	put_claim(longest, "p");
-	put_claim(VIEW("d"), "q");
+	put_object_n(0, "a");
+	put_claim_of(longest, "p");
+	put_claim_of(VIEW("d"), "q");
 	put_claimer("p", longest, VIEW(""));
 	struct join_input input = gather("a", NOW);
 	assert_int_equal(input.n_grants, 1);
 	assert_int_equal(input.n_lacking, 0);
-	assert_int_equal(places.n_lacking, 0);
+	assert_false(waits_for_claims());
 	put_claimer("q", VIEW("d"), VIEW("none"));
 	put_claimer("r", longer, VIEW(""));
 	input = gather("a", NOW);
@@ -526,7 +460,7 @@ TEST(each_claim_of_each_pod_is_used_or_lacking)
 	assert_int_equal(input.n_lacking, 2);
 	assert_true(view_equal(pod_uid(input.lacking[0]), VIEW("q")));
 	assert_true(view_equal(pod_uid(input.lacking[1]), VIEW("r")));
-	assert_int_equal(places.n_lacking, 1);
+	assert_true(waits_for_claims());
 }
 
 static void assert_awaiting(const char *uids)
@@ -535,80 +469,79 @@ static void assert_awaiting(const char *uids)
 	char text[64] = "";
 
 	for (size_t i = 0; i < input.n_awaiting; i++)
-		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%.*s ",
-			 VIEW_ARG(pod_uid(input.awaiting[i])));
+		append_uid(text, pod_uid(input.awaiting[i]));
 	assert_string_equal(text, uids);
 }
 
 TEST(who_awaits_a_grant_has_a_claim_that_may_come_to_give_one)
 {
-	const struct pod_fields without_claims = pod_of("t", "a");
 
-	put_claim(VIEW("gpu"), "p");
-	put_claim_without_gpu(VIEW("nic"), true, 1);
-	put_claim_without_gpu(VIEW("new"), false, 1);
+	put_object_n(0, "a");
+	put_claim_of(VIEW("gpu"), "p");
+	put_claim_without_gpu(VIEW("nic"), true);
+	put_claim_without_gpu(VIEW("new"), false);
 	put_claimer("n", VIEW("nic"), VIEW(""));
 	put_claimer("p", VIEW("gpu"), VIEW("nic"));
 	assert_awaiting("");
-	assert_int_equal(places.n_lacking, 0);
+	assert_false(waits_for_claims());
 	/* Not reserved for it, not allocated, not here. */
 	put_claimer("q", VIEW("nic"), VIEW("gpu"));
 	assert_awaiting("q ");
-	assert_int_equal(places.n_lacking, 0);
+	assert_false(waits_for_claims());
 	put_claimer("r", VIEW("new"), VIEW("nic"));
 	put_claimer("s", VIEW("none"), VIEW("nic"));
-	put_pod(&without_claims);
+	put_pod_of("t", "a");
 	assert_awaiting("q r ");
 	assert_int_equal(gather("a", NOW).n_lacking, 1);
 	/* By what cannot be read any of them may. */
-	parts.grants_known = false;
+	inventory_set_age(inventory, INVENTORY_RESOURCE_CLAIMS, INVENTORY_STALE);
 	assert_awaiting("n p q r s ");
 }
 
 TEST(who_awaits_a_grant_is_told_of_allocations_and_awaits_none_once_over)
 {
-	struct pod_fields over = pod_of("r", "a");
+	struct pod_fields pod_that_is_over = over(pod_of("r", "a"));
 
-	put_claim_without_gpu(VIEW("new"), false, 1);
-	put_claim_without_gpu(VIEW("nic"), true, 1);
+	put_object_n(0, "a");
+	put_claim_without_gpu(VIEW("new"), false);
+	put_claim_without_gpu(VIEW("nic"), true);
 	put_claimer("r", VIEW("nic"), VIEW("new"));
 	assert_awaiting("r ");
-	assert_int_equal(places.n_lacking, 1);
+	assert_true(waits_for_claims());
 	put_claimer("r", VIEW("new"), VIEW(""));
 	assert_awaiting("r ");
-	assert_int_equal(places.n_lacking, 1);
-	put_claim_without_gpu(VIEW("new"), true, 2);
+	assert_true(waits_for_claims());
+	put_claim_without_gpu(VIEW("new"), true);
 	assert_awaiting("");
-	assert_int_equal(places.n_lacking, 0);
-	put_claim_without_gpu(VIEW("new"), false, 3);
+	assert_false(waits_for_claims());
+	put_claim_without_gpu(VIEW("new"), false);
 	assert_awaiting("r ");
-	over.state.phase = POD_PHASE_FAILED;
-	over.state.no_container_runs = true;
-	over.claims[over.gpu.claims.count++] = (struct pod_claim){VIEW("main"), VIEW("new"), VIEW("")};
-	put_pod(&over);
+	pod_that_is_over.claims[0] = (struct pod_claim){VIEW("main"), VIEW("new"), VIEW("")};
+	pod_that_is_over.gpu.claims.count = 1;
+	put_next(&pod_that_is_over);
 	assert_awaiting("");
-	assert_int_equal(places.n_lacking, 0);
+	assert_false(waits_for_claims());
 }
 
 TEST(of_a_pod_with_more_claims_than_are_kept_one_may_be_awaited)
 {
 	struct pod_fields fields = pod_of("p", "a");
 
-	put_claim_without_gpu(VIEW("nic"), true, 1);
+	put_claim_without_gpu(VIEW("nic"), true);
 	while (fields.gpu.claims.count < POD_MAX_CLAIMS)
 		fields.claims[fields.gpu.claims.count++] =
 			(struct pod_claim){VIEW("main"), VIEW("nic"), VIEW("")};
-	put_pod(&fields);
+	put_next(&fields);
 	assert_awaiting("");
 	fields.gpu.claims_left_out = 1;
-	put_pod(&fields);
+	put_next(&fields);
 	assert_awaiting("p ");
 	/* It may have been the only one. */
 	fields.gpu.claims.count = 1;
-	put_pod(&fields);
+	put_next(&fields);
 	assert_awaiting("p ");
 	fields.gpu.claims.count = 0;
-	put_pod(&fields);
+	put_next(&fields);
 	assert_awaiting("");
 }
 
@@ -618,17 +551,13 @@ TEST(each_pod_that_is_over_has_ended_when_it_was_told)
 		const char *uid;
 		uint64_t at;
 	} rows[] = {{"p", 1}, {"q", 2000}, {"r", 3000}};
-	struct error err;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct pod_fields fields = pod_of(rows[i].uid, "a");
-		fields.state.phase = POD_PHASE_FAILED;
-		fields.state.no_container_runs = true;
-		assert_int_equal(pod_set_put(&pods, &fields, UPSERT_AT(1, rows[i].at), &err),
-				 0);
+		const struct pod_fields fields = over(pod_of(rows[i].uid, "a"));
+
+		put_fields(&fields, ++version, rows[i].at);
 	}
-	struct pod_fields running = pod_of("s", "a");
-	put_pod(&running);
+	put_pod_of("s", "a");
 	const struct join_input input = gather("a", NOW);
 	assert_int_equal(input.n_ends, ARRAY_SIZE(rows));
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -639,142 +568,115 @@ TEST(each_pod_that_is_over_has_ended_when_it_was_told)
 
 TEST(who_ended_before_the_first_list_did_so_however_early_that_came)
 {
-	place_of("a");
+	struct error err;
+
+	tear_down(NULL);
+	assert_int_equal(inventory_new(1, &inventory, &err), 0);
+	put_object_n(0, "a");
 	assert_int_equal(gather("a", 1000).ended_for_ms, -1);
-	scope.whole_since = 1;
+	sync_kind(INVENTORY_PODS, 1);
 	assert_int_equal(gather("a", 1000).ended_for_ms, 999);
 }
 
 TEST(devices_that_slices_describe_beyond_the_bound_are_counted)
 {
-	put_object(0, "a");
-	put_slice("a", 0, LIMIT_REPORT_DEVICES + 2);
+	put_object_n(0, "a");
+	put_slice_of("a", 0, LIMIT_REPORT_DEVICES + 2);
 	const struct join_input input = gather("a", NOW);
 	assert_int_equal(input.n_slice_devices, LIMIT_REPORT_DEVICES);
 	assert_int_equal(input.slice_devices_left_out, 2);
 }
 
-TEST(a_report_of_another_boot_than_the_nodes_is_told)
-{
-	static const struct {
-		const char *reported, *of_node;
-		bool is_former;
-	} rows[] = {{"a", "b", true}, {"b", "b", false}, {"", "b", false}, {"a", "", false}};
-	struct report said = report;
-	struct node node = {.name = VIEW("a")};
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct place *place = place_of("a");
-		said.boot_id = view_from(rows[i].reported);
-		node.boot_id = view_from(rows[i].of_node);
-		place->report = &said;
-		place->node = &node;
-		place->is_boot_news = true;
-		assert_int_equal(gather("a", NOW).is_of_former_boot, rows[i].is_former);
-		place->report = NULL;
-		place->node = NULL;
-	}
-}
-
-TEST(without_a_report_nothing_is_held)
-{
-	put_object(0, "a");
-	assert_int_equal(gather("a", NOW).report_held_ms, 0);
-	put_report("a", &report, 5000, 6000);
-	assert_int_equal(gather("a", NOW).report_held_ms, NOW - 5000);
-	assert_int_equal(gather("a", NOW).report_age_ms, NOW - 6000);
-}
-
 /* Each makes one array much larger than all that come after it. */
 
-static void many_pods(void)
+static void many_pods(struct report *report)
 {
 	static char uid[MANY][8];
 
+	(void)report;
 	for (unsigned i = 0; i < MANY; i++) {
 		snprintf(uid[i], sizeof(uid[i]), "p%u", i);
 		put_claimer(uid[i], VIEW("none"), VIEW(""));
 	}
 }
 
-static void many_ended(void)
-{
-	struct error err;
-	char uid[8];
+static struct view ended[1024];
+static struct debounce_seen debounced[MANY];
+static struct recall recall;
 
-	for (unsigned i = 0; i < 1024; i++) {
-		snprintf(uid, sizeof(uid), "u%u", i);
-		assert_int_equal(place_remember_ended(place_of("a"), view_from(uid), 0, NOW, &err), 0);
+static void many_ended(struct report *report)
+{
+	static char uid[ARRAY_SIZE(ended)][8];
+
+	(void)report;
+	for (unsigned i = 0; i < ARRAY_SIZE(ended); i++) {
+		snprintf(uid[i], sizeof(uid[i]), "u%u", i);
+		ended[i] = view_from(uid[i]);
 	}
+	recall = (struct recall){.ended = ended, .n_ended = ARRAY_SIZE(ended)};
 }
 
-static void a_long_ended(void)
+static void a_long_ended(struct report *report)
 {
 	static const char uid[MANY * 16];
-	struct error err;
 
-	assert_int_equal(place_remember_ended(place_of("a"), (struct view){uid, sizeof(uid)}, 0, NOW,
-					      &err), 0);
+	(void)report;
+	ended[0] = (struct view){uid, sizeof(uid)};
+	recall = (struct recall){.ended = ended, .n_ended = 1};
 }
 
-static void many_doubts(void)
+static void many_doubts(struct report *report)
 {
-	static const struct debounce_seen debounced[MANY];
-	struct error err;
-
-	assert_int_equal(place_set_debounced(place_of("a"), debounced, MANY, NOW, &err), 0);
+	(void)report;
+	recall = (struct recall){.debounced = debounced, .n_debounced = MANY};
 }
 
-static void many_entries(void)
+static void many_entries(struct report *report)
 {
 	static struct report_checkpoint_entry entries[MANY];
 
-	report.checkpoint.entries = (struct array){entries, MANY, true};
+	report->checkpoint.entries = (struct array){entries, MANY, true};
 }
 
-static void a_long_list(void)
+static void a_long_list(struct report *report)
 {
 	static struct report_pod_resource list[10 * MANY];
 
-	report.pod_resources = (struct array){list, 10 * MANY, true};
+	report->pod_resources = (struct array){list, 10 * MANY, true};
 }
 
-static void many_uses(void)
+static void many_uses(struct report *report)
 {
 	struct pod_fields fields = pod_of("", "a");
 	char name[8];
 
+	(void)report;
 	for (; fields.gpu.claims.count < POD_MAX_CLAIMS; fields.gpu.claims.count++)
 		fields.claims[fields.gpu.claims.count] =
 			(struct pod_claim){VIEW("main"), VIEW("none"), VIEW("")};
 	for (unsigned i = 0; i < MANY / POD_MAX_CLAIMS; i++) {
 		snprintf(name, sizeof(name), "p%u", i);
 		fields.name = fields.uid = view_from(name);
-		put_pod(&fields);
+		put_next(&fields);
 	}
 }
 
-/* No two are of one pool; of each another slice is to come. */
-static void many_slices(void)
-{
-	static struct record records[MANY];
-	static struct resource_slice contents[MANY];
-	static char pool[MANY][8];
-
-	for (unsigned i = 0; i < MANY; i++) {
-		snprintf(pool[i], sizeof(pool[i]), "p%u", i);
-		contents[i] = (struct resource_slice){.pool = view_from(pool[i]), .slice_count = 2};
-		records[i] = (struct record){.object = &contents[i]};
-		list_append(&place_of("a")->slices, &records[i].link);
-		place_of("a")->n_slices++;
-	}
-}
-
-static void many_devices(void)
+static void many_devices(struct report *report)
 {
 	static struct report_device unknown[MANY];
 
-	report.devices = (struct array){unknown, MANY, true};
+	report->devices = (struct array){unknown, MANY, true};
+}
+
+/* A little of everything, where each single allocation is the one that fails. */
+static void one_of_each(struct report *report)
+{
+	ended[0] = VIEW("u9");
+	recall = (struct recall){.ended = ended, .n_ended = 1, .debounced = debounced, .n_debounced = 1};
+	report->devices = (struct array){devices, 2, true};
+	put_claim_of(VIEW("c"), "p");
+	put_claimer("p", VIEW("c"), VIEW("none"));
+	put_slice("a", 1, 1);
 }
 
 static void assert_same(const struct join_input *x, const struct join_input *y)
@@ -787,6 +689,8 @@ static void assert_same(const struct join_input *x, const struct join_input *y)
 	assert_int_equal(x->n_contested, y->n_contested);
 	assert_int_equal(x->n_lacking, y->n_lacking);
 	assert_int_equal(x->n_awaiting, y->n_awaiting);
+	assert_int_equal(x->n_grants, y->n_grants);
+	assert_int_equal(x->n_slice_devices, y->n_slice_devices);
 	assert_int_equal(x->grants_unknown, y->grants_unknown);
 	assert_true(x->pods && x->ended && x->debounced && x->elsewhere && x->is_foreign &&
 		    x->previous && x->contested && x->lacking && x->awaiting && x->grants &&
@@ -796,21 +700,24 @@ static void assert_same(const struct join_input *x, const struct join_input *y)
 }
 
 static const struct {
-	void (*put)(void);
+	void (*put)(struct report *report);
 	size_t step; /* of the memory that there is */
 } larger[] = {
-	{many_pods, 1000},    {many_ended, 1000},  {a_long_ended, 1000},
-	{many_doubts, 1000},  {many_entries, 1000}, {a_long_list, 1000},
-	{many_uses, 1000},    {many_slices, 4000}, {many_devices, 1000},
+	{many_pods, 1000},    {many_ended, 1000},   {a_long_ended, 1000}, {many_doubts, 1000}, {one_of_each, 8},
+	{many_entries, 1000}, {a_long_list, 1000}, {many_uses, 1000},    {many_devices, 1000},
 };
 
 /* What is gathered when there is memory for all of it. */
 static struct join_input gather_larger(size_t i)
 {
+	struct report report = report_of_a((struct array){0});
+
 	start_anew();
-	larger[i].put();
-	put_object(0, "a");
-	place_of("a")->report = &report;
+	recall = (struct recall){0};
+	larger[i].put(&report);
+	put_object_n(0, "a");
+	put_report(&report, 1000);
+	keep_recall("a", &recall, NOW);
 	return gather("a", NOW);
 }
 
@@ -819,6 +726,7 @@ static bool fails_to_gather(struct arena *small, const struct join_input *whole)
 {
 	struct join_input input = {.n_pods = 77777};
 	struct error err = {0};
+	const struct inventory_parts parts = inventory_parts(inventory);
 	bool failed = gather_node(&parts, VIEW("a"), NOW, small, &input, &err) < 0;
 
 	if (failed)
@@ -868,7 +776,6 @@ TEST(whichever_allocation_fails_nothing_is_gathered)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(each_object_of_the_node_and_of_its_devices_is_gathered_once),
 	cmocka_unit_test_set_up(it_is_told_how_long_another_node_has_named_the_device),
-	cmocka_unit_test_set_up(an_owner_that_is_silent_since_the_start_leaves_a_claim_its_age),
 	cmocka_unit_test_set_up(without_nvml_each_id_of_books_and_api_names_an_object),
 	cmocka_unit_test_set_up(of_other_nodes_objects_no_more_are_gathered_than_two_sets_of_devices),
 	cmocka_unit_test_set_up(what_names_a_device_elsewhere_counts_where_only_the_api_speaks),
@@ -883,10 +790,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(each_pod_that_is_over_has_ended_when_it_was_told),
 	cmocka_unit_test_set_up(who_ended_before_the_first_list_did_so_however_early_that_came),
 	cmocka_unit_test_set_up(devices_that_slices_describe_beyond_the_bound_are_counted),
-	cmocka_unit_test_set_up(a_report_of_another_boot_than_the_nodes_is_told),
-	cmocka_unit_test_set_up(without_a_report_nothing_is_held),
 	cmocka_unit_test_set_up(without_memory_for_any_part_nothing_is_gathered),
 	cmocka_unit_test_set_up(whichever_allocation_fails_nothing_is_gathered),
 };
 
-TEST_MAIN(tests)
+TEST_MAIN_WITH(tests, name_devices, NULL)
