@@ -483,8 +483,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(what_is_no_reading_of_the_device_counts_for_nothing),
 	cmocka_unit_test_set_up(what_was_forgotten_tells_of_no_reset),
 	cmocka_unit_test_set_up(as_many_devices_with_errors_are_kept_as_a_report_has),
-	cmocka_unit_test_set_up(
-		nothing_is_kept_of_devices_without_errors_or_with_a_name_that_is_too_long),
+	cmocka_unit_test_set_up(nothing_is_kept_of_devices_without_errors_or_with_a_name_that_is_too_long),
 	cmocka_unit_test_set_up(without_memory_a_reset_is_not_seen_and_nothing_else_happens),
 	cmocka_unit_test_set_up(the_most_links_of_all_reports_are_known),
 	cmocka_unit_test_set_up(each_device_has_links_of_its_own),

@@ -50,6 +50,12 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static void start_anew(void)
+{
+	tear_down(NULL);
+	set_up(NULL);
+}
+
 static struct pod *add_pod_in(const char *uid, enum pod_phase phase, bool stands_still)
 {
 	struct pod_fields fields = {
@@ -169,9 +175,8 @@ static const struct grant *only(void)
 	return &world.result.grants[0];
 }
 
-static void a_pod_is_granted_the_device_that_its_claim_was_given(void **state)
+TEST(a_pod_is_granted_the_device_that_its_claim_was_given)
 {
-	(void)state;
 	const struct pod *pod = add_user("u1", "gpu-7");
 
 	add_device("gpu-7", GPU_0, "");
@@ -185,9 +190,8 @@ static void a_pod_is_granted_the_device_that_its_claim_was_given(void **state)
 	assert_false(world.result.is_incomplete);
 }
 
-static void a_claim_gives_nothing_to_a_pod_that_it_is_not_reserved_for(void **state)
+TEST(a_claim_gives_nothing_to_a_pod_that_it_is_not_reserved_for)
 {
-	(void)state;
 	struct resource_claim_fields fields = claim_of("main", "gpu-0", "u-before");
 
 	/* The same name, another UID: it was deleted and made again. */
@@ -198,7 +202,7 @@ static void a_claim_gives_nothing_to_a_pod_that_it_is_not_reserved_for(void **st
 
 /* The claim gives gpu-0 by request "main" and gpu-1 by request "side"; it may be reserved for a
  * PodGroup, and is for u-member. */
-static void who_may_use_what_is_reserved_for_a_podgroup_is_not_told(void **state)
+TEST(who_may_use_what_is_reserved_for_a_podgroup_is_not_told)
 {
 	static const struct {
 		const char *uid;
@@ -215,8 +219,7 @@ static void who_may_use_what_is_reserved_for_a_podgroup_is_not_told(void **state
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		tear_down(state);
-		set_up(state);
+		start_anew();
 		struct resource_claim_fields fields = claim_of("main", "gpu-0", "u-member");
 		const struct pod_claim how = {VIEW("main"), VIEW("c"), rows[i].request};
 		struct resource_slice_fields slice = slice_of(1, 1);
@@ -246,7 +249,7 @@ static void who_may_use_what_is_reserved_for_a_podgroup_is_not_told(void **state
 	}
 }
 
-static void whose_part_of_a_device_is_a_podgroups_does_not_tell_who_has_the_device(void **state)
+TEST(whose_part_of_a_device_is_a_podgroups_does_not_tell_who_has_the_device)
 {
 	static const char *const names[] = {
 		"gpu-1-mig-1g", /* the slice has it, with its parent's UUID */
@@ -254,8 +257,7 @@ static void whose_part_of_a_device_is_a_podgroups_does_not_tell_who_has_the_devi
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		tear_down(state);
-		set_up(state);
+		start_anew();
 		struct resource_claim_fields fields = claim_of("main", names[i], "u-member");
 		struct resource_slice_fields slice = slice_of(1, 1);
 
@@ -272,9 +274,8 @@ static void whose_part_of_a_device_is_a_podgroups_does_not_tell_who_has_the_devi
 	}
 }
 
-static void pods_that_share_a_claim_are_granted_the_same_device(void **state)
+TEST(pods_that_share_a_claim_are_granted_the_same_device)
 {
-	(void)state;
 	struct resource_claim_fields fields = claim_of("main", "gpu-0", "u1");
 
 	fields.consumers[fields.claim.consumers.count++] = VIEW("u2");
@@ -289,9 +290,8 @@ static void pods_that_share_a_claim_are_granted_the_same_device(void **state)
 	assert_text(world.result.grants[1].uuid, GPU_0);
 }
 
-static void a_pod_that_is_over_is_granted_nothing(void **state)
+TEST(a_pod_that_is_over_is_granted_nothing)
 {
-	(void)state;
 	static const struct {
 		enum pod_phase phase;
 		bool terminated;
@@ -305,17 +305,15 @@ static void a_pod_that_is_over_is_granted_nothing(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct resource_claim_fields fields = claim_of("main", "gpu-0", "u1");
 
-		tear_down(NULL);
-		set_up(NULL);
+		start_anew();
 		use(add_pod_in("u1", rows[i].phase, rows[i].terminated), &whole_claim,
 		    add_claim(&fields));
 		assert_int_equal(compute()->n_grants, rows[i].n_grants);
 	}
 }
 
-static void a_container_is_granted_what_its_request_means(void **state)
+TEST(a_container_is_granted_what_its_request_means)
 {
-	(void)state;
 	static const struct {
 		const char *wanted, *given;
 		size_t n_grants;
@@ -330,17 +328,15 @@ static void a_container_is_granted_what_its_request_means(void **state)
 		struct resource_claim_fields fields = claim_of(rows[i].given, "gpu-0", "u1");
 		const struct pod_claim how = {VIEW("main"), VIEW("c"), view_from(rows[i].wanted)};
 
-		tear_down(NULL);
-		set_up(NULL);
+		start_anew();
 		use(add_pod("u1"), &how, add_claim(&fields));
 		if (compute()->n_grants != rows[i].n_grants)
 			fail_msg("row %zu", i);
 	}
 }
 
-static void each_container_is_granted_a_device_once_however_often_it_names_it(void **state)
+TEST(each_container_is_granted_a_device_once_however_often_it_names_it)
 {
-	(void)state;
 	static const struct pod_claim by_request = {VIEW_INIT("main"), VIEW_INIT("c"),
 						    VIEW_INIT("main")};
 	static const struct pod_claim by_sidecar = {VIEW_INIT("side"), VIEW_INIT("c"),
@@ -365,9 +361,8 @@ static void each_container_is_granted_a_device_once_however_often_it_names_it(vo
 	}
 }
 
-static void two_claims_of_one_pod_give_each_their_own(void **state)
+TEST(two_claims_of_one_pod_give_each_their_own)
 {
-	(void)state;
 	struct resource_claim_fields fields = claim_of("main", "gpu-0", "u1");
 	const struct pod *pod = add_pod("u1");
 
@@ -376,9 +371,8 @@ static void two_claims_of_one_pod_give_each_their_own(void **state)
 	assert_int_equal(compute()->n_grants, 2);
 }
 
-static void uses_are_those_that_were_given_and_none_before(void **state)
+TEST(uses_are_those_that_were_given_and_none_before)
 {
-	(void)state;
 	struct resource_claim_fields fields = claim_of("main", "gpu-0", "u1");
 	const struct pod *pod = add_pod("u1");
 	const struct resource_claim *claim = add_claim(&fields);
@@ -393,9 +387,8 @@ static void uses_are_those_that_were_given_and_none_before(void **state)
 	assert_int_equal(world.result.n_grants, 1);
 }
 
-static void admin_access_is_said(void **state)
+TEST(admin_access_is_said)
 {
-	(void)state;
 	struct resource_claim_fields fields = claim_of("main", "gpu-0", "u1");
 
 	fields.results[0].is_admin = true;
@@ -406,9 +399,8 @@ static void admin_access_is_said(void **state)
 	assert_text(only()->uuid, GPU_0);
 }
 
-static void a_share_of_a_device_has_a_name_of_its_own(void **state)
+TEST(a_share_of_a_device_has_a_name_of_its_own)
 {
-	(void)state;
 	struct resource_claim_fields fields = claim_of("main", "gpu-0", "u1");
 
 	fields.results[0].share_id = VIEW("s-1");
@@ -425,9 +417,8 @@ static void a_share_of_a_device_has_a_name_of_its_own(void **state)
 }
 
 /* The UUIDs that stand behind a claimed name, for one pool with these devices. */
-static void the_slice_tells_the_physical_device_and_the_partition(void **state)
+TEST(the_slice_tells_the_physical_device_and_the_partition)
 {
-	(void)state;
 	static const struct {
 		const char *claimed;
 		const char *devices[3][3]; /* name, UUID, parent's UUID */
@@ -466,8 +457,7 @@ static void the_slice_tells_the_physical_device_and_the_partition(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct resource_slice_fields fields = slice_of(1, 1);
 
-		tear_down(NULL);
-		set_up(NULL);
+		start_anew();
 		add_user("u1", rows[i].claimed);
 		for (size_t k = 0; k < 3 && rows[i].devices[k][0]; k++)
 			put_device(&fields, rows[i].devices[k][0], rows[i].devices[k][1],
@@ -485,20 +475,17 @@ static void the_slice_tells_the_physical_device_and_the_partition(void **state)
 }
 
 /* No slice says a word of it, and its name still does. */
-static void a_mig_device_without_a_slice_is_a_part_all_the_same(void **state)
+TEST(a_mig_device_without_a_slice_is_a_part_all_the_same)
 {
-	(void)state;
 	add_user("u1", "gpu-1-mig-1g5gb-19-0");
 	assert_true(only()->is_part);
-	tear_down(state);
-	set_up(state);
+	start_anew();
 	add_user("u1", "gpu-1");
 	assert_false(only()->is_part);
 }
 
-static void a_device_of_another_pool_or_driver_does_not_count(void **state)
+TEST(a_device_of_another_pool_or_driver_does_not_count)
 {
-	(void)state;
 	struct resource_slice_fields pool = slice_of(1, 1), driver = slice_of(1, 1);
 
 	pool.slice.pool = VIEW("q");
@@ -518,9 +505,8 @@ static void a_device_of_another_pool_or_driver_does_not_count(void **state)
  * Slices of one pool, each {generation, count, device "gpu-0"'s UUID or ""}; which UUID counts, and
  * whether all is known.
  */
-static void only_a_newest_generation_that_is_whole_counts(void **state)
+TEST(only_a_newest_generation_that_is_whole_counts)
 {
-	(void)state;
 	static const struct {
 		struct {
 			int64_t generation, count;
@@ -546,8 +532,7 @@ static void only_a_newest_generation_that_is_whole_counts(void **state)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		tear_down(NULL);
-		set_up(NULL);
+		start_anew();
 		add_user("u1", "gpu-0");
 		for (size_t k = 0; k < 3 && rows[i].slices[k].generation; k++) {
 			struct resource_slice_fields fields = slice_of(
@@ -564,9 +549,8 @@ static void only_a_newest_generation_that_is_whole_counts(void **state)
 	}
 }
 
-static void an_incomplete_pool_leaves_the_others_alone(void **state)
+TEST(an_incomplete_pool_leaves_the_others_alone)
 {
-	(void)state;
 	struct resource_slice_fields other = slice_of(1, 2);
 
 	other.slice.pool = VIEW("q");
@@ -590,9 +574,8 @@ static struct resource_slice_device described(const char *name, const char *uuid
 	};
 }
 
-static void the_physical_devices_are_described_by_uuid(void **state)
+TEST(the_physical_devices_are_described_by_uuid)
 {
-	(void)state;
 	struct resource_slice_fields fields = slice_of(1, 1);
 
 	fields.devices[fields.slice.devices.count++] = described("gpu-0", GPU_1, "", 40960);
@@ -612,18 +595,16 @@ static void the_physical_devices_are_described_by_uuid(void **state)
 	assert_text(world.result.devices[1].uuid, GPU_1);
 }
 
-static void the_number_in_the_drivers_name_is_the_devices(void **state)
+TEST(the_number_in_the_drivers_name_is_the_devices)
 {
 	static const struct {
 		const char *name;
 		int64_t minor;
 	} rows[] = {{"gpu-7", 7}, {"gpu-3-mig-1g10gb-19-0", 3}, {"card-1", -1}, {"gpu-x", -1}, {"gpu-", -1}};
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct resource_slice_fields fields = slice_of(1, 1);
 
-		tear_down(NULL);
-		set_up(NULL);
+		start_anew();
 		fields.devices[fields.slice.devices.count++] = described(rows[i].name, GPU_0, "", 40960);
 		add_slice(&fields);
 		assert_int_equal(compute()->n_devices, 1);
@@ -631,14 +612,12 @@ static void the_number_in_the_drivers_name_is_the_devices(void **state)
 	}
 }
 
-static void partitions_describe_their_parent_but_for_the_memory(void **state)
+TEST(partitions_describe_their_parent_but_for_the_memory)
 {
-	(void)state;
 	for (unsigned with_parent = 0; with_parent < 2; with_parent++) {
 		struct resource_slice_fields fields = slice_of(1, 1);
 
-		tear_down(NULL);
-		set_up(NULL);
+		start_anew();
 		fields.devices[fields.slice.devices.count++] = described("gpu-0-mig-0", MIG_1, GPU_0, 4864);
 		fields.devices[fields.slice.devices.count++] = described("gpu-0-mig-1", MIG_1, GPU_0, 4864);
 		if (with_parent)
@@ -653,9 +632,8 @@ static void partitions_describe_their_parent_but_for_the_memory(void **state)
 }
 
 /* Entries come by name. */
-static void what_one_partition_does_not_say_another_does(void **state)
+TEST(what_one_partition_does_not_say_another_does)
 {
-	(void)state;
 	struct resource_slice_fields fields = slice_of(1, 1);
 
 	put_device(&fields, "gpu-0-mig-0", MIG_1, GPU_0);
@@ -667,9 +645,8 @@ static void what_one_partition_does_not_say_another_does(void **state)
 	assert_text(world.result.devices[0].compute_capability, "8.0");
 }
 
-static void versions_lose_a_patch_that_is_zero_and_nothing_else(void **state)
+TEST(versions_lose_a_patch_that_is_zero_and_nothing_else)
 {
-	(void)state;
 	static const char *const rows[][2] = {
 		{"8.0.0", "8.0"},   {"12.10.0", "12.10"}, {"8.0.1", "8.0.1"}, {"8.0", "8.0"},
 		{"8", "8"},         {"", ""},             {"8.0.0-rc.1", "8.0.0-rc.1"},
@@ -678,8 +655,7 @@ static void versions_lose_a_patch_that_is_zero_and_nothing_else(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct resource_slice_fields fields = slice_of(1, 1);
 
-		tear_down(NULL);
-		set_up(NULL);
+		start_anew();
 		put_device(&fields, "gpu-0", GPU_0, "");
 		fields.devices[0].compute_capability = view_from(rows[i][0]);
 		fields.devices[0].driver_version = view_from(rows[i][0]);
@@ -689,9 +665,8 @@ static void versions_lose_a_patch_that_is_zero_and_nothing_else(void **state)
 	}
 }
 
-static void devices_beyond_the_bound_are_left_out_and_counted(void **state)
+TEST(devices_beyond_the_bound_are_left_out_and_counted)
 {
-	(void)state;
 	static char uuids[LIMIT_REPORT_DEVICES + 2][64];
 	struct resource_slice_fields fields = slice_of(1, 1);
 
@@ -716,9 +691,8 @@ static void devices_beyond_the_bound_are_left_out_and_counted(void **state)
 	assert_text(only()->uuid, uuids[LIMIT_REPORT_DEVICES]);
 }
 
-static void nothing_in_gives_nothing_out(void **state)
+TEST(nothing_in_gives_nothing_out)
 {
-	(void)state;
 	assert_int_equal(compute()->n_grants, 0);
 	assert_int_equal(world.result.n_devices, 0);
 	assert_false(world.result.is_incomplete);
@@ -749,9 +723,8 @@ static void add_user_of(uint32_t n_results)
 	use(add_pod("u1"), &whole_claim, add_claim(&fields));
 }
 
-static void without_memory_the_result_is_untouched(void **state)
+TEST(without_memory_the_result_is_untouched)
 {
-	(void)state;
 	static const struct {
 		unsigned n_slices; /* full ones */
 		uint32_t n_results;
@@ -761,8 +734,7 @@ static void without_memory_the_result_is_untouched(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		bool failed = true;
 
-		tear_down(NULL);
-		set_up(NULL);
+		start_anew();
 		add_user_of(rows[i].n_results);
 		for (unsigned k = 0; k < rows[i].n_slices; k++)
 			add_full_slice(k);
@@ -784,57 +756,31 @@ static void without_memory_the_result_is_untouched(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(
-		a_pod_is_granted_the_device_that_its_claim_was_given, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_claim_gives_nothing_to_a_pod_that_it_is_not_reserved_for, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(who_may_use_what_is_reserved_for_a_podgroup_is_not_told,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		whose_part_of_a_device_is_a_podgroups_does_not_tell_who_has_the_device, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(
-		pods_that_share_a_claim_are_granted_the_same_device, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_pod_that_is_over_is_granted_nothing, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_container_is_granted_what_its_request_means, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		each_container_is_granted_a_device_once_however_often_it_names_it, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		two_claims_of_one_pod_give_each_their_own, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		uses_are_those_that_were_given_and_none_before, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		admin_access_is_said, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_share_of_a_device_has_a_name_of_its_own, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		the_slice_tells_the_physical_device_and_the_partition, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_mig_device_without_a_slice_is_a_part_all_the_same, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_device_of_another_pool_or_driver_does_not_count, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		only_a_newest_generation_that_is_whole_counts, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_incomplete_pool_leaves_the_others_alone, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		the_physical_devices_are_described_by_uuid, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		the_number_in_the_drivers_name_is_the_devices, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		partitions_describe_their_parent_but_for_the_memory, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		what_one_partition_does_not_say_another_does, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		versions_lose_a_patch_that_is_zero_and_nothing_else, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		devices_beyond_the_bound_are_left_out_and_counted, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		nothing_in_gives_nothing_out, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		without_memory_the_result_is_untouched, set_up, tear_down),
+	cmocka_unit_test_set_up(a_pod_is_granted_the_device_that_its_claim_was_given),
+	cmocka_unit_test_set_up(a_claim_gives_nothing_to_a_pod_that_it_is_not_reserved_for),
+	cmocka_unit_test_set_up(who_may_use_what_is_reserved_for_a_podgroup_is_not_told),
+	cmocka_unit_test_set_up(whose_part_of_a_device_is_a_podgroups_does_not_tell_who_has_the_device),
+	cmocka_unit_test_set_up(pods_that_share_a_claim_are_granted_the_same_device),
+	cmocka_unit_test_set_up(a_pod_that_is_over_is_granted_nothing),
+	cmocka_unit_test_set_up(a_container_is_granted_what_its_request_means),
+	cmocka_unit_test_set_up(each_container_is_granted_a_device_once_however_often_it_names_it),
+	cmocka_unit_test_set_up(two_claims_of_one_pod_give_each_their_own),
+	cmocka_unit_test_set_up(uses_are_those_that_were_given_and_none_before),
+	cmocka_unit_test_set_up(admin_access_is_said),
+	cmocka_unit_test_set_up(a_share_of_a_device_has_a_name_of_its_own),
+	cmocka_unit_test_set_up(the_slice_tells_the_physical_device_and_the_partition),
+	cmocka_unit_test_set_up(a_mig_device_without_a_slice_is_a_part_all_the_same),
+	cmocka_unit_test_set_up(a_device_of_another_pool_or_driver_does_not_count),
+	cmocka_unit_test_set_up(only_a_newest_generation_that_is_whole_counts),
+	cmocka_unit_test_set_up(an_incomplete_pool_leaves_the_others_alone),
+	cmocka_unit_test_set_up(the_physical_devices_are_described_by_uuid),
+	cmocka_unit_test_set_up(the_number_in_the_drivers_name_is_the_devices),
+	cmocka_unit_test_set_up(partitions_describe_their_parent_but_for_the_memory),
+	cmocka_unit_test_set_up(what_one_partition_does_not_say_another_does),
+	cmocka_unit_test_set_up(versions_lose_a_patch_that_is_zero_and_nothing_else),
+	cmocka_unit_test_set_up(devices_beyond_the_bound_are_left_out_and_counted),
+	cmocka_unit_test_set_up(nothing_in_gives_nothing_out),
+	cmocka_unit_test_set_up(without_memory_the_result_is_untouched),
 };
 
 TEST_MAIN(tests)
