@@ -13,6 +13,7 @@
  */
 
 #include "agent/nvml_call.h"
+#include "agent/nvml_event.h"
 #include "agent/nvml_waiter.h"
 #include "base/arena.h"
 #include "base/wall_time.h"
@@ -28,14 +29,6 @@ struct nvml_reading {
 	struct array devices;       /* struct report_device; present if the driver said how many it has */
 };
 
-/* An XID error. */
-struct nvml_event {
-	char uuid[NVML_ABI_UUID_SIZE]; /* of the physical device */
-	uint64_t xid;
-	int64_t gpu_instance_id;     /* of the MIG device, or -1 */
-	int64_t compute_instance_id; /* likewise */
-};
-
 /*
  * Makes a reader that will load the library of this name (copied; a name or a path). Loads nothing
  * yet. *ret_nvml belongs to the caller. Fails with ERROR_NO_MEMORY.
@@ -49,8 +42,9 @@ void nvml_free(struct nvml *nvml);
 void nvml_freep(struct nvml **nvml);
 
 /*
- * Has the driver's events waited for by this waiter, which outlives the reader and is its alone. Without
- * one they are asked for in nvml_next_event(). Before the first reading.
+ * Has the driver's events waited for by this waiter, which outlives the reader and is its alone: the
+ * waiter tells the XID errors. Without one they are asked for in nvml_next_event(). Before the first
+ * reading.
  */
 void nvml_wait_with(struct nvml *nvml, struct nvml_waiter *waiter);
 
@@ -99,7 +93,7 @@ void nvml_sample(struct nvml *nvml);
 /*
  * The next XID error since the first nvml_read() that saw its device; call it until it returns
  * false. Does not wait for one. An XID is told once. False also when events cannot be watched, which the
- * next reading's message then says.
+ * next reading's message then says. With a waiter it is always false, and asks how the waiter fares.
  */
 bool nvml_next_event(struct nvml *nvml, struct nvml_event *ret_event);
 

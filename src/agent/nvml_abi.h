@@ -106,6 +106,8 @@ enum nvml_abi_recovery {
 #define NVML_ABI_EVENT_MIG_CONFIG UINT64_C(0x100)
 #define NVML_ABI_EVENT_GPU_UNAVAILABLE UINT64_C(0x4000)
 #define NVML_ABI_EVENT_RECOVERY_ACTION UINT64_C(0x8000)
+/* Those by which the driver tells that something else reads differently now. */
+#define NVML_ABI_STATE_EVENTS (NVML_ABI_EVENT_RECOVERY_ACTION | NVML_ABI_EVENT_GPU_UNAVAILABLE)
 
 /* Instance IDs that mean "none", and the memory of a process that NVML does not tell. */
 #define NVML_ABI_NO_INSTANCE UINT32_C(0xFFFFFFFF)

@@ -14,7 +14,6 @@
 #include "agent/nvml_frame.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "model/device_id.h"
 #include "schema/report_doc.h"
 
 #define SOCKET_FD (STDERR_FILENO + 1)
@@ -40,38 +39,10 @@ void nvml_child_deinit(struct nvml_child *child)
 	*child = (struct nvml_child){0};
 }
 
-/* What no report can carry is not told. */
-static int64_t tellable(int64_t instance)
-{
-	return instance <= LIMIT_NUMBER_INSTANCE ? instance : -1;
-}
-
-/* What no report can carry must not cost the events that can be carried. */
-static bool is_tellable(const struct nvml_event *event)
-{
-	struct view uuid = view_from(event->uuid);
-	LOG_WARN("GPU raised an XID error", LOG_TEXT("device", uuid), LOG_U64("xid", event->xid));
-	return event->xid <= LIMIT_NUMBER_XID && device_id_is_gpu_uuid(uuid);
-}
-
 struct events {
 	struct nvml_event raw[LIMIT_REPORT_EVENTS];
 	struct report_event items[LIMIT_REPORT_EVENTS];
 };
-
-static void describe(const struct nvml_event *raw, uint32_t index, struct report_event *ret)
-{
-	*ret = (struct report_event){
-		.sequence = index,
-		.time = clock_wall_ms(),
-		.uptime_ms = (int64_t)clock_boot_ms(),
-		.uuid = view_from(raw->uuid),
-		.type = REPORT_EVENT_XID,
-		.code = (int64_t)raw->xid,
-		.gpu_instance_id = tellable(raw->gpu_instance_id),
-		.compute_instance_id = tellable(raw->compute_instance_id),
-	};
-}
 
 /* Appends to what was read already. Mostly there is none, and no room is taken for any. */
 static int read_events(struct nvml_child *child, struct arena *arena, struct events **events,
@@ -80,15 +51,12 @@ static int read_events(struct nvml_child *child, struct arena *arena, struct eve
 	struct nvml_event event;
 	uint32_t n = report->events.count;
 	while (n < LIMIT_REPORT_EVENTS && nvml_next_event(child->nvml, &event)) {
-		if (!is_tellable(&event))
-			continue;
 		if (!*events)
 			*events = arena_alloc(arena, 1, sizeof(**events));
 		if (!*events)
 			return error_no_memory(err);
 		(*events)->raw[n] = event;
-		describe(&(*events)->raw[n], n, &(*events)->items[n]);
-		n++;
+		n += nvml_event_describe(&(*events)->raw[n], n, &(*events)->items[n]);
 	}
 	report->events = (struct array){n > 0 ? (*events)->items : NULL, n, true};
 	return 0;
@@ -271,6 +239,7 @@ static int begin(struct nvml_child *child, const struct nvml_child_ends *ends,
 {
 	const struct nvml_waiter_config waiter = {
 		.wait_ms = config->wait_ms ? config->wait_ms : NVML_CHILD_WAIT_MS,
+		.ring = ends->ring,
 		.told = give_notice,
 	};
 	struct nvml_waiter *events;

@@ -6,11 +6,13 @@
  * each with a reading (schema/report_doc.h) whose sequence is the number of the request.
  *
  * Each call into the driver but one belongs to a request whose age the parent knows. The one is the wait
- * for XID errors, on a thread of its own (agent/nvml_waiter.h): no reading waits for an event. It tells
- * the parent by an eventfd that there are some, and the parent asks for them. While that wait hangs no
- * request is answered, so the parent knows of it. For a reading errors are taken before and after: a
- * driver in trouble is closed by the reading. Other events say that a device reads differently now. They
- * come the same way, as report.has_new_state.
+ * for XID errors, on a thread of its own (agent/nvml_waiter.h): no reading waits for an event. It puts
+ * errors where the parent takes them, and gives notice by an eventfd. So they come although a request is
+ * not answered. While that wait hangs no request is answered, so the parent knows of it. Other events say
+ * that a device reads differently now. The parent asks for them after a notice: report.has_new_state.
+ *
+ * Without such a thread, as in nvml_child_init(), errors are in the answers. For a reading they are taken
+ * before and after: a driver in trouble is closed by the reading.
  *
  * Threads: owner. A call takes as long as the driver does; that may be for ever.
  * Limits:  an answer has LIMIT_READING_BYTES and LIMIT_REPORT_EVENTS events; further events are for
@@ -53,8 +55,9 @@ struct nvml_child_config {
 /* Where a forked process finds what it needs. */
 struct nvml_child_ends {
 	int socket; /* of requests and answers */
-	int notice; /* eventfd: there are XID errors to be asked for */
+	int notice; /* eventfd: there are XID errors to be taken, or there is something to be asked for */
 	struct nvml_call *call; /* where calls are announced; NULL: nowhere */
+	struct nvml_ring *ring; /* where XID errors are put */
 	pid_t parent;
 };
 

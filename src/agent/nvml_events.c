@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/nvml_events.h"
 
-#include <string.h>
-
 static const struct nvml_known_device *find_known(const struct nvml_events *events,
 						  const struct nvml_abi_device *handle)
 {
@@ -12,29 +10,23 @@ static const struct nvml_known_device *find_known(const struct nvml_events *even
 	return NULL;
 }
 
-static int64_t instance_id(uint32_t id)
-{
-	return id == NVML_ABI_NO_INSTANCE ? -1 : (int64_t)id;
-}
-
 /* What the waiter has called is waited for here too, and so announced as if it was called here. */
-static int next_of_waiter(struct nvml_events *events, struct nvml_abi_event *ret_raw)
+static int ask_waiter(struct nvml_events *events)
 {
+	bool has_new_state;
 	nvml_call_begin(events->library->call, NVML_LIBRARY_NUMBER_event_wait);
-	return nvml_call_end(events->library->call, nvml_waiter_next(events->waiter, ret_raw));
+	int code = nvml_call_end(events->library->call,
+				 nvml_waiter_ask(events->waiter, &has_new_state));
+	events->has_new_state |= has_new_state;
+	return code;
 }
 
 static int next_raw(struct nvml_events *events, struct nvml_abi_event *ret_raw)
 {
 	*ret_raw = (struct nvml_abi_event){.gpu_instance = NVML_ABI_NO_INSTANCE,
 					   .compute_instance = NVML_ABI_NO_INSTANCE};
-	return events->waiter ? next_of_waiter(events, ret_raw)
-			      : NVML_LIBRARY_CALL(events->library, event_wait, events->set, ret_raw,
-						  0);
+	return NVML_LIBRARY_CALL(events->library, event_wait, events->set, ret_raw, 0);
 }
-
-/* Events by which the driver tells that something else reads differently now. */
-#define STATE_EVENTS (NVML_ABI_EVENT_RECOVERY_ACTION | NVML_ABI_EVENT_GPU_UNAVAILABLE)
 
 /* False, with the code that says why, when there is no XID error. */
 static bool take_event(struct nvml_events *events, struct nvml_event *ret_event, int *ret_code)
@@ -42,13 +34,10 @@ static bool take_event(struct nvml_events *events, struct nvml_event *ret_event,
 	struct nvml_abi_event raw;
 	while ((*ret_code = next_raw(events, &raw)) == NVML_ABI_SUCCESS) {
 		const struct nvml_known_device *known = find_known(events, raw.device);
-		events->has_new_state |= (raw.type & STATE_EVENTS) != 0;
+		events->has_new_state |= (raw.type & NVML_ABI_STATE_EVENTS) != 0;
 		if (raw.type != NVML_ABI_EVENT_XID || !known)
 			continue;
-		ret_event->xid = raw.data;
-		ret_event->gpu_instance_id = instance_id(raw.gpu_instance);
-		ret_event->compute_instance_id = instance_id(raw.compute_instance);
-		memcpy(ret_event->uuid, known->uuid, sizeof(ret_event->uuid));
+		*ret_event = nvml_event_of(&raw, known->uuid);
 		return true;
 	}
 	return false;
@@ -57,16 +46,13 @@ static bool take_event(struct nvml_events *events, struct nvml_event *ret_event,
 /* Nobody is in the driver any more, or this does not return. */
 static void leave_events(struct nvml_events *events)
 {
-	int code;
-	if (!events->is_waited_for)
+	if (!events->waiter)
 		return;
 	events->is_waited_for = false;
 	nvml_call_begin(events->library->call, NVML_LIBRARY_NUMBER_event_wait);
 	nvml_waiter_leave(events->waiter);
 	(void)nvml_call_end(events->library->call, NVML_ABI_SUCCESS);
-	while (events->n_kept < LIMIT_NVML_EVENTS &&
-	       take_event(events, &events->kept[events->n_kept], &code))
-		events->n_kept++;
+	(void)ask_waiter(events);
 }
 
 void nvml_events_open(struct nvml_events *events, struct device_reader *reader)
@@ -102,7 +88,7 @@ static int register_device(const struct nvml_events *events, const struct nvml_k
 	const struct nvml_library *library = events->library;
 	unsigned long long types = 0;
 	int code = NVML_LIBRARY_CALL(library, supported_events, known->handle, &types);
-	types &= STATE_EVENTS;
+	types &= NVML_ABI_STATE_EVENTS;
 	if (code == NVML_ABI_SUCCESS && types != 0 &&
 	    NVML_LIBRARY_CALL(library, register_events, known->handle, NVML_ABI_EVENT_XID | types,
 			      events->set) == NVML_ABI_SUCCESS)
@@ -127,6 +113,9 @@ static void watch_device(struct nvml_events *events, struct device_reader *reade
 void nvml_events_watch(struct nvml_events *events, struct device_reader *reader,
 		       struct nvml_known_device *known)
 {
+	if (events->waiter)
+		nvml_waiter_name(events->waiter, (unsigned)(known - events->known), known->handle,
+				 known->uuid);
 	watch_device(events, reader, known);
 	events->n_unwatched += !known->has_events;
 }
@@ -142,23 +131,14 @@ static void drop_events(struct nvml_events *events, int code)
 		events->known[i].has_events = false;
 }
 
-static void take_kept(struct nvml_events *events, struct nvml_event *ret_event)
-{
-	*ret_event = events->kept[0];
-	events->n_kept--;
-	memmove(events->kept, events->kept + 1, events->n_kept * sizeof(events->kept[0]));
-}
-
 bool nvml_events_next(struct nvml_events *events, struct nvml_event *ret_event)
 {
 	int code;
-	if (events->n_kept > 0) {
-		take_kept(events, ret_event);
-		return true;
-	}
 	if (!events->set)
 		return false;
-	if (take_event(events, ret_event, &code))
+	if (events->waiter)
+		code = ask_waiter(events);
+	else if (take_event(events, ret_event, &code))
 		return true;
 	if (code != NVML_ABI_TIMEOUT)
 		drop_events(events, code);

@@ -10,10 +10,9 @@
  * taken from them. If they cannot be watched XID errors are all the same.
  *
  * With a waiter (agent/nvml_waiter.h) somebody waits for events in the driver at any time but while a
- * session ends. What it got by then is kept, for only the session knows whose handle that was.
+ * session ends, and tells XID errors elsewhere. It hears whose a handle is before that device is watched.
  *
  * Threads: owner.
- * Limits:  LIMIT_NVML_EVENTS events of a session that has ended.
  */
 
 #include "agent/device_reader.h"
@@ -35,8 +34,6 @@ struct nvml_events {
 	struct nvml_waiter *waiter;      /* NULL: events are asked for */
 	struct nvml_abi_event_set *set;
 	bool is_waited_for; /* by the waiter, unless its wait has failed */
-	struct nvml_event kept[LIMIT_NVML_EVENTS];
-	uint32_t n_kept;
 	int failure;          /* code of the wait that failed, or 0; told by the next reading */
 	bool has_missed;      /* the last reading told that */
 	uint64_t watch;       /* rises whenever something begins to be watched */
@@ -51,7 +48,7 @@ void nvml_events_watch(struct nvml_events *events, struct device_reader *reader,
 		       struct nvml_known_device *known);
 /* Has the waiter wait, if there is one. Ends a reading. */
 void nvml_events_await(struct nvml_events *events);
-/* The next XID error. False: there is none. */
+/* The next XID error. False: there is none. With a waiter there never is, and its failure is seen. */
 bool nvml_events_next(struct nvml_events *events, struct nvml_event *ret_event);
 /* Ends the session's watch. Waits until nobody is in the driver any more, so maybe for ever. */
 void nvml_events_close(struct nvml_events *events);

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "agent/nvml_frame.h"
+#include "agent/nvml_ring.h"
 #include "base/backoff.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -48,9 +49,11 @@ struct nvml_process {
 	int fd;    /* -1: none */
 	struct loop_watch *watch;
 	int notice;                      /* the child's eventfd; -1: none */
+	struct nvml_ring_reader taken;   /* of the ring */
 	struct loop_watch *notice_watch; /* NULL: not looked at for a while */
 	struct loop_timer *notice_later; /* ends the while */
 	struct nvml_call *call; /* NULL: there is no child, or no memory for it */
+	struct nvml_ring *ring; /* XID errors of the child; NULL: there is none */
 	struct nvml_call_seen stuck; /* what hangs; of no call while nothing does */
 	struct sbuf in;
 	int64_t n_requests; /* of this child */
@@ -84,6 +87,26 @@ static void tell_trouble(struct nvml_process *process, enum nvml_process_outcome
 {
 	process->answered(process->owner,
 			  &(struct nvml_process_answer){.outcome = outcome, .why = why});
+}
+
+/* Errors come beside the answers, so also from a child that does not answer. */
+static void tell_errors(struct nvml_process *process)
+{
+	CLEANUP(arena_deinit) struct arena none = {0};
+	struct nvml_ring_taken taken;
+	if (!process->ring)
+		return;
+	nvml_ring_take(process->ring, &process->taken, &taken);
+	if (taken.n == 0)
+		return;
+	process->answered(process->owner,
+			  &(struct nvml_process_answer){
+				  .outcome = NVML_PROCESS_EVENTS,
+				  .reading.events = {taken.items, taken.n, true},
+				  .arena = &none,
+				  .asked_wall = clock_wall_ms(),
+				  .asked_boot = clock_boot_ms(),
+			  });
 }
 
 /* The same hang always reads the same: it is news once. How many are left behind is no news. */
@@ -141,6 +164,18 @@ static void close_notice(struct nvml_process *process)
 }
 
 /* There is room among the orphans, or the child would not have been started. */
+static void kill_child(struct nvml_process *process)
+{
+	if (process->config.system->kill(process->pid, SIGKILL) < 0)
+		LOG_WARN("Process for NVML cannot be killed", LOG_I64("pid", process->pid),
+			 LOG_I64("errno", errno));
+	process->orphans[process->n_orphans++] = process->pid;
+	process->pid = 0;
+	/* NVML tells its last errors to nobody else. */
+	if (!process->is_ending)
+		tell_errors(process);
+}
+
 static void give_up_child(struct nvml_process *process)
 {
 	if (process->deadline)
@@ -157,14 +192,11 @@ static void give_up_child(struct nvml_process *process)
 	process->asked = 0;
 	process->wanted = 0;
 	process->good_since = 0;
+	if (process->pid > 0)
+		kill_child(process);
+	nvml_ring_free(process->ring);
+	process->ring = NULL;
 	process->events_since = (struct wall_time){0};
-	if (process->pid <= 0)
-		return;
-	if (process->config.system->kill(process->pid, SIGKILL) < 0)
-		LOG_WARN("Process for NVML cannot be killed", LOG_I64("pid", process->pid),
-			 LOG_I64("errno", errno));
-	process->orphans[process->n_orphans++] = process->pid;
-	process->pid = 0;
 }
 
 static void restart_later(struct nvml_process *process)
@@ -296,6 +328,8 @@ static void take(struct nvml_process *process, struct view body)
 		fail(process, &err);
 		return;
 	}
+	/* What came before the answer is told before it. */
+	tell_errors(process);
 	sbuf_deinit(&process->in);
 	loop_timer_clear(process->deadline);
 	process->asked = 0;
@@ -362,6 +396,8 @@ static void on_notice(void *owner, bool readable, bool writable)
 	loop_watch_free(process->notice_watch);
 	process->notice_watch = NULL;
 	loop_timer_set(process->notice_later, NVML_PROCESS_NOTICE_MS);
+	tell_errors(process);
+	/* The notice may be of something else, which the child must be asked for. */
 	process->wanted |= NVML_CHILD_EVENTS;
 	pump(process);
 }
@@ -401,7 +437,11 @@ static int fork_child(struct nvml_process *process, int own, int its, struct err
 	    watch_notice(process, err) < 0)
 		return -1;
 	process->call = nvml_call_new();
-	const struct nvml_child_ends ends = {its, process->notice, process->call, getpid()};
+	process->taken = (struct nvml_ring_reader){0};
+	process->ring = nvml_ring_new();
+	if (!process->ring)
+		return error_no_memory(err);
+	const struct nvml_child_ends ends = {its, process->notice, process->call, process->ring, getpid()};
 	pid_t pid = fork();
 	if (pid == 0)
 		live(process, &ends);

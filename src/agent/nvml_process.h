@@ -9,19 +9,23 @@
  * no more than what comes from a network. A child that says what it should not, or ends, is replaced
  * after a back-off.
  *
- * XID errors are waited for by the child. It gives notice of them, and they are fetched at once, but no
- * more often than every NVML_PROCESS_NOTICE_MS.
+ * XID errors are waited for by a thread of the child, which puts them into memory that the parent shares
+ * (agent/nvml_ring.h). It gives notice of them, and they are taken at once, but no more often than every
+ * NVML_PROCESS_NOTICE_MS. So the errors of a hang are told while it lasts, however long that is. The last
+ * ones are taken after the child was killed or has ended. What no child watched is missed, and
+ * nvml_process_events_since() says so.
  *
  * A request that is older than the time-out is told as a hang, with the call that is under way and its
  * device (agent/nvml_call.h). Nothing waits for it any more, so its child goes on: a driver that is only
- * slow answers after all, and tells which XID errors it had meanwhile. A child is ended when one request
- * has taken NVML_PROCESS_LONGEST_MS, or the time-out if that is longer. Later it is replaced.
+ * slow answers after all. A child is ended when one request has taken NVML_PROCESS_LONGEST_MS, or the
+ * time-out if that is longer. Later it is replaced.
  *
  * To end it at the time-out would lose what matters then. If a GPU's firmware does not answer, NVIDIA's driver
  * itself waits for 6 s or 45 s. Then it raises XID 119, every 45 s in
- * https://github.com/NVIDIA/open-gpu-kernel-modules/issues/446. NVML repeats no event to the next child.
- * And each new child begins with the same slow calls: without persistence mode these open the GPUs, so a
- * driver that takes a steady 6 s would never be read. That holds for any call, not for the first ones only.
+ * https://github.com/NVIDIA/open-gpu-kernel-modules/issues/446. NVML repeats no event to the next child,
+ * and that one watches nothing at first. And each new child begins with the same slow calls: without
+ * persistence mode these open the GPUs, so a driver that takes a steady 6 s would never be read. That holds
+ * for any call, not for the first ones only.
  *
  * A process that a driver holds in the kernel cannot be ended: it is left behind and counted. A hang is over
  * when a reading comes within its time-out. One that is late brings what it has, and the hang goes on. So

@@ -12,10 +12,19 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/limits.h"
+
+#define FULL_MS 100u /* until a full ring is looked at again; its reader cannot say so */
+
+/* A device, as the owner knows it. */
+struct name {
+	const struct nvml_abi_device *handle; /* NULL: none */
+	char uuid[NVML_ABI_UUID_SIZE];
+};
 
 struct nvml_waiter {
 	struct nvml_waiter_config config;
@@ -28,17 +37,33 @@ struct nvml_waiter {
 	bool is_inside;        /* the driver, and since when (monotonic ms): */
 	uint64_t inside_since;
 	int failure; /* of the wait, not told yet; or NVML_ABI_SUCCESS */
-	struct nvml_abi_event events[LIMIT_NVML_EVENTS]; /* a ring */
-	uint32_t first, n_events;
+	bool has_new_state; /* not told yet */
+	struct name names[LIMIT_REPORT_DEVICES]; /* by index */
 };
 
 /* The thread; all with the lock. */
 
-static void push(struct nvml_waiter *waiter, const struct nvml_abi_event *event)
+static const struct name *find_name(const struct nvml_waiter *waiter,
+				    const struct nvml_abi_device *handle)
 {
-	const uint32_t at = (waiter->first + waiter->n_events) % LIMIT_NVML_EVENTS;
-	waiter->events[at] = *event;
-	if (waiter->n_events++ == 0)
+	for (size_t i = 0; i < LIMIT_REPORT_DEVICES; i++)
+		if (waiter->names[i].handle == handle)
+			return &waiter->names[i];
+	return NULL;
+}
+
+/* The driver tells an event once: it is put at once where a dead process leaves it behind. */
+static void take(struct nvml_waiter *waiter, const struct nvml_abi_event *raw)
+{
+	const struct name *name = raw->device ? find_name(waiter, raw->device) : NULL;
+	const bool is_news = (raw->type & NVML_ABI_STATE_EVENTS) != 0 && !waiter->has_new_state;
+	const bool is_xid = raw->type == NVML_ABI_EVENT_XID && name;
+	waiter->has_new_state |= is_news;
+	if (is_xid) {
+		const struct nvml_event event = nvml_event_of(raw, name->uuid);
+		nvml_ring_put(waiter->config.ring, &event);
+	}
+	if (is_xid || is_news)
 		waiter->config.told(waiter->config.owner);
 }
 
@@ -75,7 +100,7 @@ static void wait_once(struct nvml_waiter *waiter)
 	waiter->is_inside = false;
 	pthread_cond_broadcast(&waiter->changed);
 	if (code == NVML_ABI_SUCCESS)
-		push(waiter, &event);
+		take(waiter, &event);
 	else if (code != NVML_ABI_TIMEOUT)
 		fail(waiter, code);
 	else if (clock_monotonic_ms() - waiter->inside_since < wait_ms / 4)
@@ -87,16 +112,31 @@ static void *run(void *arg)
 	struct nvml_waiter *waiter = arg;
 	pthread_mutex_lock(&waiter->lock);
 	while (!waiter->is_ending) {
-		if (waiter->set && waiter->n_events < LIMIT_NVML_EVENTS)
+		if (!waiter->set)
+			pthread_cond_wait(&waiter->changed, &waiter->lock);
+		else if (nvml_ring_has_room(waiter->config.ring))
 			wait_once(waiter);
 		else
-			pthread_cond_wait(&waiter->changed, &waiter->lock);
+			pause_for(waiter, FULL_MS);
 	}
 	pthread_mutex_unlock(&waiter->lock);
 	return NULL;
 }
 
 /* The owner. */
+
+void nvml_waiter_name(struct nvml_waiter *waiter, unsigned index,
+		      const struct nvml_abi_device *handle, const char *uuid)
+{
+	assert(index < LIMIT_REPORT_DEVICES);
+	pthread_mutex_lock(&waiter->lock);
+	for (size_t i = 0; i < LIMIT_REPORT_DEVICES; i++)
+		if (waiter->names[i].handle == handle)
+			waiter->names[i].handle = NULL;
+	waiter->names[index].handle = handle;
+	memcpy(waiter->names[index].uuid, uuid, sizeof(waiter->names[index].uuid));
+	pthread_mutex_unlock(&waiter->lock);
+}
 
 void nvml_waiter_watch(struct nvml_waiter *waiter, nvml_waiter_wait_fn wait,
 		       struct nvml_abi_event_set *set)
@@ -119,6 +159,7 @@ void nvml_waiter_leave(struct nvml_waiter *waiter)
 		pthread_cond_wait(&waiter->changed, &waiter->lock);
 	/* It may have failed meanwhile. */
 	waiter->failure = NVML_ABI_SUCCESS;
+	memset(waiter->names, 0, sizeof(waiter->names));
 	pthread_mutex_unlock(&waiter->lock);
 }
 
@@ -128,28 +169,17 @@ static bool is_hanging(const struct nvml_waiter *waiter)
 	       clock_monotonic_ms() - waiter->inside_since > 2 * waiter->config.wait_ms;
 }
 
-static int take(struct nvml_waiter *waiter, struct nvml_abi_event *ret_event)
-{
-	if (waiter->n_events == 0) {
-		int failure = waiter->failure;
-		waiter->failure = NVML_ABI_SUCCESS;
-		return failure == NVML_ABI_SUCCESS ? (int)NVML_ABI_TIMEOUT : failure;
-	}
-	*ret_event = waiter->events[waiter->first];
-	waiter->first = (waiter->first + 1) % LIMIT_NVML_EVENTS;
-	if (waiter->n_events-- == LIMIT_NVML_EVENTS)
-		pthread_cond_broadcast(&waiter->changed);
-	return NVML_ABI_SUCCESS;
-}
-
-int nvml_waiter_next(struct nvml_waiter *waiter, struct nvml_abi_event *ret_event)
+int nvml_waiter_ask(struct nvml_waiter *waiter, bool *ret_has_new_state)
 {
 	pthread_mutex_lock(&waiter->lock);
-	while (waiter->n_events == 0 && is_hanging(waiter))
+	while (is_hanging(waiter))
 		pthread_cond_wait(&waiter->changed, &waiter->lock);
-	int code = take(waiter, ret_event);
+	const int failure = waiter->failure;
+	*ret_has_new_state = waiter->has_new_state;
+	waiter->failure = NVML_ABI_SUCCESS;
+	waiter->has_new_state = false;
 	pthread_mutex_unlock(&waiter->lock);
-	return code;
+	return failure == NVML_ABI_SUCCESS ? (int)NVML_ABI_TIMEOUT : failure;
 }
 
 /* Times of this condition are the monotonic clock's. */
@@ -180,7 +210,7 @@ static int start_thread(struct nvml_waiter *waiter)
 int nvml_waiter_new(const struct nvml_waiter_config *config, struct nvml_waiter **ret_waiter,
 		    struct error *err)
 {
-	assert(config->wait_ms > 0);
+	assert(config->wait_ms > 0 && config->ring);
 	struct nvml_waiter *waiter = calloc(1, sizeof(*waiter));
 	if (!waiter)
 		return error_no_memory(err);

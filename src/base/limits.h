@@ -23,7 +23,7 @@
 /* What the agent's child tells of the driver (agent/nvml_process.h). */
 #define LIMIT_READING_BYTES (8u * LIMIT_MIB) /* LIMIT_REPORT_PROCESSES on all LIMIT_REPORT_DEVICES */
 #define LIMIT_READING_ARENA (16u * LIMIT_MIB) /* the same, decoded */
-#define LIMIT_NVML_EVENTS 64u /* that wait for a request; the driver keeps further ones */
+#define LIMIT_NVML_EVENTS 64u /* that wait to be taken; the driver keeps further ones */
 #define LIMIT_GPM_INSTANCES (8u * LIMIT_REPORT_DEVICES) /* no GPU has more than seven */
 #define LIMIT_NVML_ORPHANS 4u /* children that cannot be ended, above which none is started */
 

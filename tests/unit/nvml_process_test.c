@@ -23,6 +23,7 @@
 #include "agent/nvml_frame.h"
 #include "agent/nvml_library.h"
 #include "agent/nvml_process.h"
+#include "agent/nvml_ring.h"
 #include "base/clock.h"
 #include "lib/own_folder.h"
 #include "schema/report_doc.h"
@@ -209,6 +210,14 @@ static void await_outcome(struct bench *bench, enum nvml_process_outcome outcome
 {
 	while (await(bench) != outcome)
 		;
+}
+
+/* Waits until so many errors were told, in all. */
+static void await_events(struct bench *bench, uint32_t n)
+{
+	while (bench->n_events < n)
+		assert_int_equal(await(bench), NVML_PROCESS_EVENTS);
+	assert_int_equal(bench->n_events, n);
 }
 
 /* Asks until a reading comes in time, which a busy machine may not give at once. */
@@ -456,12 +465,10 @@ static void an_error_is_told_though_nobody_asks(void **state)
 	begin(&bench, LONG_MS, &noted);
 	ask(&bench, NVML_CHILD_READING);
 	set_node(NODE("\"events\":[" XID("1") "],"));
-	assert_int_equal(await(&bench), NVML_PROCESS_EVENTS);
-	assert_int_equal(bench.n_events, 1);
+	await_events(&bench, 1);
 	/* A later notice is looked at as well. */
 	set_node(NODE("\"events\":[" XID("1") "," XID("2") "],"));
-	assert_int_equal(await(&bench), NVML_PROCESS_EVENTS);
-	assert_int_equal(bench.n_events, 2);
+	await_events(&bench, 2);
 	end(&bench);
 }
 
@@ -824,31 +831,174 @@ static void an_error_is_told_once_though_the_child_is_replaced(void **state)
 	ask(&bench, NVML_CHILD_READING);
 	const int64_t since = nvml_process_events_since(bench.process).told;
 	set_node(NODE("\"events\":[" XID("1") "],"));
-	assert_int_equal(await(&bench), NVML_PROCESS_EVENTS);
-	assert_int_equal(bench.n_events, 1);
+	await_events(&bench, 1);
 	assert_int_equal(nvml_process_events_since(bench.process).told, since);
 	assert_int_equal(kill(shared->pids[0], SIGKILL), 0);
-	assert_int_equal(await(&bench), NVML_PROCESS_FAILED);
+	await_outcome(&bench, NVML_PROCESS_FAILED);
 	assert_int_equal(nvml_process_events_since(bench.process).told, 0);
 	assert_int_equal(await(&bench), NVML_PROCESS_READING);
 	assert_true(nvml_process_events_since(bench.process).told > since);
 	assert_int_equal(ask(&bench, NVML_CHILD_EVENTS), NVML_PROCESS_EVENTS);
 	assert_int_equal(bench.n_events, 1);
 	set_node(NODE("\"events\":[" XID("1") "," XID("2") "],"));
-	assert_int_equal(await(&bench), NVML_PROCESS_EVENTS);
-	ask(&bench, NVML_CHILD_READING);
+	await_events(&bench, 2);
+	assert_true(nvml_process_ask(bench.process, NVML_CHILD_READING));
+	await_outcome(&bench, NVML_PROCESS_READING);
 	assert_int_equal(bench.n_events, 2);
 	end(&bench);
 }
 
-static void more_errors_than_one_answer_holds_come_all_the_same(void **state)
+#define HANG "\"hangs\":{\"nvmlDeviceGetUtilizationRates\":\"Forever\"},"
+#define EVENTS(list) "\"events\":[" list "],"
+
+/* The main thread of the child is in a call that never returns, and so it is known. */
+static void hang_for_ever(struct bench *bench)
+{
+	await_outcome(bench, NVML_PROCESS_READING);
+	set_node(NODE(HANG));
+	(void)nvml_process_ask(bench->process, NVML_CHILD_UTILIZATION);
+	await_call(bench, "nvmlDeviceGetUtilizationRates on " UUID);
+}
+
+static void errors_of_a_hang_that_never_ends_are_told_once_and_before_the_kill(void **state)
+{
+	(void)state;
+	struct bench bench;
+	set_node(NODE(""));
+	begin(&bench, 100, &noted); /* the kill is after a minute */
+	assert_true(nvml_process_ask(bench.process, NVML_CHILD_READING));
+	hang_for_ever(&bench);
+	set_node(NODE(HANG EVENTS(XID("1"))));
+	await_events(&bench, 1);
+	set_node(NODE(HANG EVENTS(XID("1") "," XID("2") "," XID("3"))));
+	await_events(&bench, 3);
+	assert_true(nvml_process_events_since(bench.process).told > 0);
+	assert_int_equal(shared->n_starts, 1);
+	assert_int_equal(kill(shared->pids[0], 0), 0);
+	/* The next child tells none of them again. */
+	set_node(NODE(EVENTS(XID("1") "," XID("2") "," XID("3"))));
+	assert_int_equal(kill(shared->pids[0], SIGKILL), 0);
+	await_outcome(&bench, NVML_PROCESS_FAILED);
+	assert_int_equal(nvml_process_events_since(bench.process).told, 0);
+	assert_int_equal(await(&bench), NVML_PROCESS_READING);
+	assert_int_equal(ask(&bench, NVML_CHILD_EVENTS), NVML_PROCESS_EVENTS);
+	assert_int_equal(bench.n_events, 3);
+	end(&bench);
+}
+
+/* Puts an error, of which it gives no notice, and never answers. */
+static void put_and_hang(const struct nvml_child_ends *ends, const struct nvml_child_config *config)
+{
+	if (note_start() > 0)
+		nvml_child_run(ends, config);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	nvml_ring_put(ends->ring, &(struct nvml_event){UUID, 119, -1, -1});
+	for (;;)
+		pause();
+}
+
+static void an_error_that_comes_with_the_kill_is_told(void **state)
+{
+	(void)state;
+	static const struct nvml_process_system stuck = {kill, waitpid, put_and_hang};
+	struct bench bench;
+	set_node(NODE(""));
+	begin_with(&bench, (struct nvml_process_config){
+		.timeout_ms = 50, .restart_ms = 20, .longest_ms = 300, .system = &stuck});
+	assert_int_equal(ask(&bench, NVML_CHILD_READING), NVML_PROCESS_HANGS);
+	assert_int_equal(await(&bench), NVML_PROCESS_HANGS);
+	assert_int_equal(await(&bench), NVML_PROCESS_EVENTS);
+	assert_int_equal(bench.n_events, 1);
+	await_outcome(&bench, NVML_PROCESS_READING);
+	assert_int_equal(bench.n_events, 1);
+	end(&bench);
+}
+
+static void an_error_of_a_child_that_ends_by_itself_is_told_before_its_end(void **state)
+{
+	(void)state;
+	static const struct nvml_process_system stuck = {kill, waitpid, put_and_hang};
+	struct bench bench;
+	set_node(NODE(""));
+	begin(&bench, LONG_MS, &stuck);
+	assert_true(nvml_process_ask(bench.process, NVML_CHILD_READING));
+	assert_nothing_comes(&bench, 300);
+	assert_int_equal(kill(shared->pids[0], SIGKILL), 0);
+	assert_int_equal(await(&bench), NVML_PROCESS_EVENTS);
+	assert_int_equal(bench.n_events, 1);
+	assert_int_equal(await(&bench), NVML_PROCESS_FAILED);
+	end(&bench);
+}
+
+/* Puts an error, of which it gives no notice, and answers. */
+static void put_and_answer(const struct nvml_child_ends *ends, const struct nvml_child_config *config)
+{
+	(void)config;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	note_start();
+	for (unsigned i = 1; await_request(ends->socket); i++) {
+		nvml_ring_put(ends->ring, &(struct nvml_event){UUID, 79, -1, -1});
+		send_empty_reading(ends->socket, i);
+	}
+}
+
+static void an_error_that_comes_before_an_answer_is_told_before_it(void **state)
+{
+	(void)state;
+	static const struct nvml_process_system prompt = {kill, waitpid, put_and_answer};
+	struct bench bench;
+	begin(&bench, LONG_MS, &prompt);
+	for (unsigned i = 1; i <= 3; i++) {
+		assert_int_equal(ask(&bench, NVML_CHILD_READING), NVML_PROCESS_EVENTS);
+		assert_int_equal(bench.n_events, i);
+		assert_int_equal(await(&bench), NVML_PROCESS_READING);
+		assert_int_equal(bench.n_events, i);
+	}
+	end(&bench);
+}
+
+/* Writes into all of the memory that it shares, and gives notice, without end. */
+static void write_rubbish(const struct nvml_child_ends *ends, const struct nvml_child_config *config)
+{
+	const uint64_t one = 1;
+	if (note_start() > 0)
+		nvml_child_run(ends, config);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (unsigned byte = 0;; byte++) {
+		memset(ends->ring->events, (int)byte, sizeof(ends->ring->events));
+		atomic_fetch_add(&ends->ring->n_put, byte % (LIMIT_NVML_EVENTS + 2));
+		if (byte % 3 == 0)
+			atomic_fetch_sub(&ends->ring->n_taken, byte);
+		(void)!write(ends->notice, &one, sizeof(one));
+	}
+}
+
+static void a_child_that_writes_rubbish_where_errors_are_tells_none(void **state)
+{
+	(void)state;
+	static const struct nvml_process_system mad = {kill, waitpid, write_rubbish};
+	struct bench bench;
+	set_node(NODE(""));
+	begin_with(&bench, (struct nvml_process_config){
+		.timeout_ms = 100, .restart_ms = 20, .longest_ms = 1000, .system = &mad});
+	assert_int_equal(ask(&bench, NVML_CHILD_READING), NVML_PROCESS_HANGS);
+	await_outcome(&bench, NVML_PROCESS_READING);
+	assert_int_equal(bench.n_events, 0);
+	set_node(NODE(EVENTS(XID("1"))));
+	while (bench.n_events == 0)
+		(void)await(&bench);
+	assert_int_equal(bench.n_events, 1);
+	end(&bench);
+}
+
+static void more_errors_than_can_lie_there_come_all_the_same(void **state)
 {
 	(void)state;
 	struct bench bench;
 	CLEANUP(sbuf_deinit) struct sbuf text;
 	sbuf_init(&text, LIMIT_MIB);
 	sbuf_printf(&text, "%s", "{\"driverVersion\":\"1\",\"cudaVersion\":\"13.0\",\"events\":[");
-	for (unsigned i = 1; i <= LIMIT_REPORT_EVENTS + 2; i++)
+	for (unsigned i = 1; i <= 2 * LIMIT_NVML_EVENTS + 2; i++)
 		sbuf_printf(&text, "%s" XID("%u"), i > 1 ? "," : "", i);
 	sbuf_printf(&text, "%s", "],\"devices\":[{\"uuid\":\"" UUID "\",\"name\":\"L4\",\"minor\":0,"
 		    "\"pciBusID\":\"00000000:3B:00.0\",\"memoryMiB\":24576}]}");
@@ -857,9 +1007,9 @@ static void more_errors_than_one_answer_holds_come_all_the_same(void **state)
 	ask(&bench, NVML_CHILD_READING);
 	set_node(sbuf_text(&text));
 	ask(&bench, NVML_CHILD_READING);
-	while (bench.n_events < LIMIT_REPORT_EVENTS + 2)
+	while (bench.n_events < 2 * LIMIT_NVML_EVENTS + 2)
 		await(&bench);
-	assert_int_equal(bench.n_events, LIMIT_REPORT_EVENTS + 2);
+	assert_int_equal(bench.n_events, 2 * LIMIT_NVML_EVENTS + 2);
 	end(&bench);
 }
 
@@ -945,7 +1095,12 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(an_answer_that_nobody_asked_for_is_rubbish),
 	cmocka_unit_test(children_that_cannot_be_ended_are_left_behind_counted_and_bounded),
 	cmocka_unit_test(an_error_is_told_once_though_the_child_is_replaced),
-	cmocka_unit_test(more_errors_than_one_answer_holds_come_all_the_same),
+	cmocka_unit_test(errors_of_a_hang_that_never_ends_are_told_once_and_before_the_kill),
+	cmocka_unit_test(an_error_that_comes_with_the_kill_is_told),
+	cmocka_unit_test(an_error_of_a_child_that_ends_by_itself_is_told_before_its_end),
+	cmocka_unit_test(an_error_that_comes_before_an_answer_is_told_before_it),
+	cmocka_unit_test(a_child_that_writes_rubbish_where_errors_are_tells_none),
+	cmocka_unit_test(more_errors_than_can_lie_there_come_all_the_same),
 	cmocka_unit_test(restarts_leave_no_descriptor_and_no_process_behind),
 	cmocka_unit_test(the_end_ends_the_child_whatever_it_does),
 	cmocka_unit_test(a_child_dies_with_its_parent),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A driver whose waits return when the test says so. */
+/* A driver whose waits return when the test says so. The n-th event is XID n. */
 
 #include "lib/test_main.h"
 
@@ -18,14 +18,23 @@
 static struct driver {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	int codes[MANY]; /* of the next waits; an event has the number of its wait */
+	int codes[MANY]; /* of the next waits; an XID has the number of its wait */
+	uint64_t type;   /* of events; 0: an XID error */
+	struct nvml_abi_device *device; /* of events */
 	uint64_t n_codes, n_given;
 	unsigned n_begun, n_told;
 	bool is_inside;
 	bool is_hasty; /* returns at once, always */
 } driver;
 
+#define UUID "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
+#define OTHER_UUID "GPU-22222222-2222-4222-8222-222222222222"
+#define HANDLE ((struct nvml_abi_device *)&driver.codes[0])
+#define OTHER_HANDLE ((struct nvml_abi_device *)&driver.codes[1])
+
 static struct nvml_waiter *waiter;
+static struct nvml_ring *ring;
+static struct nvml_ring_reader reader;
 static struct error err;
 
 static struct timespec in_ms(long ms)
@@ -52,6 +61,8 @@ static int wait_in_driver(struct nvml_abi_event_set *set, struct nvml_abi_event 
 		pthread_cond_wait(&driver.changed, &driver.lock);
 	int code = NVML_ABI_TIMEOUT;
 	if (driver.n_given < driver.n_codes) {
+		ret_event->device = driver.device;
+		ret_event->type = driver.type ? driver.type : NVML_ABI_EVENT_XID;
 		ret_event->data = driver.n_given;
 		code = driver.codes[driver.n_given++];
 	}
@@ -72,11 +83,15 @@ static void note_told(void *owner)
 
 static int setup(void **state)
 {
-	const struct nvml_waiter_config config = {
-		.wait_ms = WAIT_MS, .told = note_told, .owner = &driver};
 	(void)state;
+	ring = nvml_ring_new();
+	reader = (struct nvml_ring_reader){0};
+	assert_non_null(ring);
+	const struct nvml_waiter_config config = {
+		.wait_ms = WAIT_MS, .ring = ring, .told = note_told, .owner = &driver};
 	driver = (struct driver){.lock = PTHREAD_MUTEX_INITIALIZER,
-				 .changed = PTHREAD_COND_INITIALIZER};
+				 .changed = PTHREAD_COND_INITIALIZER,
+				 .device = HANDLE};
 	return nvml_waiter_new(&config, &waiter, &err);
 }
 
@@ -97,11 +112,20 @@ static int teardown(void **state)
 	pthread_cond_broadcast(&driver.changed);
 	pthread_mutex_unlock(&driver.lock);
 	nvml_waiter_free(waiter);
+	nvml_ring_free(ring);
 	return 0;
+}
+
+static void name(unsigned index, const struct nvml_abi_device *handle, const char *text)
+{
+	char uuid[NVML_ABI_UUID_SIZE] = "";
+	memcpy(uuid, text, strlen(text));
+	nvml_waiter_name(waiter, index, handle, uuid);
 }
 
 static void watch(void)
 {
+	name(0, HANDLE, UUID);
 	nvml_waiter_watch(waiter, wait_in_driver, (struct nvml_abi_event_set *)&driver);
 }
 
@@ -121,18 +145,38 @@ static unsigned read_count(const unsigned *count)
 	return n;
 }
 
-static void assert_next(int code, uint64_t data)
+static struct nvml_ring_taken taken;
+
+static void take(void)
 {
-	struct nvml_abi_event event = {.data = 4711};
-	assert_int_equal(nvml_waiter_next(waiter, &event), code);
-	assert_int_equal(event.data, data);
+	nvml_ring_take(ring, &reader, &taken);
+}
+
+/* These are the XIDs that came since, ascending; -1 ends them. */
+static void assert_came(const int *xids)
+{
+	take();
+	for (uint32_t i = 0; i < taken.n; i++)
+		assert_int_equal(taken.items[i].code, xids[i]);
+	assert_int_equal(xids[taken.n], -1);
+}
+
+#define ASSERT_CAME(...) assert_came((const int[]){__VA_ARGS__, -1})
+#define ASSERT_NOTHING_CAME() assert_came((const int[]){-1})
+
+static void assert_fares(int code, bool has_new_state)
+{
+	bool has = !has_new_state;
+	assert_int_equal(nvml_waiter_ask(waiter, &has), code);
+	assert_int_equal(has, has_new_state);
 }
 
 static void nothing_is_waited_for_before_there_is_a_set(void **state)
 {
 	(void)state;
-	assert_next(NVML_ABI_TIMEOUT, 4711);
+	assert_fares(NVML_ABI_TIMEOUT, false);
 	nvml_waiter_leave(waiter);
+	ASSERT_NOTHING_CAME();
 	assert_int_equal(read_count(&driver.n_begun), 0);
 }
 
@@ -143,34 +187,81 @@ static void events_are_told_and_taken_in_their_order(void **state)
 	give(NVML_ABI_SUCCESS);
 	give(NVML_ABI_TIMEOUT);
 	give(NVML_ABI_SUCCESS);
-	await(&driver.n_told, 1);
 	await(&driver.n_begun, 4);
-	/* Once for all that lie there. */
-	assert_int_equal(read_count(&driver.n_told), 1);
-	assert_next(NVML_ABI_SUCCESS, 0);
-	assert_next(NVML_ABI_SUCCESS, 2);
-	assert_next(NVML_ABI_TIMEOUT, 4711);
+	assert_int_equal(read_count(&driver.n_told), 2);
+	ASSERT_CAME(0, 2);
+	assert_string_equal(taken.raw[0].uuid, UUID);
 	give(NVML_ABI_SUCCESS);
-	await(&driver.n_told, 2);
-	assert_next(NVML_ABI_SUCCESS, 3);
+	await(&driver.n_told, 3);
+	ASSERT_CAME(3);
+	assert_fares(NVML_ABI_TIMEOUT, false);
 }
 
-static void a_failure_is_said_once_after_the_events_before_it_and_ends_the_watch(void **state)
+static void an_event_is_of_the_device_that_has_its_handle(void **state)
+{
+	(void)state;
+	watch();
+	name(1, OTHER_HANDLE, OTHER_UUID);
+	driver.device = OTHER_HANDLE;
+	give(NVML_ABI_SUCCESS);
+	await(&driver.n_begun, 2);
+	ASSERT_CAME(0);
+	assert_string_equal(taken.raw[0].uuid, OTHER_UUID);
+	/* The handle goes to another index: it means what was told last. */
+	name(3, OTHER_HANDLE, UUID);
+	give(NVML_ABI_SUCCESS);
+	await(&driver.n_begun, 3);
+	ASSERT_CAME(1);
+	assert_string_equal(taken.raw[0].uuid, UUID);
+	/* The index goes to another handle: nobody has that one any more. */
+	name(3, HANDLE, UUID);
+	give(NVML_ABI_SUCCESS);
+	await(&driver.n_begun, 4);
+	ASSERT_NOTHING_CAME();
+	assert_int_equal(read_count(&driver.n_told), 2);
+}
+
+static void other_events_say_that_something_reads_differently(void **state)
+{
+	static const struct {
+		uint64_t type;
+		bool has_new_state;
+	} rows[] = {
+		{NVML_ABI_EVENT_RECOVERY_ACTION, true},
+		{NVML_ABI_EVENT_GPU_UNAVAILABLE, true},
+		{NVML_ABI_EVENT_DOUBLE_BIT_ECC, false},
+	};
+	(void)state;
+	watch();
+	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+		const unsigned n_told = read_count(&driver.n_told);
+		await(&driver.n_begun, i + 1);
+		driver.type = rows[i].type;
+		give(NVML_ABI_SUCCESS);
+		await(&driver.n_begun, i + 2);
+		assert_int_equal(read_count(&driver.n_told), n_told + rows[i].has_new_state);
+		assert_fares(NVML_ABI_TIMEOUT, rows[i].has_new_state);
+		assert_fares(NVML_ABI_TIMEOUT, false);
+	}
+	ASSERT_NOTHING_CAME();
+}
+
+static void a_failure_is_said_once_and_ends_the_watch(void **state)
 {
 	(void)state;
 	watch();
 	give(NVML_ABI_SUCCESS);
 	give(NVML_ABI_UNKNOWN);
 	await(&driver.n_told, 2);
-	assert_next(NVML_ABI_SUCCESS, 0);
-	assert_next(NVML_ABI_UNKNOWN, 4711);
-	assert_next(NVML_ABI_TIMEOUT, 4711);
+	ASSERT_CAME(0);
+	assert_fares(NVML_ABI_UNKNOWN, false);
+	assert_fares(NVML_ABI_TIMEOUT, false);
 	assert_int_equal(read_count(&driver.n_begun), 2);
 	/* There can be another. */
 	watch();
 	give(NVML_ABI_SUCCESS);
 	await(&driver.n_told, 3);
-	assert_next(NVML_ABI_SUCCESS, 2);
+	ASSERT_CAME(2);
 }
 
 static void the_driver_keeps_what_there_is_no_room_for(void **state)
@@ -179,15 +270,15 @@ static void the_driver_keeps_what_there_is_no_room_for(void **state)
 	watch();
 	for (unsigned i = 0; i < MANY; i++)
 		give(NVML_ABI_SUCCESS);
-	await(&driver.n_begun, LIMIT_NVML_EVENTS);
-	assert_next(NVML_ABI_SUCCESS, 0);
-	await(&driver.n_begun, LIMIT_NVML_EVENTS + 1);
-	for (unsigned i = 1; i < MANY; i++) {
-		await(&driver.n_begun, i + 1);
-		struct nvml_abi_event event;
-		while (nvml_waiter_next(waiter, &event) == NVML_ABI_TIMEOUT)
-			;
-		assert_int_equal(event.data, i);
+	await(&driver.n_told, LIMIT_NVML_EVENTS);
+	const struct timespec a_while = {.tv_nsec = 2 * WAIT_MS * 1000000L};
+	nanosleep(&a_while, NULL);
+	assert_int_equal(read_count(&driver.n_begun), LIMIT_NVML_EVENTS);
+	uint32_t n = 0;
+	while (n < MANY) {
+		take();
+		for (uint32_t i = 0; i < taken.n; i++)
+			assert_int_equal(taken.items[i].code, n++);
 	}
 }
 
@@ -199,7 +290,7 @@ static void *let_go_later(void *arg)
 	return NULL;
 }
 
-static void leaving_lasts_until_nobody_is_in_the_driver_and_keeps_what_came(void **state)
+static void leaving_lasts_until_nobody_is_in_the_driver_and_tells_what_came(void **state)
 {
 	(void)state;
 	long ms = 20;
@@ -211,10 +302,29 @@ static void leaving_lasts_until_nobody_is_in_the_driver_and_keeps_what_came(void
 	pthread_mutex_lock(&driver.lock);
 	assert_false(driver.is_inside);
 	pthread_mutex_unlock(&driver.lock);
-	assert_next(NVML_ABI_SUCCESS, 0);
-	assert_next(NVML_ABI_TIMEOUT, 4711);
+	ASSERT_CAME(0);
+	assert_fares(NVML_ABI_TIMEOUT, false);
 	assert_int_equal(read_count(&driver.n_begun), 1);
 	pthread_join(other, NULL);
+}
+
+static void handles_are_forgotten_with_the_watch(void **state)
+{
+	(void)state;
+	long ms = 20;
+	pthread_t other;
+	watch();
+	name(1, OTHER_HANDLE, OTHER_UUID);
+	await(&driver.n_begun, 1);
+	assert_int_equal(pthread_create(&other, NULL, let_go_later, &ms), 0);
+	nvml_waiter_leave(waiter);
+	pthread_join(other, NULL);
+	ASSERT_CAME(0);
+	driver.device = OTHER_HANDLE;
+	watch();
+	give(NVML_ABI_SUCCESS);
+	await(&driver.n_begun, 3);
+	ASSERT_NOTHING_CAME();
 }
 
 static void while_the_wait_hangs_nothing_is_answered(void **state)
@@ -223,13 +333,13 @@ static void while_the_wait_hangs_nothing_is_answered(void **state)
 	const struct timespec longer_than_a_wait = {.tv_nsec = 3 * WAIT_MS * 1000000L};
 	long ms = WAIT_MS;
 	pthread_t other;
-	struct nvml_abi_event event;
+	bool has_new_state;
 	watch();
 	await(&driver.n_begun, 1);
 	nanosleep(&longer_than_a_wait, NULL);
 	assert_int_equal(pthread_create(&other, NULL, let_go_later, &ms), 0);
-	assert_int_equal(nvml_waiter_next(waiter, &event), NVML_ABI_SUCCESS);
-	assert_int_equal(event.data, 0);
+	assert_int_equal(nvml_waiter_ask(waiter, &has_new_state), NVML_ABI_TIMEOUT);
+	assert_int_equal(read_count(&driver.n_told), 1);
 	pthread_join(other, NULL);
 }
 
@@ -251,10 +361,14 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(nothing_is_waited_for_before_there_is_a_set, setup, teardown),
 	cmocka_unit_test_setup_teardown(events_are_told_and_taken_in_their_order, setup, teardown),
 	cmocka_unit_test_setup_teardown(
-		a_failure_is_said_once_after_the_events_before_it_and_ends_the_watch, setup, teardown),
+		a_failure_is_said_once_and_ends_the_watch, setup, teardown),
+	cmocka_unit_test_setup_teardown(an_event_is_of_the_device_that_has_its_handle, setup, teardown),
+	cmocka_unit_test_setup_teardown(handles_are_forgotten_with_the_watch, setup, teardown),
+	cmocka_unit_test_setup_teardown(other_events_say_that_something_reads_differently, setup,
+					teardown),
 	cmocka_unit_test_setup_teardown(the_driver_keeps_what_there_is_no_room_for, setup, teardown),
 	cmocka_unit_test_setup_teardown(
-		leaving_lasts_until_nobody_is_in_the_driver_and_keeps_what_came, setup, teardown),
+		leaving_lasts_until_nobody_is_in_the_driver_and_tells_what_came, setup, teardown),
 	cmocka_unit_test_setup_teardown(while_the_wait_hangs_nothing_is_answered, setup, teardown),
 	cmocka_unit_test_setup_teardown(a_driver_that_does_not_wait_is_asked_now_and_then, setup,
 					teardown),
