@@ -12,6 +12,7 @@
 
 void event_queue_init(struct event_queue *queue, int64_t last_sequence)
 {
+	memset(queue->kinds, 0, sizeof(queue->kinds));
 	queue->count = 0;
 	queue->dropped = 0;
 	queue->dropped_time = 0;
@@ -26,6 +27,42 @@ static void remove_front(struct event_queue *queue, uint32_t n)
 	memmove(queue->uuids, queue->uuids + n, queue->count * sizeof(queue->uuids[0]));
 	for (uint32_t i = 0; i < queue->count; i++)
 		queue->events[i].uuid.ptr = queue->uuids[i];
+}
+
+/* The kind of the event. A new one takes the place of the one that was seen longest ago. */
+static struct event_queue_kind *kind_of(struct event_queue *queue, const struct report_event *event)
+{
+	struct event_queue_kind *oldest = &queue->kinds[0];
+	for (size_t i = 0; i < EVENT_QUEUE_KINDS; i++) {
+		struct event_queue_kind *kind = &queue->kinds[i];
+		if (kind->sequence > 0 && kind->code == event->code &&
+		    view_equal((struct view){kind->uuid, kind->uuid_len}, event->uuid))
+			return kind;
+		if (kind->sequence < oldest->sequence)
+			oldest = kind;
+	}
+	*oldest = (struct event_queue_kind){.uuid_len = event->uuid.len, .code = event->code};
+	memcpy(oldest->uuid, event->uuid.ptr, event->uuid.len);
+	return oldest;
+}
+
+/* A time of its own for what was at that time, while the last time of an event that is alike is near. */
+static int64_t after(int64_t last, int64_t own)
+{
+	return last >= own && last - own < EVENT_QUEUE_AHEAD_MS ? last + 1 : own;
+}
+
+static void tell_apart(struct event_queue *queue, struct report_event *event)
+{
+	struct event_queue_kind *kind = kind_of(queue, event);
+	if (kind->sequence > 0) {
+		event->time = after(kind->time, event->time);
+		if (event->uptime_ms > 0) /* it is known */
+			event->uptime_ms = after(kind->uptime_ms, event->uptime_ms);
+	}
+	kind->time = event->time;
+	kind->uptime_ms = event->uptime_ms;
+	kind->sequence = event->sequence;
 }
 
 void event_queue_add(struct event_queue *queue, const struct report_event *event)
@@ -43,6 +80,7 @@ void event_queue_add(struct event_queue *queue, const struct report_event *event
 	queue->events[i] = *event;
 	queue->events[i].sequence = ++queue->last_sequence;
 	queue->events[i].uuid = (struct view){queue->uuids[i], len};
+	tell_apart(queue, &queue->events[i]);
 }
 
 void event_queue_acknowledge(struct event_queue *queue, int64_t sequence)

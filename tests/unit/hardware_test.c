@@ -745,6 +745,24 @@ static void xid_errors_reach_the_queue_once(void **state)
 	end(&hardware);
 }
 
+static void two_alike_errors_at_once_are_two(void **state)
+{
+	(void)state;
+	struct hardware hardware;
+	begin(&hardware);
+	set_node(NODE("Default", "", ""));
+	read_at(&hardware, 100);
+	set_node(NODE("Default", "", XID("1", "31") "," XID("2", "31")));
+	assert_true(look_at(&hardware, 200));
+	struct array events = event_queue_events(&queue);
+	assert_int_equal(events.count, 2);
+	assert_int_equal(ARRAY_AT(events, struct report_event, 0)->time, 200);
+	assert_int_equal(ARRAY_AT(events, struct report_event, 1)->time, 201);
+	assert_int_equal(ARRAY_AT(events, struct report_event, 1)->uptime_ms,
+			 ARRAY_AT(events, struct report_event, 0)->uptime_ms + 1);
+	end(&hardware);
+}
+
 static void an_xid_keeps_the_instances_that_a_report_can_carry(void **state)
 {
 	(void)state;
@@ -912,6 +930,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(an_error_is_told_while_a_failure_is_not),
 	cmocka_unit_test(a_node_without_the_library_has_no_such_source),
 	cmocka_unit_test(xid_errors_reach_the_queue_once),
+	cmocka_unit_test(two_alike_errors_at_once_are_two),
 	cmocka_unit_test(an_xid_keeps_the_instances_that_a_report_can_carry),
 	cmocka_unit_test(an_xid_that_no_report_can_carry_is_left_out),
 	cmocka_unit_test(a_driver_that_hangs_or_fails_leaves_the_last_good_devices_standing),
