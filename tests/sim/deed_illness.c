@@ -8,7 +8,7 @@
 #include "sim/unwatched.h"
 #include "sim/usage.h"
 
-#define FLOOD_MS 1100u /* the agent asks for errors each second, and tells them apart by their times */
+#define FLOOD_MS 1100u /* the agent asks for errors each second */
 #define FINDS_OUT_MS 20000 /* a sample and a report */
 
 static bool is_powered(const struct world_gpu *gpu)
@@ -99,12 +99,12 @@ static void raise_again(void *owner, uint64_t code)
 		driver_raise(gpu, (int)code, -1);
 }
 
-/* An application that fails again and again. */
+/* An application that fails again and again: two of its processes at once. */
 void deed_flood(const int *args)
 {
 	struct world_gpu *gpu = powered_gpu(args[0]);
 
 	for (int i = 0; gpu && i < args[1]; i++)
-		clockwork_in(FLOOD_MS * (uint64_t)i, raise_again, gpu, args[2] ? 31 : 13);
+		clockwork_in(FLOOD_MS * (uint64_t)(i / 2), raise_again, gpu, args[2] ? 31 : 13);
 	deed_for_ms((int)FLOOD_MS * args[1] + FINDS_OUT_MS);
 }

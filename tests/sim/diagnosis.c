@@ -377,7 +377,7 @@ static bool has_other_partition(const struct attribution_health_event *event, in
 	return is_any && event->partition.len > 0;
 }
 
-/* Errors of one moment that are alike are one event. */
+/* Errors of one moment that are alike are told apart by their times. */
 static void judge_event(const struct judge *judge, uint32_t number)
 {
 	const struct array events = judge->status->health.events;
@@ -398,24 +398,13 @@ static void judge_event(const struct judge *judge, uint32_t number)
 			      world.gpus[judge->gpu].uuid, (long long)event->xid);
 }
 
-/* Of two that are told at one moment one may stand for both. */
-static bool is_alone(const struct world_gpu *gpu, const struct world_error *error)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < gpu->n_errors; i++)
-		n += gpu->errors[i].code == error->code &&
-		     gpu->errors[i].told_at == error->told_at;
-	return n == 1;
-}
-
 /* The MIG device is named that raised a new error, if it was there long before, and is. */
 static void judge_partition(const struct judge *judge, const struct world_error *error)
 {
 	const struct world_gpu *gpu = &world.gpus[judge->gpu];
 	const struct attribution_health_event *event = find_event(judge->status, error);
 
-	if (event && error->partition >= 0 && is_alone(gpu, error) && event->partition.len == 0 &&
+	if (event && error->partition >= 0 && event->partition.len == 0 &&
 	    gpu->partitions[error->partition].exists && judge->told == ILLNESS_LISTED &&
 	    gpu->changed_at + DIVIDED_MS < error->raised_at && !find_event(judge->before, error))
 		oracle_accuse(ORACLE_FALSE_EVENT, "%s: XID %d names no MIG device", gpu->uuid,

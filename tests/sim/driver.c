@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/event_queue.h"
 #include "agent/nvml_library.h"
 #include "model/attribution.h"
 #include "sim/clockwork.h"
@@ -435,6 +436,20 @@ static bool is_published(int gpu)
 	return status && view_equal(status->node_name, view_from(world.nodes[clockwork_actor].name));
 }
 
+/* An agent tells alike errors apart by their times, as agent/event_queue.h says. */
+static int64_t time_of(const struct world_gpu *gpu, const struct world_error *error)
+{
+	const int64_t now = clockwork_wall(clockwork_actor);
+	const struct world_error *last = NULL;
+
+	for (const struct world_error *e = gpu->errors; e < error; e++)
+		if (e->code == error->code && e->node == error->node && e->agent == error->agent && e->is_heard)
+			last = e;
+	return last && last->told_at >= now && last->told_at - now < EVENT_QUEUE_AHEAD_MS
+		       ? last->told_at + 1
+		       : now;
+}
+
 static int event_wait(struct nvml_abi_event_set *set, struct nvml_abi_event *ret, unsigned ms)
 {
 	(void)set, (void)ms;
@@ -446,8 +461,8 @@ static int event_wait(struct nvml_abi_event_set *set, struct nvml_abi_event *ret
 		struct world_error *error = &gpu->errors[gpu->n_fetched++];
 
 		error->fetched_at = clockwork_now();
-		error->told_at = clockwork_wall(clockwork_actor);
 		error->agent = world.nodes[clockwork_actor].agent;
+		error->told_at = time_of(gpu, error);
 		/* Of a device that is gone before anything was published of it there is no object. */
 		error->is_heard = is_registered[i] && error->node == clockwork_actor &&
 				  (!gpu->lost || is_published(i));
