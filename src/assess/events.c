@@ -35,29 +35,86 @@ bool events_have(struct array events, const struct attribution_health_event *wan
 	return false;
 }
 
-/*
- * The MIG device of these instances: an error of a GPU instance is that of its only compute instance.
- * Empty where they are not told, or there is none any more.
- */
-static struct view find_partition(const struct report_device *reported,
-				  const struct report_event *event)
+/* An instance that is not known may be any. */
+static bool is_in(const struct events_origin *origin, int64_t gpu_instance, int64_t compute_instance)
 {
-	const struct array partitions = reported ? reported->partitions : (struct array){0};
-	const struct report_partition *partition = partitions.items;
-	struct view found = {0};
+	const int64_t wanted = origin->compute_instance_id;
+	return gpu_instance == origin->gpu_instance_id &&
+	       (wanted < 0 || compute_instance < 0 || compute_instance == wanted);
+}
 
-	for (uint32_t i = 0; i < partitions.count && event->gpu_instance_id >= 0; i++, partition++) {
-		if (partition->gpu_instance_id != event->gpu_instance_id)
-			continue;
-		if (partition->compute_instance_id == event->compute_instance_id)
-			return partition->uuid;
-		if (event->compute_instance_id >= 0)
-			continue;
-		if (found.len > 0)
-			return (struct view){0};
-		found = partition->uuid;
+/* The only MIG device of the origin on a list; empty: there is none, or more than one. */
+static struct view only_reported(const struct events_origin *origin, uint32_t *ret_n)
+{
+	struct view found = {0};
+	ARRAY_EACH(const struct report_partition, p, origin->reported)
+		if (is_in(origin, p->gpu_instance_id, p->compute_instance_id) && (*ret_n)++ == 0)
+			found = p->uuid;
+	return *ret_n == 1 ? found : (struct view){0};
+}
+
+static struct view only_published(const struct events_origin *origin)
+{
+	struct view found = {0};
+	uint32_t n = 0;
+	ARRAY_EACH(const struct attribution_partition, p, origin->published)
+		if (is_in(origin, p->gpu_instance_id, p->compute_instance_id) && n++ == 0)
+			found = p->uuid;
+	return n == 1 ? found : (struct view){0};
+}
+
+/*
+ * An error of a GPU instance is that of its only compute instance. One that is not on the report's list
+ * was there before: one call that fails makes the whole list missing.
+ */
+static struct view find_partition(const struct events_origin *origin)
+{
+	uint32_t n = 0;
+	struct view found;
+
+	if (origin->gpu_instance_id < 0)
+		return (struct view){0};
+	found = only_reported(origin, &n);
+	return n > 0 ? found : only_published(origin);
+}
+
+/* Of one whose instances are not known too. */
+static bool may_be_in(const struct events_origin *origin, int64_t gpu_instance, int64_t compute_instance)
+{
+	return gpu_instance < 0 || is_in(origin, gpu_instance, compute_instance);
+}
+
+/* The MIG device is known, and is none of the origin's. */
+static bool is_elsewhere(const struct events_origin *origin, struct view uuid)
+{
+	bool is_known = false, is_here = false;
+
+	ARRAY_EACH(const struct report_partition, p, origin->reported) {
+		const bool is_it = view_equal(p->uuid, uuid);
+		is_known |= is_it;
+		is_here |= is_it && may_be_in(origin, p->gpu_instance_id, p->compute_instance_id);
 	}
-	return found;
+	ARRAY_EACH(const struct attribution_partition, p, origin->published) {
+		const bool is_it = view_equal(p->uuid, uuid);
+		is_known |= is_it;
+		is_here |= is_it && may_be_in(origin, p->gpu_instance_id, p->compute_instance_id);
+	}
+	return is_known && !is_here;
+}
+
+bool events_may_be_of(const struct attribution_health_event *event, const struct events_origin *origin,
+		      struct array partitions)
+{
+	if (partitions.count == 0)
+		return true;
+	if (event->partition.len > 0)
+		return view_is_among(event->partition, partitions.items, partitions.count);
+	if (origin->gpu_instance_id < 0)
+		return true;
+	ARRAY_EACH(const struct view, uuid, partitions)
+		if (!is_elsewhere(origin, *uuid))
+			return true;
+	return false;
 }
 
 /* What is known of the number; what was published without it gets it too. */
@@ -89,6 +146,12 @@ static void date(const struct events *list, struct attribution_health_event *eve
 static int add_event(struct events *list, const struct report_event *event, struct error *err)
 {
 	const struct array known = array_of(list->items, list->n_items);
+	const struct events_origin origin = {
+		.gpu_instance_id = event->gpu_instance_id,
+		.compute_instance_id = event->compute_instance_id,
+		.reported = list->reported ? list->reported->partitions : (struct array){0},
+		.published = list->published_partitions,
+	};
 	struct attribution_health_event *added = &list->items[list->n_items];
 
 	if (event->type != REPORT_EVENT_XID ||
@@ -98,7 +161,7 @@ static int add_event(struct events *list, const struct report_event *event, stru
 		.xid = event->code,
 		.event_time = event->time,
 		.uptime_ms = event->uptime_ms,
-		.partition = find_partition(list->reported, event),
+		.partition = find_partition(&origin),
 		.tenants = {.present = true},
 	};
 	explain(added);
@@ -106,7 +169,7 @@ static int add_event(struct events *list, const struct report_event *event, stru
 	if (events_have(known, added))
 		return 0;
 	list->n_items++;
-	return list->holders.list(list->holders.owner, added, err);
+	return list->holders.list(list->holders.owner, &origin, added, err);
 }
 
 /* How grave it is: its class where something is to be done about it, and no newer one says so; else 0. */

@@ -538,6 +538,7 @@ int health_judge(const struct health_input *input, struct health *ret_health, st
 		},
 	};
 
+				.published_partitions = input->published_partitions,
 	assert(!input->is_same_boot || !input->is_other_boot);
 	assert(!input->reported || input->report);
 	assert(!input->is_withdrawn || input->is_off_offer);

@@ -51,6 +51,7 @@ struct health_input {
 					      /* NULL: from none */
 	struct array published_events; /* the device's, by whichever node */
 	int64_t booted_after; /* by the node's clock: it was booted after that; 0: not known */
+	struct array published_partitions; /* struct attribution_partition, by this node */
 	int64_t quiet_ms;     /* if the driver asks for nothing so long after an error, it was nothing */
 	int64_t heard_at;     /* by the node's clock: what the report says was so then still */
 	int64_t heard_uptime_ms; /* the same, since boot; 0: not told, and clocks must do */

@@ -55,18 +55,11 @@ static bool is_nobody(const struct attribution_tenant *tenant)
 	       wording_placeholder_of(tenant->placeholder) == PLACEHOLDER_HAMI;
 }
 
-/* Of an error of one MIG device only those are named who held it, or may have: it is not known of each. */
-static bool is_on(const struct attribution_health_event *event, struct array partitions)
-{
-	return event->partition.len == 0 || partitions.count == 0 ||
-	       view_is_among(event->partition, partitions.items, partitions.count);
-}
-
 /* What assess/ asks and is told */
 
 /* Each once. Those that left did so on this node, unless the card comes from another. */
-static int list_holders(const void *owner, struct attribution_health_event *event,
-			struct error *err)
+static int list_holders(const void *owner, const struct events_origin *origin,
+			struct attribution_health_event *event, struct error *err)
 {
 	const struct subject *subject = owner;
 	const struct attribution_status *status = subject->status;
@@ -79,12 +72,12 @@ static int list_holders(const void *owner, struct attribution_health_event *even
 	event->tenants.items = room;
 	ARRAY_EACH(const struct attribution_tenant, t, status->tenants)
 		if (!is_nobody(t) && was_there(subject, t->pod_uid, t->start_time, at) &&
-		    (t->partitions_left_out > 0 || is_on(event, t->partitions)))
+		    (t->partitions_left_out > 0 || events_may_be_of(event, origin, t->partitions)))
 			add_tenant(subject, event, (struct attribution_event_tenant){
 				t->pod_uid, t->pod_namespace, t->pod_name, t->container});
 	ARRAY_EACH(const struct attribution_past_tenant, t, recent)
 		if (was_there(subject, t->pod_uid, t->start_time, at) && at <= t->end_time + TOLD_LATE_MS &&
-		    is_on(event, t->partitions))
+		    events_may_be_of(event, origin, t->partitions))
 			add_tenant(subject, event, (struct attribution_event_tenant){
 				t->pod_uid, t->pod_namespace, t->pod_name, t->container});
 	if (event->tenants.count == 0)
@@ -156,6 +149,7 @@ int examine_health(struct subject *subject, struct error *err)
 		.published = published ? &published->health : NULL,
 		.former = subject->device->is_taken ? &previous->health : NULL,
 		.published_events = previous ? previous->status->health.events : (struct array){0},
+		.published_partitions = published ? published->status->partitions : (struct array){0},
 		.booted_after = join->booted_after,
 		.quiet_ms = join->limits->quiet_ms,
 		.heard_at = examine_heard_at(join),

@@ -478,11 +478,38 @@ static void judge_all_blamed(const struct attribution_health_event *event,
 			       ARRAY_AT(before->tenants, struct attribution_tenant, i), gpu);
 }
 
-/* Which MIG device it was is told if that was there when it was asked. */
-static int partition_of(const struct attribution_health_event *event,
-			const struct world_error *error)
+static bool has_partition(const struct attribution_status *status, const char *uuid)
 {
-	return event->partition.len > 0 ? error->partition : -1;
+	for (uint32_t i = 0; status && i < status->partitions.count; i++)
+		if (view_equal(ARRAY_AT(status->partitions, struct attribution_partition, i)->uuid,
+			       view_from(uuid)))
+			return true;
+	return false;
+}
+
+/* All that the pod has of the device are MIG devices that were published. */
+static bool is_place_known(const struct attribution_status *before, const struct world_pod *pod, int gpu)
+{
+	for (int c = 0; pod && c < pod->n_containers; c++)
+		for (int i = 0; i < pod->containers[c].n_slots; i++) {
+			const struct world_slot *slot = &pod->containers[c].slots[i];
+
+			if (slot->gpu == gpu &&
+			    (slot->partition < 0 ||
+			     !has_partition(before, world.gpus[gpu].partitions[slot->partition].uuid)))
+				return false;
+		}
+	return true;
+}
+
+/*
+ * The instance of an error is always told. So nobody else is named than who had that MIG device, or one
+ * of which the instance was not known.
+ */
+static int partition_of(const struct attribution_health_event *event, const struct world_error *error,
+			const struct attribution_status *before, struct view uid, int gpu)
+{
+	return event->partition.len > 0 || is_place_known(before, find_pod(uid), gpu) ? error->partition : -1;
 }
 
 static void judge_event(const struct attribution_health_event *event,
@@ -502,7 +529,8 @@ static void judge_event(const struct attribution_health_event *event,
 		struct view uid = accused->pod_uid;
 
 		if (!names(before, uid))
-			judge_blamed(error, uid, gpu, partition_of(event, error));
+			judge_blamed(error, uid, gpu,
+				     partition_of(event, error, status_before, uid, gpu));
 	}
 	if (status_before && !before)
 		judge_all_blamed(event, error, status_before, gpu);

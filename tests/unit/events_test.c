@@ -20,6 +20,7 @@ static struct {
 	struct report_device device;
 	struct report_event told[MAX_EVENTS];
 	struct report_partition partitions[MAX_PARTITIONS + 1];
+	struct attribution_partition published_partitions[MAX_PARTITIONS];
 	struct attribution_health_event published[MAX_EVENTS];
 	struct events events;
 } now;
@@ -30,9 +31,11 @@ static bool is_of(const void *owner, struct view uuid)
 	return view_equal(uuid, VIEW(UUID));
 }
 
-static int list_nobody(const void *owner, struct attribution_health_event *event, struct error *err)
+static int list_nobody(const void *owner, const struct events_origin *origin,
+		       struct attribution_health_event *event, struct error *err)
 {
 	(void)owner;
+	(void)origin;
 	(void)event;
 	(void)err;
 	return 0;
@@ -50,6 +53,7 @@ static int set_up(void **state)
 		.reported = &now.device,
 		.holders = {NULL, is_of, list_nobody},
 		.published = array_of(now.published, 0),
+		.published_partitions = array_of(now.published_partitions, 0),
 		.is_same_boot = true,
 		.arena = &now.arena,
 	};
@@ -93,6 +97,15 @@ static struct attribution_health_event *publish(int64_t code, int64_t time)
 static void add_partition(int64_t gpu_instance, int64_t compute_instance, const char *uuid)
 {
 	now.partitions[now.device.partitions.count++] = (struct report_partition){
+		.uuid = view_from(uuid),
+		.gpu_instance_id = gpu_instance,
+		.compute_instance_id = compute_instance};
+}
+
+/* So it was published. */
+static void publish_partition(int64_t gpu_instance, int64_t compute_instance, const char *uuid)
+{
+	now.published_partitions[now.events.published_partitions.count++] = (struct attribution_partition){
 		.uuid = view_from(uuid),
 		.gpu_instance_id = gpu_instance,
 		.compute_instance_id = compute_instance};
@@ -143,6 +156,84 @@ TEST(an_error_of_a_mig_device_is_of_the_one_with_its_instances)
 			.compute_instance_id = rows[i].compute_instance};
 		collect();
 		expect_text(now.events.items[0].partition, rows[i].partition);
+	}
+}
+
+/* Published is what was listed before: the list may fail now, or the MIG device be gone. */
+TEST(an_error_of_a_mig_device_that_is_not_listed_now_is_of_the_published_one)
+{
+	static const struct {
+		int64_t gpu_instance, compute_instance; /* of the error */
+		struct {
+			int64_t gpu_instance, compute_instance;
+			const char *uuid;
+		} listed, published[MAX_PARTITIONS];
+		const char *partition;
+	} rows[] = {
+		{7, 0, {0}, {{7, 0, "a"}, {8, 0, "b"}}, "a"},
+		{8, -1, {0}, {{7, 0, "a"}, {8, 0, "b"}}, "b"},
+		{8, 0, {7, 0, "a"}, {{7, 0, "a"}, {8, 0, "b"}}, "b"},
+		{7, -1, {0}, {{7, 0, "a"}, {7, 1, "b"}}, ""},
+		{7, 1, {0}, {{7, 0, "a"}, {7, 1, "b"}}, "b"},
+		{9, 0, {7, 0, "a"}, {{7, 0, "a"}, {8, 0, "b"}}, ""},
+		/* The instance was made anew: what is listed now counts. */
+		{7, 0, {7, 0, "c"}, {{7, 0, "a"}}, "c"},
+		{-1, -1, {0}, {{-1, -1, "a"}}, ""},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		struct report_event *event = tell(94, NOW);
+
+		event->gpu_instance_id = rows[i].gpu_instance;
+		event->compute_instance_id = rows[i].compute_instance;
+		if (rows[i].listed.uuid)
+			add_partition(rows[i].listed.gpu_instance, rows[i].listed.compute_instance,
+				      rows[i].listed.uuid);
+		for (size_t k = 0; k < MAX_PARTITIONS && rows[i].published[k].uuid; k++)
+			publish_partition(rows[i].published[k].gpu_instance,
+					  rows[i].published[k].compute_instance,
+					  rows[i].published[k].uuid);
+		collect();
+		expect_text(now.events.items[0].partition, rows[i].partition);
+	}
+}
+
+/* Listed: a is instance 7/0, b is 7/1, c is 8/0, n has none. Published: d is 7/0, e is 9/0. */
+TEST(an_error_may_be_of_holders_of_its_instance_and_of_what_is_not_known)
+{
+	static const struct {
+		int64_t gpu_instance, compute_instance; /* of the error */
+		const char *partition;                  /* that it names */
+		const char *held;                       /* one letter each */
+		bool may_be;
+	} rows[] = {
+		{7, -1, "", "a", true},   {7, -1, "", "b", true},   {7, -1, "", "c", false},
+		{7, -1, "", "d", true},   {7, -1, "", "e", false},  {7, -1, "", "ce", false},
+		{7, -1, "", "ca", true},  {7, -1, "", "", true},    {7, -1, "", "x", true},
+		{7, -1, "", "cx", true},  {7, -1, "", "n", true},   {7, 0, "", "a", true},
+		{7, 0, "", "b", false},   {7, 1, "", "d", false},   {10, 0, "", "a", false},
+		{10, 0, "", "x", true},   {10, 0, "", "", true},    {-1, -1, "", "a", true},
+		{-1, -1, "", "x", true},  {7, 0, "a", "a", true},   {7, 0, "a", "d", false},
+		{7, 0, "a", "x", false},  {7, 0, "a", "", true},    {7, 0, "a", "ba", true},
+	};
+	add_partition(7, 0, "a");
+	add_partition(7, 1, "b");
+	add_partition(8, 0, "c");
+	add_partition(-1, -1, "n");
+	publish_partition(7, 0, "d");
+	publish_partition(9, 0, "e");
+	publish_partition(8, 0, "c");
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct view held[2];
+		const uint32_t n = (uint32_t)strlen(rows[i].held);
+		const struct attribution_health_event event = {.partition = view_from(rows[i].partition)};
+		const struct events_origin origin = {
+			rows[i].gpu_instance, rows[i].compute_instance, now.device.partitions,
+			array_of(now.published_partitions, now.events.published_partitions.count)};
+
+		for (uint32_t k = 0; k < n; k++)
+			held[k] = (struct view){rows[i].held + k, 1};
+		if (events_may_be_of(&event, &origin, array_of(held, n)) != rows[i].may_be)
+			fail_msg("row %zu", i);
 	}
 }
 
@@ -272,6 +363,9 @@ TEST(each_allocation_that_fails_is_an_error)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(an_error_of_a_mig_device_is_of_the_one_with_its_instances),
+	cmocka_unit_test_set_up(
+		an_error_of_a_mig_device_that_is_not_listed_now_is_of_the_published_one),
+	cmocka_unit_test_set_up(an_error_may_be_of_holders_of_its_instance_and_of_what_is_not_known),
 	cmocka_unit_test_set_up(
 		an_error_that_is_told_again_is_the_same_even_if_its_mig_device_was_not_known_once),
 	cmocka_unit_test_set_up(errors_of_one_time_and_number_are_in_the_order_of_their_mig_devices),

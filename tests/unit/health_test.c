@@ -40,10 +40,11 @@ static bool is_of(const void *owner, struct view uuid)
 	return view_equal(uuid, VIEW(UUID));
 }
 
-static int list_nobody(const void *owner, struct attribution_health_event *event,
-		       struct error *err)
+static int list_nobody(const void *owner, const struct events_origin *origin,
+		       struct attribution_health_event *event, struct error *err)
 {
 	(void)owner;
+	(void)origin;
 	(void)event;
 	(void)err;
 	return 0;

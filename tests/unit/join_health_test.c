@@ -309,7 +309,7 @@ TEST(an_error_of_a_mig_device_names_its_holders_only)
 		{7, 0, false, "0", "uid-a"},       {8, 0, false, "1", "uid-b"},
 		{9, 0, false, "2", ""},            {7, 0, true, "0", "uid-a"},
 		{8, 0, true, "1", "uid-b"},        {-1, -1, false, "", "uid-a,uid-b"},
-		{7, -1, false, "0", "uid-a"},      {99, 0, false, "", "uid-a,uid-b"},
+		{7, -1, false, "0", "uid-a"},      {99, 0, false, "", ""},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
 		build_world_cut(&world, 0, 3);
@@ -335,6 +335,40 @@ TEST(an_error_of_a_mig_device_names_its_holders_only)
 							       (unsigned)(rows[i].partition[0] -
 									  '0'))));
 		assert_int_equal(build_world_count_writes(&world), 0);
+	}
+}
+
+/* One call fails, and with it the list of MIG devices. Or instance 7 has two compute instances. */
+TEST(an_error_of_a_mig_device_names_no_holder_of_another_while_it_is_not_clear_which)
+{
+	static const struct {
+		bool is_listed, is_divided;
+		const char *partition, *tenants;
+	} rows[] = {
+		{true, false, "0", "uid-a"},
+		{false, false, "0", "uid-a"},
+		{true, true, "", "uid-a,uid-b"},
+		{false, true, "", "uid-a,uid-b"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		struct report_device *device = build_world_cut(&world, 0, 3);
+		struct report_partition *partitions = device->partitions.items;
+		if (rows[i].is_divided) {
+			partitions[1].gpu_instance_id = partitions[0].gpu_instance_id;
+			partitions[1].compute_instance_id = 1;
+		}
+		build_world_run(&world, POD("a"), build_world_mig(&world, 0, 0));
+		build_world_run(&world, POD("b"), build_world_mig(&world, 0, 1));
+		build_world_run(&world, POD("c"), build_world_mig(&world, 0, 2));
+		publish();
+		device->partitions.present = rows[i].is_listed;
+		if (!rows[i].is_listed)
+			device->partitions.count = 0;
+		event(94, 0);
+		world.events[0].gpu_instance_id = 7;
+		publish();
+		assert_int_equal(event_at(0)->partition.len > 0, rows[i].partition[0] != '\0');
+		expect_accused(event_at(0)->tenants, rows[i].tenants);
 	}
 }
 
@@ -1319,6 +1353,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(the_message_of_a_healthy_device_says_what_was_read_and_what_could_not_be),
 	cmocka_unit_test_set_up(an_error_of_a_mig_device_names_its_holders_only),
 	cmocka_unit_test_set_up(an_error_of_two_mig_devices_at_once_is_two_events),
+	cmocka_unit_test_set_up(
+		an_error_of_a_mig_device_names_no_holder_of_another_while_it_is_not_clear_which),
 	cmocka_unit_test_set_up(an_error_of_a_mig_device_names_who_had_left_that_one),
 	cmocka_unit_test_set_up(an_error_of_a_mig_device_names_who_left_one_that_is_not_known),
 	cmocka_unit_test_set_up(an_error_that_is_told_again_without_its_mig_device_is_the_same),
