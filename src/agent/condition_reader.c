@@ -126,6 +126,8 @@ static void read_recovery(struct device_subject *subject, struct report_conditio
 	int code = ASK(subject, fields, 1, &field);
 	if (code == NVML_ABI_SUCCESS)
 		code = field.code;
+	ret->recovery_unsupported = is_unknown(code) || code == NVML_ABI_NOT_SUPPORTED ||
+				    code == NVML_ABI_FUNCTION_NOT_FOUND;
 	if (!is_unknown(code) && !device_reader_fails(subject, "recovery action", code))
 		ret->recovery = recovery_of(number_in(&field));
 }

@@ -195,6 +195,26 @@ static bool is_so(const struct judge *judge, bool is_read, bool is_told, enum fi
 	return is_read ? is_told : judge->input->is_same_boot && has(judge->input->published, finding);
 }
 
+/* No boot mends the card, and none of another node does. */
+static bool is_remap_failed(const struct judge *judge)
+{
+	const struct report_remapped_rows *rows = &judge->condition.remapped_rows;
+	return rows->present ? rows->failed : has(judge->last, ROW_REMAP_FAILED);
+}
+
+/*
+ * A device that must be reset answers nothing else. So where the driver has no recovery action to tell,
+ * memory errors that can be read again show that this is over. One call that fails shows nothing.
+ */
+static bool must_be_reset(const struct judge *judge)
+{
+	const struct report_condition *c = &judge->condition;
+	const bool is_read = c->reset_required || c->recovery != REPORT_RECOVERY_UNREAD ||
+			     (c->recovery_unsupported && condition_parts_have_memory_errors(c));
+	return is_so(judge, is_read, c->reset_required || c->recovery == REPORT_RECOVERY_RESET,
+		     RESET_REQUIRED);
+}
+
 /* What the driver asks for. */
 static void look_at_recovery(struct judge *judge)
 {
@@ -221,10 +241,7 @@ static void look_at_recovery(struct judge *judge)
 		found[published->recovery_action == ATTRIBUTION_RECOVERY_DRAIN_P2P
 			      ? DRAIN_REQUIRED
 			      : DRAIN_P2P_REQUIRED] = false;
-	/* A device that must be reset answers nothing else. */
-	found[RESET_REQUIRED] =
-		is_so(judge, is_read || c->reset_required || condition_parts_have_memory_errors(c),
-		      c->recovery == REPORT_RECOVERY_RESET || c->reset_required, RESET_REQUIRED);
+	found[RESET_REQUIRED] = must_be_reset(judge);
 }
 
 /* An agent that starts while links are down has not seen that there were more. */
@@ -245,7 +262,7 @@ static void look_at_condition(struct judge *judge)
 	bool *found = judge->found;
 
 	found[GPU_LOST] = is_so(judge, c->present, c->lost, GPU_LOST);
-	found[ROW_REMAP_FAILED] = is_so(judge, rows->present, rows->failed, ROW_REMAP_FAILED);
+	found[ROW_REMAP_FAILED] = is_remap_failed(judge);
 	found[ROW_REMAP_PENDING] = is_so(judge, rows->present, rows->pending, ROW_REMAP_PENDING);
 	found[RETIRED_PAGES_PENDING] = is_so(judge, c->retired_pages.present,
 					     c->retired_pages.pending, RETIRED_PAGES_PENDING);
@@ -521,6 +538,7 @@ int health_judge(const struct health_input *input, struct health *ret_health, st
 				.reported = input->reported,
 				.holders = input->holders,
 				.published = input->published_events,
+				.published_partitions = input->published_partitions,
 				.is_same_boot = input->is_same_boot,
 				.uptime_ms = input->heard_uptime_ms,
 				.arena = input->arena,
@@ -538,7 +556,6 @@ int health_judge(const struct health_input *input, struct health *ret_health, st
 		},
 	};
 
-				.published_partitions = input->published_partitions,
 	assert(!input->is_same_boot || !input->is_other_boot);
 	assert(!input->reported || input->report);
 	assert(!input->is_withdrawn || input->is_off_offer);

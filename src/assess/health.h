@@ -17,7 +17,8 @@
  * The last two count only while nothing else is wrong with the device itself. Clocks may be set, so they
  * go by the time since boot where the agent tells it.
  * What NVML told to be wrong stays a reason until it is read to be well, or the node is booted. That it
- * cannot be read tells nothing, and one failed reading of a device is no reset.
+ * cannot be read tells nothing, and one failed reading of a device is no reset. That rows could not be
+ * remapped stays over boots, and in another node.
  *
  * The published reasons tell which events still speak against it. So what was settled stays settled
  * when the controller restarts, and a boot meanwhile is seen.
@@ -50,8 +51,8 @@ struct health_input {
 	const struct health_previous *former; /* by the node that the card was taken from; */
 					      /* NULL: from none */
 	struct array published_events; /* the device's, by whichever node */
-	int64_t booted_after; /* by the node's clock: it was booted after that; 0: not known */
 	struct array published_partitions; /* struct attribution_partition, by this node */
+	int64_t booted_after; /* by the node's clock: it was booted after that; 0: not known */
 	int64_t quiet_ms;     /* if the driver asks for nothing so long after an error, it was nothing */
 	int64_t heard_at;     /* by the node's clock: what the report says was so then still */
 	int64_t heard_uptime_ms; /* the same, since boot; 0: not told, and clocks must do */

@@ -221,6 +221,7 @@ struct report_condition {
 	struct report_remapped_rows remapped_rows;
 	bool rows_unsupported; /* NVML: remapped rows are not supported (3), within REPORT_ACTIVITY_GAP_MS */
 	struct report_retired_pages retired_pages;
+	bool recovery_unsupported; /* NVML: it has no recovery action to tell, or does not know it */
 	struct report_links nvlinks;
 	int nvlinks_down; /* enum report_verdict: fewer are active than the agent has seen; not under MIG */
 	int fabric; /* enum report_fabric */

@@ -187,6 +187,7 @@ static const struct jmap_row condition_rows[] = {
 	{"resetRequired", JMAP_BOOL, 0, JMAP_AT(report_condition, reset_required)},
 	{"recoveryAction", JMAP_ENUM, JMAP_OR_LAST, JMAP_AT(report_condition, recovery),
 	 .names = recovery_names},
+	{"recoveryActionUnsupported", JMAP_BOOL, 0, JMAP_AT(report_condition, recovery_unsupported)},
 	{"eccVolatile", JMAP_OBJECT, 0, JMAP_AT(report_condition, ecc_volatile),
 	 .rows = error_rows},
 	{"eccAggregate", JMAP_OBJECT, 0, JMAP_AT(report_condition, ecc_aggregate),

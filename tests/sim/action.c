@@ -44,6 +44,7 @@ struct kind {
 	unsigned more_weight;    /* among those that only such fleets have where there is more */
 	unsigned form_weight;    /* among those that only fleets have whose pods are read by node */
 	unsigned unwatched_weight; /* among those that only fleets have where no agent watches */
+	unsigned call_weight;    /* among those that only fleets have where calls fail alone */
 };
 
 static const char *const mode_words[] = {"exclusive", "time-slicing", "MPS", "MIG",
@@ -83,6 +84,10 @@ static const char *const illness_words[] = {
 	"must be rebooted",    "must be reset",		  "must be drained and reset",
 	"must be drained P2P", "must be treated somehow", "does not answer before a reset",
 	"has rows to remap",   "has pages to retire",	  "has uncorrectable errors"};
+
+/* By enum illness_part. */
+static const char *const call_words[] = {"memory errors", "remapped rows", "retired pages",
+					 "the recovery action"};
 
 static const char *const unwatched_words[] = {
 	"it is reset, as was asked",
@@ -325,6 +330,8 @@ static const struct kind kinds[] = {
 	{"unwatched", 0, "{g0} has errors, its agent goes {2} ms later for {3} ms: {w1}", unwatched_words,
 	 {GPU, {EVEN, 0, DEED_N_UNWATCHED - 1}, {SPREAD, 40000, 120000}, {SPREAD, 500, 60000}},
 	 deed_fail_unwatched, .unwatched_weight = 1},
+	{"fail-call", 0, "{g0}: the call for {w1} fails for {2} ms", call_words,
+	 {GPU, {EVEN, 0, ILLNESS_PART_ACTION}, {SPREAD, 5000, 240000}}, deed_fail_call, .call_weight = 1},
 	{"inotify", 10, "{n0}: no inotify for {1} ms", NULL,
 	 {NODE, {SPREAD, 500, 60000}}, deed_silence_inotify},
 };
@@ -373,7 +380,8 @@ void action_make_rare_node(struct prng *prng, struct action *ret)
 }
 
 enum family {
-	COMMON, OF_USE, OF_ILLNESS, OF_HANG, OF_INTENT, OF_MORE, OF_LAYOUTS, OF_FORMS, OF_UNWATCHED
+	COMMON, OF_USE, OF_ILLNESS, OF_HANG, OF_INTENT, OF_MORE, OF_LAYOUTS, OF_FORMS, OF_UNWATCHED,
+	OF_CALLS
 };
 
 static unsigned weight_of(unsigned kind, enum family family)
@@ -386,6 +394,7 @@ static unsigned weight_of(unsigned kind, enum family family)
 	       : family == OF_LAYOUTS	? kinds[kind].layout_weight
 	       : family == OF_FORMS	? kinds[kind].form_weight
 	       : family == OF_UNWATCHED ? kinds[kind].unwatched_weight
+	       : family == OF_CALLS	? kinds[kind].call_weight
 					: kinds[kind].weight;
 }
 
@@ -443,6 +452,11 @@ void action_make_form(struct prng *prng, struct action *ret)
 void action_make_unwatched(struct prng *prng, struct action *ret)
 {
 	make(prng, OF_UNWATCHED, ret);
+}
+
+void action_make_call(struct prng *prng, struct action *ret)
+{
+	make(prng, OF_CALLS, ret);
 }
 
 /* A reservation is worth something with pods that share it. */

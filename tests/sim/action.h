@@ -42,6 +42,8 @@ void action_make_hang(struct prng *prng, struct action *ret);
 void action_make_form(struct prng *prng, struct action *ret);
 /* One of what only fleets have whose devices are reset, or not, while no agent watches. */
 void action_make_unwatched(struct prng *prng, struct action *ret);
+/* One of what only fleets have where single calls of drivers fail. */
+void action_make_call(struct prng *prng, struct action *ret);
 /* One of what seldom comes together by itself: KAI's sharing, a node for it, a device on two nodes. */
 void action_make_rare_node(struct prng *prng, struct action *ret);
 void action_make_rare(struct prng *prng, struct action *ret);

@@ -112,3 +112,4 @@ void deed_flap_label(const int *args);
 void deed_add_late_node(const int *args);
 void deed_lose_streams(const int *args);
 void deed_fail_unwatched(const int *args);
+void deed_fail_call(const int *args);

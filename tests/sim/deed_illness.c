@@ -59,6 +59,15 @@ void deed_fall_ill(const int *args)
 		clockwork_at(until, cure, NULL, (uint64_t)number);
 }
 
+void deed_fail_call(const int *args)
+{
+	const struct world_gpu *gpu = deed_gpu(args[0]);
+
+	if (gpu)
+		illness_fail_call((int)(gpu - world.gpus), (enum illness_part)args[1], deed_for_ms(args[2]));
+	deed_for_ms(args[2] + FINDS_OUT_MS);
+}
+
 void deed_reset_gpu(const int *args)
 {
 	const struct world_gpu *gpu = deed_gpu(args[0]);

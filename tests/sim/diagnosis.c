@@ -99,12 +99,13 @@ static void accuse(const struct judge *judge, const char *reason, const char *wh
 	oracle_accuse(judge->rule, "%s: %s %s", world.gpus[judge->gpu].uuid, reason, what);
 }
 
-/* By the same boot of the same node, before. */
+/* Before, by the same boot of the same node. What nothing mends has neither. */
 static bool had_reason(const struct judge *judge, const char *reason)
 {
 	return judge->before && diagnosis_has_reason(judge->before, reason) &&
-	       view_equal(judge->before->node_name, judge->status->node_name) &&
-	       view_equal(judge->before->report.boot_id, judge->status->report.boot_id);
+	       (strcmp(reason, "RowRemapFailed") == 0 ||
+		(view_equal(judge->before->node_name, judge->status->node_name) &&
+		 view_equal(judge->before->report.boot_id, judge->status->report.boot_id)));
 }
 
 /* What nobody can ask for stays as it is published. At rest it is not known what that was. */

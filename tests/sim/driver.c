@@ -308,6 +308,8 @@ static int ask(struct nvml_abi_device *device, enum illness_part part)
 
 	if (!illness_can_read(gpu, part))
 		return NVML_ABI_NOT_SUPPORTED;
+	if (illness_fails(gpu, part))
+		return NVML_ABI_UNKNOWN;
 	return illness_has(gpu, ILLNESS_RESET_REQUIRED) ? NVML_ABI_RESET_REQUIRED : NVML_ABI_SUCCESS;
 }
 

@@ -48,6 +48,7 @@
 #define MAX_RARE 24
 #define MAX_FORMS 16
 #define MAX_UNWATCHED 3
+#define MAX_CALLS 8
 #define HOUR_MS 3600000u
 #define BEGIN_MS 5000 /* nothing but the fleet happens before */
 
@@ -190,6 +191,16 @@ static void add_unwatched(struct history *history, uint64_t seed)
 		add_beside(history, &prng, MAX_UNWATCHED, action_make_unwatched);
 }
 
+/* Where devices fall ill: soon after something that a call would tell. */
+static void add_calls(struct history *history, uint64_t seed)
+{
+	struct prng prng;
+
+	prng_init(&prng, ~(seed << 8));
+	if (illness_is_there(seed))
+		add_beside(history, &prng, MAX_CALLS, action_make_call);
+}
+
 void history_make(struct history *history, uint64_t seed)
 {
 	struct prng prng;
@@ -226,6 +237,7 @@ void history_make(struct history *history, uint64_t seed)
 	add_layouts(history, seed);
 	add_forms(history, seed);
 	add_unwatched(history, seed);
+	add_calls(history, seed);
 }
 
 /* Running */

@@ -17,7 +17,7 @@
 #include "sim/action.h"
 #include "sim/oracle.h"
 
-#define HISTORY_MAX 144
+#define HISTORY_MAX 152
 /* Seeds with this bit make histories with more of what seldom comes together in others. */
 #define HISTORY_RARE (UINT64_C(1) << 63)
 /* With this bit pods are read by node, too (sim/forms.h). */

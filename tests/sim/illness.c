@@ -44,6 +44,12 @@ struct watch {
 	uint64_t reset_since; /* then there were none any more; 0: not seen */
 };
 
+/* A call that fails alone. */
+struct failure {
+	enum illness_part part;
+	uint64_t until;
+};
+
 /* Which reading a report is of. */
 struct posted {
 	int boot;
@@ -67,6 +73,7 @@ static uint64_t failed_at[WORLD_MAX_NODES]; /* or did not any more, since */
 static uint64_t held_until[WORLD_MAX_NODES]; /* that is not told before */
 static bool is_known[WORLD_MAX_GPUS];     /* to the agent, which read it while it was not lost */
 static struct watch watches[WORLD_MAX_GPUS];
+static struct failure failures[WORLD_MAX_GPUS];
 static bool errs_next[WORLD_MAX_GPUS]; /* the driver, once */
 static uint64_t erred_at[WORLD_MAX_GPUS];
 static struct posted posted[WORLD_MAX_NODES][MAX_POSTED];
@@ -96,6 +103,7 @@ void illness_reset(uint64_t seed)
 	memset(held_until, 0, sizeof(held_until));
 	memset(is_known, 0, sizeof(is_known));
 	memset(watches, 0, sizeof(watches));
+	memset(failures, 0, sizeof(failures));
 	memset(errs_next, 0, sizeof(errs_next));
 	memset(erred_at, 0, sizeof(erred_at));
 }
@@ -153,6 +161,11 @@ void illness_end(int gpu, unsigned illnesses)
 			spells[i].until = clockwork_now();
 }
 
+void illness_fail_call(int gpu, enum illness_part part, uint64_t until)
+{
+	failures[gpu] = (struct failure){part, until};
+}
+
 void illness_err_once(int gpu)
 {
 	errs_next[gpu] = true;
@@ -191,6 +204,18 @@ bool illness_can_read(int gpu, enum illness_part part)
 	return g->node >= 0 && parts[g->node] & 1u << part && !hides_rows;
 }
 
+bool illness_fails(int gpu, enum illness_part part)
+{
+	return illness_can_read(gpu, part) && failures[gpu].part == part &&
+	       failures[gpu].until > clockwork_now();
+}
+
+/* Now. */
+static bool is_read(int gpu, enum illness_part part)
+{
+	return illness_can_read(gpu, part) && !illness_fails(gpu, part);
+}
+
 static const struct {
 	enum illness illness;
 	unsigned number;
@@ -221,13 +246,13 @@ unsigned illness_action(int gpu)
 
 static unsigned told_by(int gpu, enum illness_part part, enum illness illness)
 {
-	return illness_can_read(gpu, part) && illness_has(gpu, illness) ? ILLNESS_BIT(illness) : 0;
+	return is_read(gpu, part) && illness_has(gpu, illness) ? ILLNESS_BIT(illness) : 0;
 }
 
-static bool can_read_any(int gpu)
+static bool reads_any(int gpu)
 {
 	for (int part = ILLNESS_PART_ECC; part <= ILLNESS_PART_ACTION; part++)
-		if (illness_can_read(gpu, (enum illness_part)part))
+		if (is_read(gpu, (enum illness_part)part))
 			return true;
 	return false;
 }
@@ -242,7 +267,7 @@ unsigned illness_told(int gpu)
 	if (illness_has(gpu, ILLNESS_LOST))
 		return told | ILLNESS_BIT(ILLNESS_LOST);
 	if (illness_has(gpu, ILLNESS_RESET_REQUIRED))
-		return can_read_any(gpu) ? told | ILLNESS_BIT(ILLNESS_RESET_REQUIRED) : told;
+		return reads_any(gpu) ? told | ILLNESS_BIT(ILLNESS_RESET_REQUIRED) : told;
 	if (action >= 0)
 		told |= told_by(gpu, ILLNESS_PART_ACTION, actions[action].illness);
 	return told | told_by(gpu, ILLNESS_PART_ROWS, ILLNESS_REMAP_FAILED) |
@@ -253,7 +278,7 @@ unsigned illness_told(int gpu)
 
 static unsigned hidden_by(int gpu, enum illness_part part, unsigned illnesses)
 {
-	return illness_can_read(gpu, part) ? 0 : illnesses;
+	return is_read(gpu, part) ? 0 : illnesses;
 }
 
 unsigned illness_unread_of(int gpu)
@@ -263,10 +288,13 @@ unsigned illness_unread_of(int gpu)
 
 	if (world.gpus[gpu].lost)
 		return all;
-	if (illness_has(gpu, ILLNESS_LOST) || !can_read_any(gpu))
+	if (illness_has(gpu, ILLNESS_LOST) || !reads_any(gpu))
 		return others;
 	if (illness_has(gpu, ILLNESS_RESET_REQUIRED))
 		return others & ~(ILLNESS_BIT(ILLNESS_RESET_REQUIRED) | ILLNESS_BIT(ILLNESS_RESET));
+	/* Where there is no action to tell, any answer tells that none asks for a reset first. */
+	if (illness_fails(gpu, ILLNESS_PART_ACTION))
+		unread |= ILLNESS_BIT(ILLNESS_RESET_REQUIRED) | ILLNESS_BIT(ILLNESS_RESET);
 	for (size_t i = 0; i < ARRAY_SIZE(actions); i++)
 		if (actions[i].illness != ILLNESS_RESET)
 			unread |= hidden_by(gpu, ILLNESS_PART_ACTION, ILLNESS_BIT(actions[i].illness));

@@ -55,6 +55,8 @@ void illness_set_up(int node);
 void illness_begin(int gpu, enum illness illness, uint64_t until);
 /* It has these illnesses (bits) no more, and was not reset. */
 void illness_end(int gpu, unsigned illnesses);
+/* The driver's call for that part fails until then, and no other does. */
+void illness_fail_call(int gpu, enum illness_part part, uint64_t until);
 /* If it has errors at its next reading the driver tells of none then, and of no action. */
 void illness_err_once(int gpu);
 /* The device was reset: but for what no reset mends it is well. */
@@ -73,6 +75,8 @@ uint64_t illness_back_at(int gpu);
 /* What the driver says. */
 bool illness_has(int gpu, enum illness illness);
 bool illness_can_read(int gpu, enum illness_part part);
+/* It can, and the call fails now. */
+bool illness_fails(int gpu, enum illness_part part);
 /* The number of the recovery action. */
 unsigned illness_action(int gpu);
 /* It had uncorrected errors, ever. */

@@ -343,6 +343,32 @@ TEST(that_remapped_rows_are_not_supported_is_told_where_the_library_says_so)
 	}
 }
 
+/* A call that fails otherwise may succeed the next time. */
+TEST(that_there_is_no_recovery_action_is_told_where_the_library_says_so)
+{
+	static const struct {
+		int call, field; /* what they answer */
+		bool is_unsupported;
+	} rows[] = {
+		{NVML_ABI_SUCCESS, NVML_ABI_SUCCESS, false},
+		{NVML_ABI_SUCCESS, NVML_ABI_NOT_SUPPORTED, true},
+		{NVML_ABI_SUCCESS, NVML_ABI_INVALID_ARGUMENT, true},
+		{NVML_ABI_SUCCESS, NVML_ABI_NOT_FOUND, true},
+		{NVML_ABI_SUCCESS, NVML_ABI_UNKNOWN, false},
+		{NVML_ABI_SUCCESS, NVML_ABI_RESET_REQUIRED, false},
+		{NVML_ABI_NOT_SUPPORTED, NVML_ABI_SUCCESS, true},
+		{NVML_ABI_FUNCTION_NOT_FOUND, NVML_ABI_SUCCESS, true},
+		{NVML_ABI_UNKNOWN, NVML_ABI_SUCCESS, false},
+		{NVML_ABI_GPU_IS_LOST, NVML_ABI_SUCCESS, false},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		driver.codes[FIELDS] = rows[i].call;
+		driver.field.code = rows[i].field;
+		if (read_now().recovery_unsupported != rows[i].is_unsupported)
+			fail_msg("row %zu", i);
+	}
+}
+
 TEST(a_failure_names_the_device_and_the_value_once)
 {
 	driver.codes[NVLINKS] = NVML_ABI_UNKNOWN;
@@ -609,6 +635,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(each_kind_of_link_is_read_alone, set_up, NULL),
 	cmocka_unit_test_setup_teardown(
 		that_remapped_rows_are_not_supported_is_told_where_the_library_says_so, set_up, NULL),
+	cmocka_unit_test_setup_teardown(
+		that_there_is_no_recovery_action_is_told_where_the_library_says_so, set_up, NULL),
 	cmocka_unit_test_setup_teardown(
 		a_failure_names_the_device_and_the_value_once, set_up, NULL),
 	cmocka_unit_test_setup_teardown(a_library_without_the_functions_tells_nothing, set_up, NULL),

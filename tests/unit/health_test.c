@@ -360,7 +360,7 @@ static const struct {
 	{.ill = {.recovery = REPORT_RECOVERY_RESET, .ecc_volatile = {-1, -1}},
 	 .well = {.recovery = REPORT_RECOVERY_NONE, .ecc_volatile = {-1, -1}},
 	 .unread.ecc_volatile = {-1, -1}, .reason = "ResetRequired"},
-	{.ill = {.reset_required = true, .ecc_volatile = {-1, -1}},
+	{.ill = {.reset_required = true, .ecc_volatile = {-1, -1}}, .well.recovery_unsupported = true,
 	 .unread.ecc_volatile = {-1, -1}, .reason = "ResetRequired"},
 };
 
@@ -438,6 +438,37 @@ TEST(a_device_that_is_off_the_bus_is_not_called_withdrawn_too)
 	}
 }
 
+/* One call may fail while the others answer. */
+TEST(what_asked_for_a_reset_stays_until_that_is_read)
+{
+	static const struct {
+		struct report_condition now;
+		const char *reason;
+	} rows[] = {
+		{{.ecc_volatile = {0, 0}}, "ResetRequired"},
+		{{.ecc_volatile = {-1, -1}, .remapped_rows.present = true}, "ResetRequired"},
+		{{.ecc_volatile = {-1, -1}, .retired_pages.present = true}, "ResetRequired"},
+		{{.ecc_volatile = {0, 0}, .reset_required = true}, "ResetRequired"},
+		{{.ecc_volatile = {0, 0}, .recovery = REPORT_RECOVERY_RESET}, "ResetRequired"},
+		{{.ecc_volatile = {-1, -1}, .recovery = REPORT_RECOVERY_NONE}, ""},
+		{{.ecc_volatile = {0, 0}, .recovery = REPORT_RECOVERY_NONE}, ""},
+		/* The driver has none to tell: it must answer something else. */
+		{{.ecc_volatile = {-1, -1}, .recovery_unsupported = true}, "ResetRequired"},
+		{{.ecc_volatile = {0, 0}, .recovery_unsupported = true}, ""},
+		{{.ecc_volatile = {-1, -1}, .recovery_unsupported = true, .remapped_rows.present = true}, ""},
+		{{.ecc_volatile = {-1, -1}, .recovery_unsupported = true, .retired_pages.present = true}, ""},
+	};
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(rows) && start_anew(); i++) {
+		const char *reason = rows[i / 2].reason;
+		be((struct report_condition){.recovery = i % 2 ? REPORT_RECOVERY_RESET : 0,
+					     .reset_required = i % 2 == 0});
+		expect(UNHEALTHY, "ResetRequired");
+		be(rows[i / 2].now);
+		expect(reason[0] ? UNHEALTHY : HEALTHY, reason);
+	}
+}
+
+/* But for rows that cannot be remapped. */
 TEST(what_was_wrong_and_cannot_be_read_is_not_so_after_a_boot)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(wrongs) && start_anew(); i++) {
@@ -445,8 +476,43 @@ TEST(what_was_wrong_and_cannot_be_read_is_not_so_after_a_boot)
 		judge();
 		be(wrongs[i].unread);
 		now.input.is_same_boot = false;
-		expect(HEALTHY, "");
+		if (!wrongs[i].ill.remapped_rows.failed)
+			expect(HEALTHY, "");
 	}
+}
+
+/* Under MIG they cannot be read. The card may also be in another node by then. */
+TEST(rows_that_cannot_be_remapped_stay_so_over_boots_until_they_are_read)
+{
+	static const struct {
+		bool is_read, is_failed;
+	} rows[] = {{false, false}, {true, true}, {true, false}};
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(rows) && start_anew(); i++) {
+		const bool is_read = rows[i / 2].is_read, is_well = is_read && !rows[i / 2].is_failed;
+		condition->remapped_rows = (struct report_remapped_rows){.present = true, .failed = true};
+		expect(UNHEALTHY, "RowRemapFailed");
+		now.input.is_same_boot = false;
+		now.input.is_other_boot = i % 2 == 0;
+		if (i % 2 == 1) {
+			now.input.former = now.input.published;
+			now.input.published = NULL;
+		}
+		condition->remapped_rows = (struct report_remapped_rows){
+			.present = is_read, .failed = rows[i / 2].is_failed};
+		expect(is_well ? HEALTHY : UNHEALTHY, is_well ? "" : "RowRemapFailed");
+		assert_int_equal(now.health.state.recovery_action == ATTRIBUTION_RECOVERY_REPLACE, !is_well);
+	}
+}
+
+TEST(rows_that_cannot_be_remapped_stay_so_while_no_agent_reports)
+{
+	condition->remapped_rows = (struct report_remapped_rows){.present = true, .failed = true};
+	expect(UNHEALTHY, "RowRemapFailed");
+	now.input.report = NULL;
+	now.input.reported = NULL;
+	now.input.list = REPORT_LIST_NONE;
+	now.input.is_same_boot = false;
+	expect(UNHEALTHY, "RowRemapFailed,NoAgent");
 }
 
 TEST(a_reset_settles_nothing_while_what_was_wrong_cannot_be_read)
@@ -1247,7 +1313,10 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(what_was_wrong_stays_so_while_nvml_does_not_list_the_device),
 	cmocka_unit_test_set_up(without_an_agent_no_device_is_called_missing),
 	cmocka_unit_test_set_up(a_device_that_is_off_the_bus_is_not_called_withdrawn_too),
+	cmocka_unit_test_set_up(what_asked_for_a_reset_stays_until_that_is_read),
 	cmocka_unit_test_set_up(what_was_wrong_and_cannot_be_read_is_not_so_after_a_boot),
+	cmocka_unit_test_set_up(rows_that_cannot_be_remapped_stay_so_over_boots_until_they_are_read),
+	cmocka_unit_test_set_up(rows_that_cannot_be_remapped_stay_so_while_no_agent_reports),
 	cmocka_unit_test_set_up(a_reset_settles_nothing_while_what_was_wrong_cannot_be_read),
 	cmocka_unit_test_set_up(a_reset_settles_what_asked_for_no_more),
 	cmocka_unit_test_set_up(

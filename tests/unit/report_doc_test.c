@@ -253,7 +253,7 @@ static void each_value_of_a_condition_is_read(void **state)
 	assert_false(condition->remapped_rows.failed);
 	assert_int_equal(condition->remapped_rows.counts.corrected, 3);
 	assert_int_equal(condition->remapped_rows.counts.uncorrected, 1);
-	assert_true(condition->rows_unsupported);
+	assert_true(condition->rows_unsupported && condition->recovery_unsupported);
 	assert_int_equal(condition->parts_read,
 			 REPORT_PART_ECC | REPORT_PART_RECOVERY | REPORT_PART_LINKS);
 	assert_int_equal(condition->further_parts_read, REPORT_PART_NVLINK | REPORT_PART_PCIE);
@@ -332,6 +332,7 @@ static void parts_that_other_releases_read_are_taken(void **state)
 		assert_int_equal(condition_of(&report)->parts_read, rows[i].parts);
 		assert_int_equal(condition_of(&report)->further_parts_read, rows[i].further);
 		assert_false(condition_of(&report)->rows_unsupported);
+		assert_false(condition_of(&report)->recovery_unsupported);
 	}
 }
 
