@@ -52,16 +52,16 @@ void activity_windows_offer(struct report_activity *into, enum report_activity_s
 			    int64_t percent)
 {
 	const bool has_figure = percent >= 0 && percent <= (int64_t)LIMIT_NUMBER_PERCENT;
-	const bool had_figure = into->present && into->utilization >= 0;
+	const int64_t figure = has_figure ? percent : -1;
 
-	if (into->present &&
-	    (has_figure == had_figure ? into->source <= (int)source : had_figure))
+	if (has_figure)
+		into->sources |= 1u << source;
+	if (into->present && (figure == into->utilization ? into->source <= (int)source
+							  : figure < into->utilization))
 		return;
-	*into = (struct report_activity){
-		.present = true,
-		.source = (int)source,
-		.utilization = has_figure ? percent : -1,
-	};
+	into->present = true;
+	into->source = (int)source;
+	into->utilization = figure;
 }
 
 /* Processes of the device, or of one of its partitions; -1: not known. */
@@ -122,21 +122,38 @@ static int state_of(const struct activity_windows *windows, const struct activit
 							     : REPORT_ACTIVITY_IDLE;
 }
 
-/*
- * What a worse source says counts. But it is named only when the state changes, or when the better one
- * has failed for long: else what is told would change whenever that fails once. While the device is busy,
- * the worse one is named only if it has seen work.
- */
-static void name_source(struct activity_window *window, const struct report_activity *read,
-			struct processes_time now, int state)
+/* The best of those that told a figure; of none, the one that is named. */
+static int best_source(const struct report_activity *read)
 {
-	const bool is_worse = read->source > window->source;
-	const bool tells_state = state != REPORT_ACTIVITY_BUSY || window->busy.boot == now.boot;
-	const bool is_due = tells_state && now.boot - window->named > REPORT_ACTIVITY_GAP_MS;
+	int source = 1;
 
-	if (is_worse && state == window->state && !is_due)
+	while (source < read->source && !(read->sources & 1u << source))
+		source++;
+	return source;
+}
+
+/*
+ * What each source says counts. But a worse one is named only when the state changes, or when the better
+ * one has failed for long: else what is told would change whenever that fails once. A device that works
+ * names a source that saw it. While two sources tell figures, which is the larger changes all the time: so
+ * the named one stays while it has seen work within the window.
+ */
+static void name_source(const struct activity_windows *windows, struct activity_window *window,
+			const struct report_activity *read, struct processes_time now)
+{
+	const int state = state_of(windows, window, now);
+	const bool is_busy = state == REPORT_ACTIVITY_BUSY;
+	const bool tells_state = !is_busy || window->busy.boot == now.boot;
+	const unsigned named = 1u << window->source;
+	const bool is_one_of_two = read->sources & named && read->sources & ~named;
+	const uint64_t gap = is_busy && is_one_of_two ? windows->settings.idle_after_ms : REPORT_ACTIVITY_GAP_MS;
+	const int source = is_busy ? read->source : best_source(read);
+	const bool is_due = tells_state && now.boot - window->named > gap;
+	const bool is_better = source <= window->source && (tells_state || !is_one_of_two);
+
+	if (state == window->state && !is_better && !is_due)
 		return;
-	window->source = read->source;
+	window->source = source;
 	window->named = now.boot;
 	window->state = state;
 }
@@ -161,7 +178,7 @@ static void add(const struct activity_windows *windows, struct activity_window *
 		window->has_worked = true;
 		window->busy = now;
 	}
-	name_source(window, read, now, state_of(windows, window, now));
+	name_source(windows, window, read, now);
 }
 
 static struct report_activity tell(const struct activity_windows *windows,

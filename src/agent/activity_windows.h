@@ -31,8 +31,8 @@ struct activity_windows {
 
 /*
  * Offers the answer of a source that was asked: a figure in percent, or -1. It is taken where nothing
- * better was read: a figure is better than none, and of two figures that of the better source. A
- * figure above 100 is none.
+ * better was read: a figure is better than none, the larger of two is, and of two alike that of the
+ * better source. So work that one source sees is work. A figure above 100 is none.
  */
 void activity_windows_offer(struct report_activity *into, enum report_activity_source source,
 			    int64_t percent);
@@ -41,9 +41,9 @@ void activity_windows_offer(struct report_activity *into, enum report_activity_s
  * Adds a sample of each of these devices and partitions (struct report_device), and puts what the
  * windows amount to in the place of what was read. What was read is `present` if some source was
  * asked; source and utilization are as activity_windows_offer() left them. Where no source has a
- * figure, "no process" counts. The source that is told stays for REPORT_ACTIVITY_GAP_MS after its last
- * figure, and for as long as the device is busy by it. are_processes_told: the lists of processes have those of all
- * containers. A device that is lost gets no sample. Windows of devices that are not among these end.
+ * figure, and for as long as the device is busy by it. Of two that have figures one is told all the time
+ * while the state stays. are_processes_told: the lists of processes have those of all containers. A
+ * device that is lost gets no sample. Windows of devices that are not among these end.
  * The arena must stay until the next call. Without memory all is as if it had never been measured.
  */
 void activity_windows_read(struct activity_windows *windows, struct processes_time now,

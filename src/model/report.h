@@ -89,6 +89,7 @@ struct report_activity {
 	int64_t utilization;    /* percent, in the last sample; -1: no figure */
 	int64_t last_busy_at;   /* last sample with work; 0: none was seen */
 	int64_t measured_since; /* no two samples since are more than REPORT_ACTIVITY_GAP_MS apart */
+	unsigned sources; /* inside the agent: bits of those that told a figure in this sample */
 };
 
 /* A MIG compute instance. */
@@ -220,8 +221,8 @@ struct report_condition {
 	struct report_error_counts ecc_aggregate; /* of its life */
 	struct report_remapped_rows remapped_rows;
 	bool rows_unsupported; /* NVML: remapped rows are not supported (3), within REPORT_ACTIVITY_GAP_MS */
-	struct report_retired_pages retired_pages;
 	bool recovery_unsupported; /* NVML: it has no recovery action to tell, or does not know it */
+	struct report_retired_pages retired_pages;
 	struct report_links nvlinks;
 	int nvlinks_down; /* enum report_verdict: fewer are active than the agent has seen; not under MIG */
 	int fabric; /* enum report_fabric */

@@ -9,6 +9,7 @@
 #define WALL INT64_C(1767323045000)
 #define MINUTE 60000
 #define NVML REPORT_ACTIVITY_NVML
+#define DCGM REPORT_ACTIVITY_DCGM
 
 /* What a source said at one moment: a figure, or one of these. */
 enum { FAILED = -1, NO_SOURCE = -2 };
@@ -24,6 +25,9 @@ static struct fixture {
 	struct report_device device;
 } fixture;
 
+/* DCGM's figure beside NVML's, in each sample. */
+static int64_t dcgm_figure;
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -32,6 +36,7 @@ static int set_up(void **state)
 		.processes = {{.pid = 1, .partition = VIEW_INIT("MIG-a")}},
 		.device.uuid = VIEW_INIT("GPU-a"),
 	};
+	dcgm_figure = NO_SOURCE;
 	arena_init(&fixture.arenas[0], LIMIT_MIB);
 	arena_init(&fixture.arenas[1], LIMIT_MIB);
 	return 0;
@@ -55,6 +60,8 @@ static struct report_activity sample(int64_t at_ms, int64_t figure, int processe
 	device->activity = (struct report_activity){0};
 	if (figure != NO_SOURCE)
 		activity_windows_offer(&device->activity, NVML, figure);
+	if (dcgm_figure != NO_SOURCE)
+		activity_windows_offer(&device->activity, DCGM, dcgm_figure);
 	device->processes = (struct array){fixture.processes, (uint32_t)(processes == SOME),
 					   processes != UNREADABLE};
 	activity_windows_read(&fixture.windows,
@@ -254,7 +261,7 @@ TEST(each_partition_has_a_window_of_its_own_which_ends_with_it)
 			10 * MINUTE + 2);
 }
 
-TEST(a_figure_beats_none_and_a_better_source_a_worse_one)
+TEST(of_two_figures_the_larger_counts_and_of_two_alike_the_better_source)
 {
 	static const struct {
 		int first, second;
@@ -262,8 +269,13 @@ TEST(a_figure_beats_none_and_a_better_source_a_worse_one)
 		int source;
 		int64_t told;
 	} rows[] = {
-		{NVML, REPORT_ACTIVITY_DCGM, 10, 90, NVML, 10},
-		{REPORT_ACTIVITY_DCGM, NVML, 90, 10, NVML, 10},
+		{NVML, REPORT_ACTIVITY_DCGM, 10, 90, REPORT_ACTIVITY_DCGM, 90},
+		{REPORT_ACTIVITY_DCGM, NVML, 90, 10, REPORT_ACTIVITY_DCGM, 90},
+		{NVML, REPORT_ACTIVITY_DCGM, 0, 5, REPORT_ACTIVITY_DCGM, 5},
+		{NVML, REPORT_ACTIVITY_DCGM, 90, 10, NVML, 90},
+		{NVML, REPORT_ACTIVITY_DCGM, 7, 7, NVML, 7},
+		{REPORT_ACTIVITY_DCGM, NVML, 7, 7, NVML, 7},
+		{NVML, REPORT_ACTIVITY_DCGM, 10, 101, NVML, 10},
 		{NVML, REPORT_ACTIVITY_DCGM, -1, 90, REPORT_ACTIVITY_DCGM, 90},
 		{NVML, REPORT_ACTIVITY_DCGM, 101, 90, REPORT_ACTIVITY_DCGM, 90},
 		{REPORT_ACTIVITY_DCGM, NVML, 90, -1, REPORT_ACTIVITY_DCGM, 90},
@@ -280,6 +292,59 @@ TEST(a_figure_beats_none_and_a_better_source_a_worse_one)
 		assert_true(is.present);
 		assert_int_equal(is.source, rows[i].source);
 		assert_int_equal(is.utilization, rows[i].told);
+	}
+}
+
+/* NVML's utilization may be 0 while DCGM sees the engines work. */
+TEST(work_that_one_of_two_sources_sees_makes_it_busy_by_that_one)
+{
+	static const struct {
+		int64_t nvml, dcgm;
+		int state, source;
+	} rows[] = {
+		{0, 90, REPORT_ACTIVITY_BUSY, DCGM},  {4, 5, REPORT_ACTIVITY_BUSY, DCGM},
+		{5, 4, REPORT_ACTIVITY_BUSY, NVML},   {0, 4, REPORT_ACTIVITY_MEASURING, NVML},
+		{FAILED, 4, REPORT_ACTIVITY_MEASURING, DCGM},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(state);
+		set_up(state);
+		dcgm_figure = rows[i].dcgm;
+		struct report_activity is = sample(0, rows[i].nvml, SOME, 0);
+		assert_int_equal(is.state, rows[i].state);
+		assert_int_equal(is.source, rows[i].source);
+	}
+}
+
+/* Of both: which is the larger changes with each sample, and would be news each time. */
+TEST(of_two_sources_one_is_named_all_the_time)
+{
+	static const struct {
+		int64_t nvml, dcgm;
+		int state, source;
+	} rows[] = {
+		{1, 2, REPORT_ACTIVITY_IDLE, NVML}, {50, 60, REPORT_ACTIVITY_BUSY, NVML},
+		{3, 60, REPORT_ACTIVITY_BUSY, DCGM},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		tear_down(state);
+		set_up(state);
+		dcgm_figure = 0;
+		sample(0, rows[i].nvml, SOME, 0);
+		dcgm_figure = rows[i].dcgm;
+		sample(15000, 0, SOME, 0);
+		for (int64_t at = 30000; at < 60 * MINUTE; at += 15000) {
+			/* For minutes, DCGM's alone is the larger, or NVML's. */
+			const bool is_dcgm = at / MINUTE % 7 > 2;
+			dcgm_figure = is_dcgm ? rows[i].dcgm : 0;
+			struct report_activity is = sample(at, is_dcgm ? 0 : rows[i].nvml, SOME, 0);
+			if (at < 15 * MINUTE)
+				continue;
+			assert_int_equal(is.state, rows[i].state);
+			assert_int_equal(is.source, rows[i].source);
+		}
 	}
 }
 
@@ -342,7 +407,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(times_move_with_the_wall_clock_when_it_is_set),
 	cmocka_unit_test_set_up(a_device_that_is_lost_gets_no_sample),
 	cmocka_unit_test_set_up(each_partition_has_a_window_of_its_own_which_ends_with_it),
-	cmocka_unit_test_set_up(a_figure_beats_none_and_a_better_source_a_worse_one),
+	cmocka_unit_test_set_up(of_two_figures_the_larger_counts_and_of_two_alike_the_better_source),
+	cmocka_unit_test_set_up(work_that_one_of_two_sources_sees_makes_it_busy_by_that_one),
+	cmocka_unit_test_set_up(of_two_sources_one_is_named_all_the_time),
 	cmocka_unit_test_set_up(a_source_that_fails_now_and_then_is_named_all_the_same),
 	cmocka_unit_test_set_up(a_better_source_is_named_at_once_and_any_after_what_is_not_known),
 	cmocka_unit_test_set_up(without_memory_nothing_is_measured),

@@ -297,7 +297,7 @@ TEST(the_per_cent_is_the_larger_of_both_figures_while_it_is_fresh)
 	}
 }
 
-TEST(figures_are_offered_to_devices_and_partitions_behind_better_sources)
+TEST(figures_are_offered_to_devices_and_partitions_beside_other_sources)
 {
 	struct node *node = *state;
 	static struct report_partition parts[] = {
@@ -320,8 +320,8 @@ TEST(figures_are_offered_to_devices_and_partitions_behind_better_sources)
 		assert_true(parts[i].activity.present);
 		assert_int_equal(parts[i].activity.utilization, -1);
 	}
-	assert_int_equal(both[1].activity.source, REPORT_ACTIVITY_NVML);
-	assert_int_equal(both[1].activity.utilization, 3);
+	assert_int_equal(both[1].activity.source, REPORT_ACTIVITY_DCGM);
+	assert_int_equal(both[1].activity.utilization, 38);
 
 	/* Switched off, it has not even been asked. */
 	parts[0].activity = (struct report_activity){0};
@@ -506,7 +506,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(without_devices_of_nvml_no_figure_counts),
 	cmocka_unit_test_set_up(the_per_cent_is_the_larger_of_both_figures_while_it_is_fresh),
 	cmocka_unit_test_set_up(pod_labels_that_change_with_each_scrape_change_no_figure),
-	cmocka_unit_test_set_up(figures_are_offered_to_devices_and_partitions_behind_better_sources),
+	cmocka_unit_test_set_up(figures_are_offered_to_devices_and_partitions_beside_other_sources),
 	cmocka_unit_test_set_up(it_is_not_scraped_more_often_than_the_interval_says),
 	cmocka_unit_test_set_up(without_an_address_nothing_is_asked_and_the_source_is_absent),
 	cmocka_unit_test_set_up(a_slow_server_is_given_up_also_in_the_middle_of_its_answer),
