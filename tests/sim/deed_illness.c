@@ -8,7 +8,7 @@
 #include "sim/unwatched.h"
 #include "sim/usage.h"
 
-#define FLOOD_MS 1100u /* the agent asks for errors each second */
+#define FLOOD_MS 1100u /* errors are told apart by their times */
 #define FINDS_OUT_MS 20000 /* a sample and a report */
 
 static bool is_powered(const struct world_gpu *gpu)

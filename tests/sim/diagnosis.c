@@ -22,7 +22,7 @@
 
 #define DIVIDED_MS 60000u      /* after it the agent has read which MIG devices there are */
 #define SETTLES_MS 60000u      /* and then the node is heard of */
-#define TOLD_MS 5000u          /* the agent asks for errors each second */
+#define TOLD_MS 5000u          /* an error is told by then */
 #define LOOK_CLOSER_MS 600000u /* after it such an error may be settled */
 
 #define MAX_CODE 999 /* of the errors that happen here */

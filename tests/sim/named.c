@@ -438,8 +438,8 @@ static void judge_blamed(const struct world_error *error, struct view uid, int g
 }
 
 /*
- * Who was published with the device when it failed, and had it, is named. By when the agent asks,
- * which it does each second, the error may have ended the pod.
+ * Who was published with the device when it failed, and had it, is named. By when the agent is told, the
+ * error may have ended the pod.
  */
 static void judge_unblamed(const struct attribution_health_event *event,
 			   const struct world_error *error, const struct attribution_tenant *tenant,
