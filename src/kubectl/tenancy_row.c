@@ -8,14 +8,14 @@
 #include "kubectl/tenancy_row.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "join/wording.h"
 
 #define BY_UID (WITNESS_CHECKPOINT | WITNESS_POD_STATUS | WITNESS_RESOURCE_CLAIM)
 #define BY_ANNOTATION (WITNESS_HAMI | WITNESS_KAI)
-/* That stay listed though each source can be read: their silence says nothing. */
-#define NEVER_LOST ((unsigned)(WITNESS_POD_STATUS | WITNESS_HAMI | WITNESS_PROCESSES))
+#define BOOKS (WITNESS_CHECKPOINT | WITNESS_POD_RESOURCES)
+/* That can be asked whenever what is known of pods is current, and whose silence takes them off the list. */
+#define OF_API (WITNESS_RESOURCE_CLAIM | WITNESS_KAI)
 
 struct tenancy {
 	const struct attribution_tenant *tenant;
@@ -125,21 +125,19 @@ static void hear_disagreement(struct tenancy *tenancy, const struct attribution_
 }
 
 /*
- * A witness that could be asked, and does not name the tenant, is not listed. So where each that is
- * listed could be asked, the tenant was not kept. Why a book cannot be read stands in the message of
- * Attributed (join/conditions.c).
+ * A witness that could be asked, and does not name the tenant, is not listed. So where one that is
+ * listed could be asked, the tenant was not kept. Where Attributed is not Unknown, pods and claims could
+ * be; where it is True, the checkpoint or the List. Which of the two, only its message tells, by
+ * which nothing is decided.
  */
 static bool may_be_kept(const struct attribution_status *status, unsigned witnesses)
 {
-	const struct condition *attributed = attribution_find_condition(status, VIEW("Attributed"));
-	const struct view checkpoint = VIEW("checkpoint: ");
-	if (!attributed || attributed->status == CONDITION_UNKNOWN || !(witnesses & ~NEVER_LOST))
-		return true;
-	if (witnesses & WITNESS_CHECKPOINT)
-		return attributed->message.len > 0 &&
-		       memmem(attributed->message.ptr, attributed->message.len, checkpoint.ptr,
-			      checkpoint.len) != NULL;
-	return !view_equal(attributed->message, wording_message(MESSAGE_ALL_RESOLVED));
+	const struct condition *attributed =
+		attribution_find_condition(status, wording_condition(CONDITION_ATTRIBUTED));
+	const int is_so = attributed ? attributed->status : CONDITION_UNKNOWN;
+	if (is_so == CONDITION_TRUE && (witnesses & BOOKS) == BOOKS)
+		return false;
+	return !(witnesses & OF_API) || (is_so != CONDITION_TRUE && is_so != CONDITION_FALSE);
 }
 
 static struct tenancy read_tenancy(const struct attribution_status *status,
@@ -193,17 +191,33 @@ static bool is_held_so(const struct tenancy *tenancy, const struct arbitrate_inp
 	       result.confidence == tenancy->tenant->confidence;
 }
 
-/* Nobody said yes then: what is listed are witnesses that could not be asked. */
-static bool is_kept_so(const struct tenancy *tenancy, struct arbitrate_result result)
+static enum arbitrate_vote vote_of(const struct tenancy *tenancy, unsigned witnesses)
 {
-	return result.verdict == ARBITRATE_KEEP && tenancy->may_be_kept;
+	return tenancy->witnesses & witnesses ? ARBITRATE_YES : ARBITRATE_SILENT;
+}
+
+/* Nobody said yes then: what is listed are witnesses that could not be asked. */
+static bool is_kept_so(const struct tenancy *tenancy, const struct arbitrate_input *input,
+		       struct arbitrate_result result)
+{
+	const struct arbitrate_input left = {
+		.uid = vote_of(tenancy, BY_UID),
+		.name = vote_of(tenancy, WITNESS_POD_RESOURCES),
+		.annotation = vote_of(tenancy, BY_ANNOTATION),
+		.pod = input->pod,
+		.was_published = true,
+		.was_disputed = tenancy->tenant->confidence == ATTRIBUTION_CONFIDENCE_DISPUTED,
+		.is_seen = input->is_seen,
+	};
+	return result.verdict == ARBITRATE_KEEP && tenancy->may_be_kept &&
+	       arbitrate_keep(&left) == tenancy->tenant->confidence;
 }
 
 static unsigned try(const struct tenancy *tenancy, struct arbitrate_input input)
 {
 	const struct arbitrate_result result = arbitrate_decide(&input);
 	if (!fits_pod(tenancy, input.pod) || (!is_held_so(tenancy, &input, result) &&
-					      !is_kept_so(tenancy, result)))
+					      !is_kept_so(tenancy, &input, result)))
 		return 0;
 	return 1u << result.row;
 }

@@ -7,7 +7,8 @@
  *
  * Every input of the table is tried. Those that would give what is published are left, and each of
  * their rows may be the one. Mostly that is one row. It is two where the tenant may have been kept
- * because a source could not be read.
+ * because a source could not be read. Which one failed is told in messages only, and no message decides
+ * here. Until a node's first report since the controller's start, the row is that of the last report.
  *
  * Threads: any; pure.
  */

@@ -2,7 +2,6 @@
 
 #include "lib/test_main.h"
 
-#include "join/wording.h"
 #include "kubectl/tenancy_row.h"
 
 #define N_COMPARED 3
@@ -44,9 +43,7 @@ static void begin(int confidence, int phase)
 						  .slots = 1};
 	made.disagreement = (struct attribution_disagreement){VIEW("u"), VIEW("main"), {0}};
 	made.attributed = (struct condition){.type = VIEW("Attributed"),
-					     .status = CONDITION_TRUE,
-					     .reason = VIEW("AllResolved"),
-					     .message = wording_message(MESSAGE_ALL_RESOLVED)};
+					     .status = CONDITION_TRUE};
 	made.status.conditions = array_of(&made.attributed, 1);
 }
 
@@ -73,7 +70,6 @@ static void publish(const struct arbitrate_input *input, struct arbitrate_result
 		say("PodStatus", false);
 	made.status.source_disagreements = array_of(&made.disagreement, 1);
 	made.attributed.status = CONDITION_FALSE;
-	made.attributed.message = wording_message(MESSAGE_SOURCE_DISAGREEMENT);
 }
 
 static unsigned find(void)
@@ -102,10 +98,12 @@ static unsigned visit(struct arbitrate_input input)
 	if (!(rows & row))
 		fail_msg("pod %d, uid %d, name %d, annotation %d: row %d is not among %x", input.pod,
 			 input.uid, input.name, input.annotation, result.row, rows);
-	/* Whom an annotation or a disputed List names may have been kept without it: that is not told. */
-	const bool may_be_kept = result.row == ARBITRATE_ROW_ANNOTATED ||
-				 result.row == ARBITRATE_ROW_LISTED_AGAINST_UID;
-	if (rows != row && !(may_be_kept && rows == (row | 1u << ARBITRATE_ROW_SILENCE)))
+	/* Whom the List and the checkpoint name was not kept where one of them could be read. */
+	const bool is_read = made.attributed.status == CONDITION_TRUE && input.name == ARBITRATE_YES &&
+			     (input.uid == ARBITRATE_YES || input.uid == ARBITRATE_BOTH);
+	const unsigned kept = 1u << (input.pod == ARBITRATE_POD_UNKNOWN ? ARBITRATE_ROW_UNKNOWN_SILENT
+									: ARBITRATE_ROW_SILENCE);
+	if (rows != (is_read ? row : row | kept))
 		fail_msg("row %d: %x", result.row, rows);
 	return row;
 }
@@ -139,31 +137,54 @@ static void who_has_no_witness_left_was_kept(void **state)
 	assert_int_equal(find(), 1u << ARBITRATE_ROW_UNKNOWN_SILENT);
 }
 
-static void while_a_book_cannot_be_read_its_tenant_may_have_been_kept(void **state)
+static void a_tenant_may_have_been_kept_unless_a_witness_it_has_could_be_asked(void **state)
 {
 	(void)state;
 	const unsigned by_uid = 1u << ARBITRATE_ROW_BY_UID, kept = 1u << ARBITRATE_ROW_SILENCE;
 	const struct {
-		const char *message;
-		int status;
+		const char *witness, *other;
+		int attributed;
 		unsigned rows;
 	} rows[] = {
-		{"every slot that is held has a pod (checkpoint: Permission denied)", CONDITION_TRUE,
-		 by_uid | kept},
-		{"every slot that is held has a pod (podResources: timeout)", CONDITION_TRUE, by_uid},
-		{"1 slot is held by a pod that the API server does not know", CONDITION_FALSE, by_uid},
-		{"neither PodResources nor the kubelet's checkpoint can be read", CONDITION_UNKNOWN,
-		 by_uid | kept},
+		/* Where Attributed is True, one of these two could be read. */
+		{"Checkpoint", "PodResources", CONDITION_TRUE, by_uid},
+		{"Checkpoint", "PodResources", CONDITION_FALSE, by_uid | kept},
+		{"Checkpoint", "PodResources", CONDITION_UNKNOWN, by_uid | kept},
+		{"Checkpoint", "PodResources", CONDITION_UNSET, by_uid | kept},
+		{"Checkpoint", NULL, CONDITION_TRUE, by_uid | kept},
+		/* Claims can be asked while what is known of pods is current. */
+		{"ResourceClaim", NULL, CONDITION_TRUE, by_uid},
+		{"ResourceClaim", NULL, CONDITION_FALSE, by_uid},
+		{"ResourceClaim", NULL, CONDITION_UNKNOWN, by_uid | kept},
+		{"ResourceClaim", "Checkpoint", CONDITION_FALSE, by_uid},
+		/* A container that has no status says nothing by it. */
+		{"PodStatus", NULL, CONDITION_TRUE, by_uid | kept},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		begin(ATTRIBUTION_CONFIDENCE_CONFIRMED, ATTRIBUTION_PHASE_RUNNING);
-		testify("Checkpoint");
-		made.attributed.status = rows[i].status;
-		made.attributed.message = view_from(rows[i].message);
-		assert_int_equal(find(), rows[i].rows);
+		testify(rows[i].witness);
+		if (rows[i].other)
+			testify(rows[i].other);
+		made.attributed.status = rows[i].attributed;
+		if (find() != rows[i].rows)
+			fail_msg("row %zu: %x", i, find());
 	}
 	made.status.conditions = (struct array){0};
 	assert_int_equal(find(), by_uid | kept);
+}
+
+static void no_message_decides_on_the_row(void **state)
+{
+	(void)state;
+	const char *const messages[] = {"", "every slot that is held has a pod (checkpoint: Permission denied)",
+					"reworded"};
+	for (size_t i = 0; i < ARRAY_SIZE(messages); i++) {
+		begin(ATTRIBUTION_CONFIDENCE_CONFIRMED, ATTRIBUTION_PHASE_RUNNING);
+		testify("Checkpoint");
+		testify("PodResources");
+		made.attributed.message = view_from(messages[i]);
+		assert_int_equal(find(), 1u << ARBITRATE_ROW_BY_UID);
+	}
 }
 
 static void a_process_bears_an_annotation_out(void **state)
@@ -181,8 +202,8 @@ static void what_was_left_out_is_not_made_up(void **state)
 	(void)state;
 	begin(ATTRIBUTION_CONFIDENCE_DISPUTED, ATTRIBUTION_PHASE_RUNNING);
 	testify("Checkpoint");
-	assert_int_equal(find(),
-			 1u << ARBITRATE_ROW_CONTRADICTION | 1u << ARBITRATE_ROW_NOT_LISTED);
+	testify("PodResources");
+	assert_int_equal(find(), 1u << ARBITRATE_ROW_CONTRADICTION | 1u << ARBITRATE_ROW_NOT_LISTED);
 	testify("NewWitness");
 	made.tenant.confidence = ATTRIBUTION_CONFIDENCE_UNSET; /* a word that is not known here */
 	assert_int_equal(find(), 0);
@@ -198,7 +219,6 @@ static void ids_that_were_left_out_may_differ(void **state)
 	say("Checkpoint", true);
 	say("PodResources", true);
 	made.status.source_disagreements = array_of(&made.disagreement, 1);
-	made.attributed.status = CONDITION_FALSE;
 	assert_int_equal(find(), 0);
 	made.says[0].device_ids_left_out = made.says[1].device_ids_left_out = 1;
 	assert_int_equal(find(),
@@ -215,7 +235,8 @@ static void each_row_has_a_sentence(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(each_row_that_makes_a_tenant_is_found_again),
 	cmocka_unit_test(who_has_no_witness_left_was_kept),
-	cmocka_unit_test(while_a_book_cannot_be_read_its_tenant_may_have_been_kept),
+	cmocka_unit_test(a_tenant_may_have_been_kept_unless_a_witness_it_has_could_be_asked),
+	cmocka_unit_test(no_message_decides_on_the_row),
 	cmocka_unit_test(a_process_bears_an_annotation_out),
 	cmocka_unit_test(what_was_left_out_is_not_made_up),
 	cmocka_unit_test(ids_that_were_left_out_may_differ),
