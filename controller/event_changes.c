@@ -35,8 +35,8 @@ static int64_t version_of(const struct event_finder *finder)
 
 static void tell_illness(struct event_finder *finder)
 {
-	const struct condition *healthy = attribution_find_condition(finder->after,
-								     VIEW("Healthy"));
+	const struct condition *healthy =
+		attribution_find_condition(finder->after, wording_condition(CONDITION_HEALTHY));
 	const struct kube_event_object object = event_finder_object(finder);
 	const struct view reason = worst_reason(finder->after);
 	const bool is_unhealthy = finder->after->health.state == ATTRIBUTION_HEALTH_UNHEALTHY;
@@ -100,7 +100,7 @@ static bool is_held_twice(const struct condition *attributed)
 
 static void compare_slots(struct event_finder *finder)
 {
-	const struct view type = VIEW("Attributed");
+	const struct view type = wording_condition(CONDITION_ATTRIBUTED);
 	const struct condition *attributed = attribution_find_condition(finder->after, type);
 	const struct kube_event_object object = event_finder_object(finder);
 

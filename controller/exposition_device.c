@@ -143,7 +143,7 @@ static void write_drifts(struct writer *writer)
 static void write_conflicts(struct writer *writer)
 {
 	const struct condition *attributed =
-		attribution_find_condition(writer->status, VIEW("Attributed"));
+		attribution_find_condition(writer->status, wording_condition(CONDITION_ATTRIBUTED));
 	const bool is_so = attributed &&
 			   wording_reason_of(attributed->reason) == REASON_SLOT_HELD_TWICE;
 

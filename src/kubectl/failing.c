@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "assess/health_finding.h"
+#include "join/wording.h"
 #include "kubectl/remedy.h"
 #include "kubectl/report_state.h"
 
@@ -87,7 +88,7 @@ static const struct attribution_health_event *find_event(const struct attributio
 static int64_t since_of(const struct failing_row *row)
 {
 	const struct attribution_status *status = &row->device->status;
-	const struct condition *healthy = attribution_find_condition(status, VIEW("Healthy"));
+	const struct condition *healthy = attribution_find_condition(status, wording_condition(CONDITION_HEALTHY));
 	bool is_unknown = status->health.state == ATTRIBUTION_HEALTH_UNKNOWN;
 	if (healthy && healthy->status == (is_unknown ? CONDITION_UNKNOWN : CONDITION_FALSE) &&
 	    !(is_unknown && row->is_last_known))

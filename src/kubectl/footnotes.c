@@ -10,6 +10,7 @@
 #include <inttypes.h>
 
 #include "assess/drift_settling.h"
+#include "join/wording.h"
 #include "kubectl/output.h"
 #include "kubectl/report_state.h"
 #include "kubectl/words.h"
@@ -138,7 +139,7 @@ static void write_nodes(const struct attribution *const *devices, size_t n, stru
 static int settling_of(const struct attribution *device)
 {
 	const struct condition *in_sync =
-		attribution_find_condition(&device->status, VIEW("InSync"));
+		attribution_find_condition(&device->status, wording_condition(CONDITION_IN_SYNC));
 	int kind = 0;
 	while (kind < N_DRIFT_SETTLING &&
 	       !(in_sync && view_equal(in_sync->reason,

@@ -5,6 +5,7 @@
 #include "assess/health_finding.h"
 #include "base/compiler.h"
 #include "base/sbuf.h"
+#include "join/wording.h"
 
 /*
  * By recovery action; what has no row, or a word that is not known here, is said to be unknown.
@@ -31,7 +32,7 @@ static bool is_left_open(int action)
 
 struct view remedy_reason(const struct attribution_status *status)
 {
-	const struct condition *healthy = attribution_find_condition(status, VIEW("Healthy"));
+	const struct condition *healthy = attribution_find_condition(status, wording_condition(CONDITION_HEALTHY));
 	if (status->health.reasons.count > 0)
 		return *ARRAY_AT(status->health.reasons, struct view, 0);
 	return healthy && healthy->status == CONDITION_FALSE ? healthy->reason : (struct view){0};

@@ -8,11 +8,12 @@
 #include "kubectl/report_state.h"
 
 #include "base/sbuf.h"
+#include "join/wording.h"
 #include "kubectl/words.h"
 
 struct report_state report_state_of(const struct attribution_status *status)
 {
-	const struct condition *ready = attribution_find_condition(status, VIEW("Ready"));
+	const struct condition *ready = attribution_find_condition(status, wording_condition(CONDITION_READY));
 	const struct condition *cause = ready;
 	struct report_state state = {
 		.is_fresh = status->report_state == ATTRIBUTION_REPORT_CURRENT,
@@ -23,7 +24,7 @@ struct report_state report_state_of(const struct attribution_status *status)
 		return state;
 	}
 	if (!state.is_fresh)
-		cause = attribution_find_condition(status, VIEW("ReportFresh"));
+		cause = attribution_find_condition(status, wording_condition(CONDITION_REPORT_FRESH));
 	if (cause) {
 		state.reason = cause->reason;
 		state.message = cause->message;

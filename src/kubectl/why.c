@@ -47,7 +47,7 @@ static unsigned wording_row(const struct attribution_status *status,
 	const unsigned before = WORDING_CONDITIONS(ONE) WORDING_RETIRED_CONDITIONS(ONE);
 	const enum reason reason = wording_reason_of(condition->reason);
 	const bool is_of_health = reason == REASON_NO_AGENT &&
-				  view_equal(condition->type, VIEW("Healthy"));
+				  view_equal(condition->type, wording_condition(CONDITION_HEALTHY));
 	if (reason == REASON_NONE || is_of_health ||
 	    status->report_state == ATTRIBUTION_REPORT_PENDING)
 		return 0;
@@ -301,7 +301,7 @@ void why_tenancy(struct why_list *list, const struct attribution_status *status,
 							 : VIEW("who holds it is not known"));
 		why_list_add(list, "tenancy", 0);
 	}
-	why_condition(list, "tenancy", status, VIEW("Attributed"));
+	why_condition(list, "tenancy", status, wording_condition(CONDITION_ATTRIBUTED));
 }
 
 /* Mode */

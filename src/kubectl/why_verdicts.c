@@ -6,6 +6,7 @@
 
 #include "assess/drift.h"
 #include "assess/health_finding.h"
+#include "join/wording.h"
 #include "kubectl/why.h"
 #include "kubectl/why_sources.h"
 #include "kubectl/words.h"
@@ -207,7 +208,7 @@ void why_verdicts_health(struct why_list *list, const struct attribution_status 
 {
 	const struct attribution_health_state *health = &status->health;
 	struct sbuf *text = why_list_text(list);
-	const struct condition *healthy = attribution_find_condition(status, VIEW("Healthy"));
+	const struct condition *healthy = attribution_find_condition(status, wording_condition(CONDITION_HEALTHY));
 	sbuf_append(text, words_health(health->state));
 	if (health->recovery_action != ATTRIBUTION_RECOVERY_UNSET)
 		sbuf_printf(text, ", recovery action %.*s",
@@ -218,7 +219,7 @@ void why_verdicts_health(struct why_list *list, const struct attribution_status 
 	if (health->state == ATTRIBUTION_HEALTH_HEALTHY)
 		add_reason(list, status, VIEW(HEALTH_NOTHING_FOUND));
 	add_recommendation(list, health);
-	why_condition(list, "health", status, VIEW("Healthy"));
+	why_condition(list, "health", status, wording_condition(CONDITION_HEALTHY));
 }
 
 /* Intent */
@@ -357,7 +358,7 @@ static bool is_settling(const struct condition *in_sync)
 /* Pending is what was found, and what was before what is intended could no longer be read. */
 static const char *answer_of(const struct attribution_status *status, enum drift_type type)
 {
-	const struct condition *in_sync = attribution_find_condition(status, VIEW("InSync"));
+	const struct condition *in_sync = attribution_find_condition(status, wording_condition(CONDITION_IN_SYNC));
 	const struct view reason = in_sync ? in_sync->reason : (struct view){0};
 	const bool goes_by_config_map = type != N_DRIFT_TYPES && of_config_map & 1u << type;
 	const bool is_policy_needed = type == N_DRIFT_TYPES || !(rules[type].about & ANYWAY);
@@ -404,7 +405,7 @@ static const struct {
 /* Why there is this verdict, or none. */
 static void add_verdict(struct why_list *list, const struct attribution_status *status)
 {
-	const struct condition *in_sync = attribution_find_condition(status, VIEW("InSync"));
+	const struct condition *in_sync = attribution_find_condition(status, wording_condition(CONDITION_IN_SYNC));
 	for (unsigned i = 0; in_sync && i < N_DRIFT_SETTLING; i++)
 		if (view_equal(settling[i].word, in_sync->reason))
 			add_settling_row(list, i);
@@ -427,7 +428,7 @@ static void add_verdict(struct why_list *list, const struct attribution_status *
 void why_verdicts_intent(struct why_list *list, const struct attribution_status *status)
 {
 	const struct attribution_intent_state *intent = &status->intent;
-	const struct condition *in_sync = attribution_find_condition(status, VIEW("InSync"));
+	const struct condition *in_sync = attribution_find_condition(status, wording_condition(CONDITION_IN_SYNC));
 	struct sbuf *text = why_list_text(list);
 	sbuf_append(text, words_intent(intent->state));
 	if (intent->policy.len > 0)
@@ -440,5 +441,5 @@ void why_verdicts_intent(struct why_list *list, const struct attribution_status 
 	for (uint32_t i = 0; i < intent->pending.count; i++)
 		add_pending(list, status,
 			    ARRAY_AT(intent->pending, struct attribution_pending_drift, i));
-	why_condition(list, "intent", status, VIEW("InSync"));
+	why_condition(list, "intent", status, wording_condition(CONDITION_IN_SYNC));
 }
