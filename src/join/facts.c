@@ -4,8 +4,7 @@
  * There are far fewer holders than IDs: holders are sorted once, and compared by their rank from
  * then on.
  *
- * What the API server says (the status of pods, claims, annotations) is true of pods that it has on
- * this node. Those that are over hold nothing, whatever is still written on them.
+ * Whatever is still written of a pod that is over, it holds nothing: its facts are dropped here.
  */
 
 #include "join/facts.h"
@@ -82,6 +81,9 @@ static void add(struct facts_draft *draft, struct fact item)
 	struct facts *facts = draft->facts;
 	assert(item.owner && item.witnesses != 0);
 	assert(item.device == FACT_NOWHERE || item.device < facts->devices->n_devices);
+	if (item.owner->pod && pod_is_over(item.owner->pod))
+		return;
+	facts->ids_unknown += item.device == FACT_NOWHERE;
 	if (facts->n_items < draft->items_cap || grow(draft, 2 * draft->items_cap))
 		facts->items[facts->n_items++] = item;
 	else
@@ -108,23 +110,20 @@ static bool is_gpu_id(const struct device_id *id)
 
 void facts_add(struct facts_draft *draft, struct holder *holder, struct view id, struct fact what)
 {
-	struct facts *facts = draft->facts;
-	struct device_place place = devices_find(facts->devices, id);
+	const struct devices *devices = draft->facts->devices;
+	const struct device_place place = devices_find(devices, id);
 	what.owner = holder ? holder : draft->nobody;
 	what.id = id;
 	what.device = FACT_NOWHERE;
 	what.is_hami = place.id.is_hami;
-	if (!place.device) {
-		if (!is_gpu_resource(what.owner->resource) && !is_gpu_id(&place.id))
-			return;
-		facts->ids_unknown++;
-	} else {
+	if (place.device) {
 		if (place.id.is_hami && holder)
 			holder->placeholder = PLACEHOLDER_HAMI;
-		what.device = (size_t)(place.device - facts->devices->devices);
+		what.device = (size_t)(place.device - devices->devices);
 		what.partition = place.partition;
 	}
-	add(draft, what);
+	if (place.device || is_gpu_resource(what.owner->resource) || is_gpu_id(&place.id))
+		add(draft, what);
 }
 
 void facts_add_on(struct facts_draft *draft, struct holder *holder, const struct device *device,

@@ -4,6 +4,7 @@
 /*
  * facts - who holds which device, by each witness. What several witnesses say of one device ID of one
  * container is one fact. The readers (join/readers.h) write a draft; facts_close() puts it in order.
+ * What is said of a pod that is over is no fact, whichever witness says it.
  *
  * Threads: any.
  */

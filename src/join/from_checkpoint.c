@@ -41,8 +41,7 @@ static void read_entry(struct facts_draft *draft, const struct checkpoint_index 
 		facts->claims_refused++;
 	if (!pod && standing != CHECKPOINT_UNKNOWN)
 		ended[facts->n_ended++] = entry->pod_uid;
-	else if (standing == CHECKPOINT_LIVE ||
-		 (standing == CHECKPOINT_UNKNOWN && !is_left_over(facts, checkpoint, entry)))
+	else if (pod || !is_left_over(facts, checkpoint, entry))
 		add_entry(draft, entry, pod);
 }
 

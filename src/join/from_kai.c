@@ -26,25 +26,19 @@ static struct view find_container(const struct pod *pod)
 	return (struct view){0};
 }
 
-static bool is_sharer(const struct pod *pod, struct view group)
-{
-	return !pod_is_over(pod) && !pod_state(pod)->is_reservation && pod_is_in_kai_group(pod, group);
-}
-
-/* Adds the pods of the group to the device. False: there is none. */
+/* Adds the pods of the group to the device. False: there is none that is not over. */
 static bool add_sharers(struct facts_draft *draft, struct view group, const struct device *device)
 {
 	const struct fact what = {.witnesses = WITNESS_KAI, .takes_no_slot = true};
 	const struct node_pods *node_pods = &draft->facts->node_pods;
-	bool has_any = false;
+	const size_t n_before = draft->facts->n_items;
 	for (size_t i = 0; i < node_pods->n_gpu_pods; i++) {
 		const struct pod *pod = node_pods->gpu_pods[i];
-		if (!is_sharer(pod, group))
-			continue;
-		has_any = true;
-		facts_add_on(draft, facts_add_container(draft, pod, find_container(pod), VIEW("")), device, what);
+		if (!pod_state(pod)->is_reservation && pod_is_in_kai_group(pod, group))
+			facts_add_on(draft, facts_add_container(draft, pod, find_container(pod), VIEW("")), device,
+				     what);
 	}
-	return has_any;
+	return draft->facts->n_items > n_before;
 }
 
 /* The device that the reservation holds by the other witnesses. It holds one: if they name several,
@@ -81,7 +75,7 @@ void from_kai_read(struct facts_draft *draft, const struct pod *pod)
 	const struct facts *facts = draft->facts;
 	const struct device *device;
 	bool is_resolved;
-	if (!pod_state(pod)->is_reservation)
+	if (!pod_state(pod)->is_reservation || pod_is_over(pod))
 		return;
 	device = find_held(facts, pod);
 	if (!device)

@@ -110,7 +110,7 @@ enum resource_claim_word from_resource_claim_hear(const struct facts *facts,
 static void restate(struct facts_draft *draft, const struct device *device, const struct pod *pod,
 		    const struct attribution_tenant *tenant)
 {
-	assert(device->published && !pod_is_over(pod));
+	assert(device->published);
 	struct holder *holder = facts_add_container(draft, pod, tenant->container, RESOURCE);
 	const int mode = device->published->status->sharing.mode;
 	const struct array parts = tenant->partitions;
@@ -138,8 +138,7 @@ static void restate_all(struct facts_draft *draft, const struct device *device)
 	for (uint32_t i = 0; published && i < published->n_tenants; i++) {
 		const struct previous_tenant *tenant = &published->tenants[i];
 		const struct pod *pod = node_pods_find_uid(&draft->facts->node_pods, tenant->published->pod_uid);
-		if (pod && !pod_is_over(pod) &&
-		    from_resource_claim_hear(draft->facts, device, tenant) == RESOURCE_CLAIM_STAYS)
+		if (pod && from_resource_claim_hear(draft->facts, device, tenant) == RESOURCE_CLAIM_STAYS)
 			restate(draft, device, pod, tenant->published);
 	}
 }
@@ -176,7 +175,7 @@ void from_resource_claim_read(struct facts_draft *draft)
 		restate_all(draft, &facts->devices->devices[i]);
 	for (size_t i = 0; i < facts->input->n_grants && !is_silent(facts); i++) {
 		const struct grant *grant = &facts->input->grants[i];
-		if (!pod_is_over(grant->pod) && (device_of(facts, grant) || !is_shown(facts, grant)))
+		if (device_of(facts, grant) || !is_shown(facts, grant))
 			read_grant(draft, grant);
 	}
 }

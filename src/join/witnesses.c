@@ -16,14 +16,12 @@ static int read_report(struct facts_draft *draft, struct error *err)
 	return from_checkpoint_read(draft, &checkpoint, err);
 }
 
-/* Whatever is still written on a pod that is over, it holds nothing. */
 static void ask_pods(struct facts_draft *draft,
 		     void (*read)(struct facts_draft *draft, const struct pod *pod))
 {
 	const struct node_pods *node_pods = &draft->facts->node_pods;
 	for (size_t i = 0; i < node_pods->n_gpu_pods; i++)
-		if (!pod_is_over(node_pods->gpu_pods[i]))
-			read(draft, node_pods->gpu_pods[i]);
+		read(draft, node_pods->gpu_pods[i]);
 }
 
 static int ask_all(struct facts_draft *draft, struct error *err)

@@ -341,6 +341,23 @@ static void a_claim_of_a_pod_that_is_over_gives_no_device_that_is_not_told(void 
 	assert_int_equal(world.result.refused.ids, 0);
 }
 
+static void what_any_witness_says_of_a_pod_that_is_over_is_no_fact(void **state)
+{
+	(void)state;
+	open_draft();
+	const struct pod *pod = build_world_pod(&world, (struct build_pod){.name = "a", .phase = POD_PHASE_FAILED});
+	struct holder *holder = facts_add_container(&draft, pod, VIEW("main"), VIEW("nvidia.com/gpu"));
+	for (unsigned i = 0; i < N_WITNESSES; i++) {
+		facts_add(&draft, holder, build_world_uuid(&world, 1), (struct fact){.witnesses = 1u << i});
+		facts_add(&draft, holder, VIEW("GPU-of-nobody"), (struct fact){.witnesses = 1u << i});
+		facts_add_on(&draft, holder, &devices.devices[1], (struct fact){.witnesses = 1u << i});
+	}
+	close_draft();
+	assert_int_equal(facts.n_items, 0);
+	assert_int_equal(facts.ids_unknown, 0);
+	assert_int_equal(facts_heard_of(&facts, VIEW("uid-a"), VIEW("main")), 0);
+}
+
 /* The slice that tells its device may be there. */
 static void while_claims_cannot_be_read_none_is_unplaced(void **state)
 {
@@ -379,6 +396,7 @@ static const struct CMUnitTest tests[] = {
 		a_claim_whose_device_no_slice_tells_is_unplaced_by_its_name, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_claim_of_a_pod_that_is_over_gives_no_device_that_is_not_told, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(what_any_witness_says_of_a_pod_that_is_over_is_no_fact, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(while_claims_cannot_be_read_none_is_unplaced, set_up,
 					tear_down),
 };
