@@ -27,15 +27,6 @@ static int list_published(const struct facts *facts, struct arena *arena,
 	return 0;
 }
 
-/* Where each pod is known, nobody asks for others. */
-static bool has_unknown(const struct facts *facts, struct array entries)
-{
-	ARRAY_EACH(const struct report_checkpoint_entry, entry, entries)
-		if (!node_pods_find_uid(&facts->node_pods, entry->pod_uid))
-			return true;
-	return false;
-}
-
 enum checkpoint_standing checkpoint_index_judge(const struct checkpoint_index *checkpoint,
 						const struct facts *facts, struct view uid,
 						const struct pod *pod)
@@ -82,11 +73,15 @@ static void add_place(struct checkpoint_index *checkpoint, struct view id, struc
 	place->standings |= standing;
 }
 
-static void index_entry(const struct facts *facts, const struct report_checkpoint_entry *entry,
-			struct checkpoint_index *checkpoint)
+/* Where each pod is known, nobody asks for those that were published. */
+static int index_entry(const struct facts_draft *draft, const struct report_checkpoint_entry *entry,
+		       struct checkpoint_index *checkpoint, struct error *err)
 {
+	const struct facts *facts = draft->facts;
 	const struct pod *pod = node_pods_find_uid(&facts->node_pods, entry->pod_uid);
 	const struct view container = entry->container;
+	if (!pod && !checkpoint->published && list_published(facts, draft->arena, checkpoint, err) < 0)
+		return -1;
 	const unsigned standing = checkpoint_index_judge(checkpoint, facts, entry->pod_uid, pod);
 	const bool is_live = standing == CHECKPOINT_LIVE;
 	ARRAY_EACH(const struct view, id, entry->device_ids) {
@@ -96,23 +91,23 @@ static void index_entry(const struct facts *facts, const struct report_checkpoin
 	}
 	if (is_live)
 		add_place(checkpoint, (struct view){0}, container, pod, standing);
+	return 0;
 }
 
 int checkpoint_index_make(const struct facts_draft *draft, struct checkpoint_index *ret, struct error *err)
 {
-	const struct facts *facts = draft->facts;
-	const struct array all = facts->input->report->checkpoint.entries;
+	const struct array all = draft->facts->input->report->checkpoint.entries;
 	size_t n = 0;
 	*ret = (struct checkpoint_index){0};
 	ARRAY_EACH(const struct report_checkpoint_entry, entry, all)
 		n += 2 * (size_t)entry->device_ids.count + 1;
 	if (!ARENA_NEW(ret->places, draft->arena, n))
 		return error_no_memory(err);
-	if (lookup_make(&ret->lookup, n, draft->arena, err) < 0 ||
-	    (has_unknown(facts, all) && list_published(facts, draft->arena, ret, err) < 0))
+	if (lookup_make(&ret->lookup, n, draft->arena, err) < 0)
 		return -1;
 	ARRAY_EACH(const struct report_checkpoint_entry, entry, all)
-		index_entry(facts, entry, ret);
+		if (index_entry(draft, entry, ret, err) < 0)
+			return -1;
 	assert(ret->lookup.n <= n);
 	return 0;
 }

@@ -49,25 +49,18 @@ static bool is_seen_since_boot(const struct subject *subject)
 		health_was_listed(&published->health));
 }
 
-/* Since when it has had as many slots as now, as far as is known. */
-static int64_t offered_since(const struct subject *subject)
-{
-	const struct join_input *input = subject->facts->input;
-	return subject->published->slots.total == subject->status->slots.total ? input->offered_since
-									       : input->now_wall_ms;
-}
-
+/* And has had as many slots as now, as far as is known. */
 static int64_t here_since(const struct subject *subject)
 {
 	const struct previous *published = subject->device->published;
+	const struct join_input *input = subject->facts->input;
 	const struct condition *healthy =
 		published ? attribution_find_condition(published->status,
 						       wording_condition(CONDITION_HEALTHY)) : NULL;
-	int64_t since;
-
 	if (!healthy || health_was_missing(&published->health))
 		return 0;
-	since = offered_since(subject);
+	const bool is_as_before = published->status->slots.total == subject->status->slots.total;
+	const int64_t since = is_as_before ? input->offered_since : input->now_wall_ms;
 	return since > healthy->last_transition_time || since == 0 ? since : healthy->last_transition_time;
 }
 

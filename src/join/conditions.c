@@ -48,6 +48,13 @@ static struct rule first_that_fits(const struct rule *rules)
 	return *rules;
 }
 
+/* Of the first that fits; `made`: where the rule leaves the message to be made. */
+static struct condition choose(const struct rule *rules, struct condition made)
+{
+	const struct rule rule = first_that_fits(rules);
+	return rule.message == MESSAGE_MADE ? made : verdict_of(rule);
+}
+
 /* Sources that fail */
 
 struct complaint {
@@ -135,18 +142,12 @@ static bool is_unread(const struct subject *s)
 }
 
 /* What Attributed said may be so no more, and only the report tells. */
-static bool is_report_needed(const struct subject *s)
+static bool is_report_needed(const struct subject *s, enum reason said)
 {
-	enum reason said = s->is_awaited ? s->device->published->attributed : REASON_ALL_RESOLVED;
 	if (said == REASON_PODS_STALE || said == REASON_PODS_UNKNOWN ||
 	    (said == REASON_CLAIMS_UNKNOWN && !is_unread(s)))
 		return true;
 	return said != REASON_ALL_RESOLVED && have_holders_changed(s);
-}
-
-static bool was_resolved(const struct subject *s)
-{
-	return s->device->published && s->device->published->attributed == REASON_ALL_RESOLVED;
 }
 
 /* What is wrong comes first, then what is not known. */
@@ -156,14 +157,15 @@ static struct rule judge_attributed(const struct subject *s)
 	const struct report_sources *sources = sources_of(s);
 	const enum inventory_age pods_age = s->facts->input->pods_age;
 	const struct attribution_status *status = s->status;
+	const enum reason said = s->is_awaited ? s->device->published->attributed : REASON_ALL_RESOLVED;
 	if (pods_age == INVENTORY_CURRENT && !s->is_awaited && s->tenants.slots_unresolved > 0)
 		return judge_unresolved(&s->tenants);
 	const struct rule rules[] = {
 		{pods_age == INVENTORY_STALE, CONDITION_UNKNOWN, REASON_PODS_STALE, MESSAGE_PODS_STALE},
 		{pods_age == INVENTORY_DENIED, CONDITION_UNKNOWN, REASON_PODS_UNKNOWN, MESSAGE_PODS_UNKNOWN},
-		{s->is_awaited && are_claims_old(s) && was_resolved(s), CONDITION_UNKNOWN,
+		{s->is_awaited && are_claims_old(s) && said == REASON_ALL_RESOLVED, CONDITION_UNKNOWN,
 		 REASON_CLAIMS_UNKNOWN, MESSAGE_CLAIMS_DENIED},
-		{is_report_needed(s), CONDITION_UNKNOWN, REASON_AWAITING_REPORT, MESSAGE_AWAITING_REPORT},
+		{is_report_needed(s, said), CONDITION_UNKNOWN, REASON_AWAITING_REPORT, MESSAGE_AWAITING_REPORT},
 		{s->is_awaited, .status = AS_PUBLISHED},
 		{s->held_twice.len > 0, CONDITION_FALSE, REASON_SLOT_HELD_TWICE, MESSAGE_MADE},
 		{status->source_disagreements.count > 0, CONDITION_FALSE, REASON_SOURCE_DISAGREEMENT,
@@ -241,12 +243,8 @@ static struct condition judge_in_sync(const struct subject *s)
 		{!sources_of(s), CONDITION_UNKNOWN, REASON_NO_AGENT, MESSAGE_NO_AGENT},
 		{true, .message = MESSAGE_MADE},
 	};
-	const struct rule rule = first_that_fits(rules);
-
-	if (rule.message != MESSAGE_MADE)
-		return verdict_of(rule);
-	return (struct condition){
-		.status = s->intent.status, .reason = s->intent.reason, .message = s->intent.message};
+	return choose(rules, (struct condition){.status = s->intent.status, .reason = s->intent.reason,
+						.message = s->intent.message});
 }
 
 static int make_healthy(const struct subject *s, struct condition *ret, struct error *err)
@@ -299,13 +297,9 @@ static struct condition judge_ready(const struct subject *s, struct condition at
 		{attributed.status == CONDITION_TRUE, CONDITION_TRUE, REASON_CURRENT, MESSAGE_CURRENT},
 		{true, .message = MESSAGE_MADE},
 	};
-	const struct rule rule = first_that_fits(rules);
-
-	if (rule.message != MESSAGE_MADE)
-		return verdict_of(rule);
 	if (attributed.status == CONDITION_FALSE && s->tenants.slots_unresolved > 0)
 		attributed.reason = wording_reason(REASON_UNRESOLVED);
-	return attributed;
+	return choose(rules, attributed);
 }
 
 /* 1970 is the time in a condition that nobody has set yet. */

@@ -41,11 +41,6 @@ static int64_t duplicate_in(const struct joiner *joiner, const struct device *de
 		       : 0;
 }
 
-static bool is_duplicate(const struct joiner *joiner, const struct device *device)
-{
-	return devices_is_claimed_elsewhere(joiner->input, device) && duplicate_in(joiner, device) == 0;
-}
-
 /* May this node speak for the device? */
 
 static bool is_contested(const struct joiner *joiner, const struct device *device)
@@ -138,13 +133,6 @@ static struct join_device begin(const struct device *device)
 	return joined;
 }
 
-static int make_name(struct joiner *joiner, struct view uuid, struct view *ret_name,
-		     struct error *err)
-{
-	char buffer[CLAIM_NAME_SIZE];
-	return arena_keep(joiner->node.arena, claim_object_name(uuid, buffer), ret_name, err);
-}
-
 static void add_result(struct joiner *joiner, struct join_device joined)
 {
 	assert(joiner->result->n_devices < joiner->devices.n_devices); /* each once */
@@ -190,6 +178,8 @@ static int join_one(struct joiner *joiner, size_t index, struct error *err)
 	const struct join_input *input = joiner->input;
 	const struct device *device = &joiner->devices.devices[index];
 	struct join_device joined = begin(device);
+	const bool is_duplicate = devices_is_claimed_elsewhere(input, device) && duplicate_in(joiner, device) == 0;
+	char name[CLAIM_NAME_SIZE];
 	struct attribution_status status;
 	struct subject made;
 	assert(index < joiner->devices.n_devices);
@@ -201,8 +191,9 @@ static int join_one(struct joiner *joiner, size_t index, struct error *err)
 	}
 	if (is_refused(joiner, device))
 		return 0;
-	if (stages_run(&joiner->node, index, is_duplicate(joiner, device), &status, &made, err) < 0 ||
-	    (!joined.previous && make_name(joiner, device->uuid, &joined.name, err) < 0))
+	if (stages_run(&joiner->node, index, is_duplicate, &status, &made, err) < 0 ||
+	    (!joined.previous && arena_keep(joiner->node.arena, claim_object_name(device->uuid, name),
+					    &joined.name, err) < 0))
 		return -1;
 	joiner->hides |= made.intent.hides;
 	joiner->tells |= made.intent.tells;
@@ -222,12 +213,6 @@ static int join_one(struct joiner *joiner, size_t index, struct error *err)
 static bool has_outstayed(const struct join_input *input)
 {
 	return !input->node && input->node_gone_for_ms >= input->limits->node_gone_ms;
-}
-
-/* Where an agent still reports there is a node, whatever became of its Node. */
-static bool is_node_gone(const struct joiner *joiner)
-{
-	return has_outstayed(joiner->input) && !input_is_heard(joiner->input);
 }
 
 static void bury(struct joiner *joiner)
@@ -388,7 +373,8 @@ int join_node(const struct join_input *input, struct arena *arena, struct join_r
 		.devices = input->slice_devices_left_out,
 		.objects = input->previous_left_out,
 	};
-	if (is_node_gone(&joiner))
+	/* Where an agent still reports there is a node, whatever became of its Node. */
+	if (has_outstayed(input) && !input_is_heard(input))
 		bury(&joiner);
 	else if (join_devices(&joiner, err) < 0)
 		return -1;

@@ -76,16 +76,12 @@ static struct view unit_of(const struct finder *finder, const struct fact *item)
 										: item->partition;
 }
 
-static struct seat seat_of(const struct finder *finder, const struct fact *item)
+static void add_seat(struct finder *finder, const struct fact *item)
 {
-	struct view unit = unit_of(finder, item);
-	return (struct seat){
-		.unit = unit,
-		.resource = device_id_parse(unit).is_replica ? item->owner->resource
-							     : (struct view){0},
-		.pod = item->owner->pod,
-		.is_claimed = is_claimed(item),
-	};
+	const struct view unit = unit_of(finder, item), none = {0};
+	finder->seats[finder->n_seats++] =
+		(struct seat){unit, device_id_parse(unit).is_replica ? item->owner->resource : none,
+			      item->owner->pod, is_claimed(item)};
 }
 
 static void read_facts(struct finder *finder)
@@ -98,7 +94,7 @@ static void read_facts(struct finder *finder)
 						: &finder->has_whole_given) = true;
 	for (size_t i = 0; i < n_items; i++)
 		if (is_seat(finder, &items[i]) && items[i].owner->pod)
-			finder->seats[finder->n_seats++] = seat_of(finder, &items[i]);
+			add_seat(finder, &items[i]);
 	assert(finder->n_seats <= n_items);
 }
 

@@ -42,11 +42,6 @@ static int64_t find_settled_restart(const struct join_input *input, bool is_list
 
 /* ResourceClaims */
 
-static bool hears_nvml(const struct join_input *input)
-{
-	return input_is_heard(input) && !input->is_of_former_boot;
-}
-
 /* NVML gives the device of a slice another number, or the number to another device. */
 static bool is_any_contradicted(const struct join_input *input)
 {
@@ -90,6 +85,7 @@ static bool has_no_agent(const struct join_input *input, const struct devices *d
  */
 static enum source_state judge_claims(const struct join_input *input, const struct devices *devices)
 {
+	const bool hears_nvml = input_is_heard(input) && !input->is_of_former_boot;
 	if (input->grants_denied)
 		return SOURCE_UNREADABLE;
 	if (input->grants_unknown)
@@ -97,7 +93,7 @@ static enum source_state judge_claims(const struct join_input *input, const stru
 	if (input->n_grants + input->n_slice_devices + input->n_lacking == 0)
 		return SOURCE_ABSENT;
 	if (is_any_contradicted(input) || are_slices_gone(input) ||
-	    (!hears_nvml(input) && !has_no_agent(input, devices)))
+	    (!hears_nvml && !has_no_agent(input, devices)))
 		return SOURCE_PARTIAL;
 	return SOURCE_COMPLETE;
 }

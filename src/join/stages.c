@@ -29,33 +29,21 @@ static struct subject begin(const struct stages_node *node, size_t index, bool i
 	return subject;
 }
 
-static struct attribution_report report_of(const struct report *report)
-{
-	if (!report)
-		return (struct attribution_report){0};
-	return (struct attribution_report){
-		.boot_id = report->boot_id,
-		.instance = report->instance,
-		.sequence = report->sequence,
-		.observation_time = report->observed_at,
-	};
-}
-
 /* Before the first report since the start the device is as published; else as it is found. */
 static void begin_status(const struct subject *subject)
 {
 	const struct join_input *input = subject->facts->input;
+	const struct report *report = input->report;
 	const struct join_previous *object = subject->device->object;
 	struct attribution_status *status = subject->status;
 	assert(!subject->is_awaited || subject->published);
-	*status = (struct attribution_status){
-		.node_name = input->node_name,
-		.report = report_of(input->report),
-	};
-	if (input->report && subject->published)
+	*status = subject->is_awaited ? *subject->published
+				      : (struct attribution_status){.node_name = input->node_name};
+	if (report)
+		status->report = (struct attribution_report){report->boot_id, report->instance,
+							     report->sequence, report->observed_at};
+	if (report && subject->published)
 		status->intent = subject->published->intent; /* while the node is silent */
-	if (subject->is_awaited)
-		*status = *subject->published;
 	status->observed_generation = object ? object->object->generation : 1;
 	if (input->node)
 		status->node_uid = input->node->uid;
@@ -78,16 +66,6 @@ static void set_report_state(const struct subject *subject)
 		status->health.state = ATTRIBUTION_HEALTH_UNKNOWN;
 }
 
-/* What only a report can tell. */
-static int find_reported(struct subject *subject, struct error *err)
-{
-	if (subject->is_awaited)
-		return 0;
-	if (overlap_find(subject, err) < 0 || examine_health(subject, err) < 0)
-		return -1;
-	return layout_describe(subject, err);
-}
-
 /* A silent node says nothing new until its next report. */
 static int64_t again_in(const struct subject *subject)
 {
@@ -103,16 +81,19 @@ int stages_run(const struct stages_node *node, size_t index, bool is_duplicate,
 {
 	const struct join_input *input = node->facts.input;
 	struct subject subject = begin(node, index, is_duplicate, ret_status);
+	const bool is_awaited = subject.is_awaited;
 	begin_status(&subject);
 	if (tenants_find(&subject, err) < 0)
 		return -1;
 	slots_look(&node->slots, &subject);
-	if (!subject.is_awaited && layout_share(&subject, err) < 0)
+	if (!is_awaited && layout_share(&subject, err) < 0)
 		return -1;
 	subject.may_be_held_twice = overlap_is_possible(&subject);
 	if (unplaced_find(&subject, err) < 0 || users_find(&subject, err) < 0 ||
-	    find_reported(&subject, err) < 0 || layout_count(&subject, err) < 0 ||
-	    (!(subject.is_awaited && input_is_fresh(input)) && measure_activity(&subject, err) < 0) ||
+	    (!is_awaited && (overlap_find(&subject, err) < 0 || examine_health(&subject, err) < 0 ||
+			     layout_describe(&subject, err) < 0)) ||
+	    layout_count(&subject, err) < 0 ||
+	    (!(is_awaited && input_is_fresh(input)) && measure_activity(&subject, err) < 0) ||
 	    (input_is_heard(input) && compare_intent(&subject, &node->intent, err) < 0))
 		return -1;
 	set_report_state(&subject);
