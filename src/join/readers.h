@@ -3,7 +3,8 @@
 
 /*
  * readers - those that add what one witness says to a draft of facts, each in the file of its witness
- * (join/from_*.c). They know nothing of each other.
+ * (join/from_*.c). None calls another. Three go by what was read before them, and so have an order
+ * (join/witnesses.c): the checkpoint's by marks of the List's, HAMi's and KAI's by facts.
  *
  * Threads: any; pure.
  */
@@ -21,15 +22,15 @@ void from_pod_resources_read(struct facts_draft *draft, const struct checkpoint_
  */
 MUST_USE int from_checkpoint_read(struct facts_draft *draft, const struct checkpoint_index *checkpoint,
 				  struct error *err);
-/* Reads which devices the kubelet wrote into the status of one pod of the node that is not over. */
+/* Reads which devices the kubelet wrote into the status of one pod of the node. */
 void from_pod_status_read(struct facts_draft *draft, const struct pod *pod);
 /*
- * Reads what HAMi wrote on such a pod, and replaces the facts about HAMi's IDs. It comes after the
- * witnesses that name IDs.
+ * Reads what HAMi wrote on one pod, and replaces the facts about HAMi's IDs, whichever witness stated
+ * them. It comes after the witnesses that name IDs.
  */
 void from_hami_read(struct facts_draft *draft, const struct pod *pod);
 /*
- * Reads what KAI wrote on such a pod: adds the sharers of a reservation, and marks its holders. It
- * comes after the witnesses that name IDs, too.
+ * Reads what KAI wrote on one pod: adds the sharers of a reservation, and marks its holders. Facts
+ * tell the reservation's device, so it comes after the witnesses that name IDs, too.
  */
 void from_kai_read(struct facts_draft *draft, const struct pod *pod);

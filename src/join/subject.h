@@ -3,8 +3,8 @@
 
 /*
  * subject - one device on its way through the stages, and the stages. Each stage reads what those above
- * it found, puts its part into the status, and notes here what others need. It is in the file of its
- * name, which says what it goes by.
+ * it found, puts its part into the status, and notes here what others need; join/README.md lists the
+ * parts. It is in the file of its name, which says what it goes by.
  *
  * What they make lies in the subject's arena, or is borrowed from what is given. All of them fail with
  * ERROR_NO_MEMORY.
