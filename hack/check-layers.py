@@ -10,7 +10,9 @@ usage: hack/check-layers.py [FOLDER]     the checkout (default: where this scrip
   - a file is included by its path from src/ (or controller/), and stems are unique;
   - inside intent, model, assess and join, no module (its .h and .c together) includes itself by way of others;
   - a module of the join includes only modules that stand before it in src/join/README.md, which lists each;
-  - in intent, model and join no file has more than 500 lines, and no function more than 45.
+  - in intent, model and join no file has more than 500 lines, and no function more than 45;
+  - of the functions of each of these, 95 of 100 have at most 25 lines;
+  - join has at most 6 500 lines, and model and join together at most 12 000, with their README.md.
 Prints one line a violation and fails if there is any.
 """
 
@@ -41,6 +43,9 @@ WITHOUT_CIRCLES = {"intent", "model", "assess", "join"}
 # Where who decides what has to be seen at a glance.
 SMALL = {"intent", "model", "join"}
 FILE_LINES, FUNCTION_LINES = 500, 45
+MOST_FUNCTIONS_LINES = 25  # 95 of 100
+TOTAL_LINES = {("join",): 6500, ("join", "model"): 12000}
+FUNCTION = re.compile(r"^[a-z][^\n;]*(?:\n[^\n;{}]+)*\n\{\n.*?^\}", re.MULTILINE | re.DOTALL)
 
 # Values in, values out. kube is a set of state machines that are fed bytes, answers and time; the
 # files that feed them are excepted.
@@ -163,16 +168,33 @@ def check_order(root, files):
 
 
 def check_sizes(files):
+    lengths = {layer: [] for layer in SMALL}
     for path, file in files:
         if layer_of(path) not in SMALL:
             continue
         text = file.read_text(encoding="utf-8")
         if text.count("\n") > FILE_LINES:
             yield f"{path}: more than {FILE_LINES} lines"
-        for match in re.finditer(r"^[a-z][^\n;]*(?:\n[^\n;{}]+)*\n\{\n.*?^\}", text, re.MULTILINE | re.DOTALL):
-            if match[0].count("\n") >= FUNCTION_LINES:
+        for match in FUNCTION.finditer(text):
+            lengths[layer_of(path)].append(match[0].count("\n") + 1)
+            if lengths[layer_of(path)][-1] > FUNCTION_LINES:
                 line = text.count("\n", 0, match.start()) + 1
                 yield f"{path}:{line}: a function of more than {FUNCTION_LINES} lines"
+    for layer, found in sorted(lengths.items()):
+        n_long = sum(length > MOST_FUNCTIONS_LINES for length in found)
+        if n_long * 20 > len(found):
+            yield f"src/{layer}: {n_long} of {len(found)} functions have more than {MOST_FUNCTIONS_LINES} lines"
+
+
+def check_totals(root, files):
+    n_lines = {}
+    readmes = [(f"{layer}/README.md", root / "src" / layer / "README.md") for layer in SMALL]
+    for path, file in files + [readme for readme in readmes if readme[1].exists()]:
+        n_lines[layer_of(path)] = n_lines.get(layer_of(path), 0) + file.read_text(encoding="utf-8").count("\n")
+    for layers, limit in TOTAL_LINES.items():
+        total = sum(n_lines.get(layer, 0) for layer in layers)
+        if total > limit:
+            yield f"{' and '.join(f'src/{layer}' for layer in layers)}: {total} lines, more than {limit}"
 
 
 def violations(root):
@@ -193,6 +215,7 @@ def violations(root):
     yield from check_circles(files)
     yield from check_order(root, files)
     yield from check_sizes(files)
+    yield from check_totals(root, files)
 
 
 def main():
