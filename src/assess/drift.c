@@ -73,7 +73,8 @@ struct judge {
 	const struct drift_device *device;
 	struct drift_text text;
 	struct drift_settling_state settling;
-	unsigned hidden;   /* DRIFT_BIT() */
+	unsigned hidden;   /* DRIFT_BIT(): by this device's drifts, or by others' */
+	unsigned hides;    /* DRIFT_BIT(): on each device of the node */
 	unsigned told;     /* DRIFT_BIT() of what was found, or is kept */
 	unsigned unread;   /* DRIFT_BIT(): what is intended cannot be read, */
 	unsigned untold;   /* or the rule cannot tell now, */
@@ -118,6 +119,16 @@ unsigned drift_hides(enum drift_type type)
 static enum drift_type type_of(const struct row *row)
 {
 	return (enum drift_type)(row - rows);
+}
+
+static unsigned types_of_node(void)
+{
+	unsigned types = 0;
+
+	for (int i = 0; i < N_DRIFT_TYPES; i++)
+		if (rows[i].about & NODE)
+			types |= 1u << i;
+	return types;
 }
 
 /* The node */
@@ -255,6 +266,14 @@ static void count_new(struct judge *judge, const struct row *row, struct drift_f
 	judge->again_in_ms = again_sooner(judge->again_in_ms, left);
 }
 
+/* It is there, or pending. What a device has of its own hides on the others only what is of the node. */
+static void hide(struct judge *judge, const struct row *row)
+{
+	judge->told |= 1u << type_of(row);
+	judge->hidden |= row->hides;
+	judge->hides |= row->about & NODE ? row->hides : row->hides & types_of_node();
+}
+
 /* What was published stays as it is. */
 static void keep(struct judge *judge, const struct row *row)
 {
@@ -270,10 +289,8 @@ static void keep(struct judge *judge, const struct row *row)
 	} else if (pending_since != 0) {
 		add_pending(judge, row, pending_since, pending_hash);
 	}
-	if (drift || pending_since != 0) {
-		judge->hidden |= row->hides;
-		judge->told |= 1u << type_of(row);
-	}
+	if (drift || pending_since != 0)
+		hide(judge, row);
 }
 
 /*
@@ -315,8 +332,7 @@ static void judge_type(struct judge *judge, enum drift_type type)
 		judge->skipped |= 1u << type;
 	if (finding.answer != DRIFT_FOUND)
 		return;
-	judge->hidden |= row->hides;
-	judge->told |= 1u << type;
+	hide(judge, row);
 	before = judge->device->previous->drifts[type_of(row)];
 	if (before && is_same_intent(before->intent_hash, finding))
 		add_drift(judge, row, finding, before->start_time);
@@ -519,17 +535,6 @@ static void add_work(struct judge *judge, struct sbuf *message)
 	judge->again_in_ms = again_sooner(judge->again_in_ms, settling->again_in_ms);
 }
 
-/* Types of the node that hide nothing. */
-static unsigned consequences(void)
-{
-	unsigned types = 0;
-
-	for (int i = 0; i < N_DRIFT_TYPES; i++)
-		if (rows[i].about & NODE && rows[i].hides == 0)
-			types |= 1u << i;
-	return types;
-}
-
 static int conclude(struct judge *judge, struct drift_verdict *ret_verdict, struct error *err)
 {
 	const struct policy *policy = judge->node->intent->policy;
@@ -551,8 +556,8 @@ static int conclude(struct judge *judge, struct drift_verdict *ret_verdict, stru
 	verdict.state.pending = list_of(judge->pending, judge->n_pending);
 	verdict.found = judge->found;
 	verdict.again_in_ms = judge->again_in_ms;
-	verdict.hides = judge->hidden & consequences();
-	verdict.tells = judge->told & consequences();
+	verdict.hides = judge->hides;
+	verdict.tells = judge->told;
 	if (drift_text_check(&judge->text, err) < 0 ||
 	    sbuf_keep(&message, "message", judge->text.arena, &verdict.message, err) < 0)
 		return -1;

@@ -14,9 +14,9 @@
  *   hold-off, and is published then.
  * - Where a rule cannot tell now what is there, what was published of its type stays as it is, and the
  *   message names it. Where what is intended cannot be read, a drift is pending again, with its time.
- * - A difference hides the types that follow from it, also while it is pending. Some types of the node
- *   are consequences only. Such a type is hidden on all devices if one of them has a cause of it. So
- *   the join judges a node's devices again if one of them tells what another one hides.
+ * - A difference hides the types that follow from it, also while it is pending. If it is of the node, or
+ *   if what follows is, that is hidden on all devices of the node. So the join judges a node's devices
+ *   again if one of them tells what another one hides.
  * - While the node is being changed on purpose (drift.def: settling) new differences wait, and their
  *   hold-off begins when that is over. Types that such work cannot explain are looked at all the same.
  *   Work of which a label tells for longer than its limit counts no more (assess/drift_settling.h).
@@ -36,9 +36,8 @@ struct drift_verdict {
 	struct view message;
 	unsigned found;      /* types of the drifts, as DRIFT_BIT() */
 	int64_t again_in_ms; /* time alone may change the verdict then; -1: it does not */
-	/* Types of the node that are consequences only, as DRIFT_BIT(): */
-	unsigned hides; /* what was found here explains them, */
-	unsigned tells; /* or they were found */
+	unsigned hides; /* types that what was found here explains on each device, as DRIFT_BIT() */
+	unsigned tells; /* types that were found here, or are kept, likewise */
 };
 
 /*

@@ -21,7 +21,7 @@ struct joiner {
 	struct stages_node node;
 	struct join_result *result;
 	size_t n_objects;  /* that the node has, or will have by this result */
-	unsigned hides, tells; /* drifts of the node, by any of its devices (assess/drift.h) */
+	unsigned hides, tells; /* types of drift, by any of the node's devices (assess/drift.h) */
 };
 
 static void look_again_in(struct joiner *joiner, int64_t ms)
@@ -266,7 +266,7 @@ static int join_each(struct joiner *joiner, struct error *err)
 	return 0;
 }
 
-/* If one device tells a drift of the node whose cause another one has, all begin anew without that drift. */
+/* If one device tells a drift whose cause another one has, all begin anew without what is explained. */
 static int join_devices(struct joiner *joiner, struct error *err)
 {
 	for (size_t i = 0; i < joiner->devices.n_devices; i++)
@@ -276,7 +276,7 @@ static int join_devices(struct joiner *joiner, struct error *err)
 	if (join_each(joiner, err) < 0)
 		return -1;
 	if (joiner->hides & joiner->tells) {
-		joiner->node.intent.hidden = joiner->hides & joiner->tells;
+		joiner->node.intent.hidden = joiner->hides; /* without one, what it hid may come */
 		*joiner->result = nothing;
 		joiner->n_objects = n_objects;
 		debounce_begin_anew(joiner->node.debounce);

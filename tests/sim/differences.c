@@ -473,20 +473,26 @@ static bool is_hidden_anywhere(int node, unsigned hiders, bool *ret_may_be)
 	return false;
 }
 
+/* What hides it on all devices of the node, though it may be seen on one of them only. */
+static unsigned spread_of(const struct row *row)
+{
+	return row->is_consequence ? row->hidden_by : BIT(CONFIG_NOT_LOADED);
+}
+
 /* Whether or not it waits. */
 static enum difference_state look(int node, int gpu, enum difference difference)
 {
 	const struct row *row = &rows[difference];
 	const enum difference_state state = ask(node, gpu, difference);
-	bool may_be_hidden;
+	bool may_be_hidden, may_be_hidden_by_other;
 
 	if (state == DIFFERENCE_NO)
 		return state;
-	if (row->hidden_by && (row->is_consequence
-				       ? is_hidden_anywhere(node, row->hidden_by, &may_be_hidden)
-				       : is_hidden(node, gpu, row->hidden_by, &may_be_hidden)))
+	if (row->hidden_by &&
+	    (is_hidden(node, gpu, row->hidden_by, &may_be_hidden) ||
+	     is_hidden_anywhere(node, row->hidden_by & spread_of(row), &may_be_hidden_by_other)))
 		return DIFFERENCE_NO;
-	if (row->hidden_by && may_be_hidden)
+	if (row->hidden_by && (may_be_hidden || may_be_hidden_by_other))
 		return DIFFERENCE_UNJUDGED;
 	return state;
 }

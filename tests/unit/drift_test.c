@@ -198,7 +198,6 @@ static const struct type_row {
 	unsigned waits_for; /* settling that explains it */
 	bool is_of_node;
 	bool needs_policy;
-	bool is_consequence; /* of the node, and hides nothing */
 } types[] = {
 	{"DeviceMissing", drift_case_remove_device, CRITICAL, 60, MIG_WORK | DRIVER_WORK},
 	{"DriverMismatch", mismatch_driver, CRITICAL, 60, DRIVER_WORK, true},
@@ -206,14 +205,14 @@ static const struct type_row {
 	{"SlotsLeaked", leak_slots, CRITICAL, 60, ANY},
 	{"MIGModePending", ask_for_mig, WARNING, 300, ANY_WORK},
 	{"MPSLeftBehind", leave_mps_behind, WARNING, 180, ANY},
-	{"PolicyConflict", add_policy, WARNING, 0, 0, true, true, true},
-	{"PolicyNotReady", not_ready, WARNING, 300, ANY_WORK, true, true, true},
+	{"PolicyConflict", add_policy, WARNING, 0, 0, true, true},
+	{"PolicyNotReady", not_ready, WARNING, 300, ANY_WORK, true, true},
 	{"ConfigMissing", delete_key, CRITICAL, 60, 0, true, true},
 	{"ConfigInvalid", break_text, CRITICAL, 60, 0, true, true},
 	{"PluginMissing", stop_plugin, CRITICAL, 120, ANY, true, true},
-	{"PluginUnexpected", switch_plugin_off, WARNING, 120, ANY, true, true, true},
+	{"PluginUnexpected", switch_plugin_off, WARNING, 120, ANY, true, true},
 	{"ConfigNotLoaded", edit_text, WARNING, 120, ANY, true, true},
-	{"ConfigDead", write_dead, INFO, 0, 0, true, true, true},
+	{"ConfigDead", write_dead, INFO, 0, 0, true, true},
 	{"MPSNotRunning", intend_mps, CRITICAL, 180, ANY, false, true},
 	{"SharingMode", offer_whole, WARNING, 120, ANY, false, true},
 	{"ReplicaCount", offer_8, WARNING, 120, ANY, false, true},
@@ -221,12 +220,12 @@ static const struct type_row {
 	{"MIGStrategy", write_strategy, WARNING, 120, ANY, true, true},
 	{"MIGConfigFailed", fail_layout, CRITICAL, 10, 0, true, true},
 	{"MIGLayout", want_layout, WARNING, 120, ANY_WORK, false, true},
-	{"AllocatableShort", lack_allocatable, CRITICAL, 120, ANY, true, true, true},
-	{"DriverVersion", load_other_driver, WARNING, 300, ANY_WORK, true, true, true},
-	{"ExporterMissing", stop_exporter, WARNING, 300, ANY_WORK, true, true, true},
-	{"ExporterUnexpected", switch_exporter_off, INFO, 300, ANY_WORK, true, true, true},
+	{"AllocatableShort", lack_allocatable, CRITICAL, 120, ANY, true, true},
+	{"DriverVersion", load_other_driver, WARNING, 300, ANY_WORK, true, true},
+	{"ExporterMissing", stop_exporter, WARNING, 300, ANY_WORK, true, true},
+	{"ExporterUnexpected", switch_exporter_off, INFO, 300, ANY_WORK, true, true},
 	{"LabelsMissing", unlabel, WARNING, 180, ANY_WORK, true, true},
-	{"LabelsStale", deny_mig, WARNING, 180, ANY, true, true, true},
+	{"LabelsStale", deny_mig, WARNING, 180, ANY, true, true},
 };
 
 static struct drift_case c;
@@ -488,24 +487,54 @@ TEST(a_drift_of_the_node_that_cannot_be_told_now_is_still_told_to_its_other_devi
 	assert_int_equal(c.verdict.tells & bit, bit);
 }
 
-TEST(only_what_other_devices_of_the_node_may_explain_is_told_to_them)
+TEST(each_type_is_told_to_the_other_devices_of_the_node)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
-		const unsigned bit = types[i].is_consequence ? 1u << i : 0;
-
 		start_over(types[i].spoil);
 		drift_case_judge(&c);
-		if ((c.verdict.tells & 1u << i) != bit || (c.verdict.hides & 1u << i) != 0)
+		if ((c.verdict.tells & 1u << i) == 0 || (c.verdict.hides & 1u << i) != 0)
 			fail_msg("%s", types[i].word);
 	}
 }
 
-TEST(only_consequences_on_the_whole_node_are_hidden_on_its_other_devices)
+TEST(a_cause_of_the_node_hides_on_its_other_devices_all_that_follows)
 {
 	break_text(&c);
 	drift_case_judge(&c);
-	assert_int_equal(c.verdict.hides,
-			 DRIFT_BIT(ALLOCATABLE_SHORT) | DRIFT_BIT(LABELS_STALE));
+	assert_int_equal(c.verdict.hides, drift_hides(DRIFT_CONFIG_INVALID));
+	wait_for(60 * SECOND);
+	expect_drifted("ConfigInvalid");
+	c.intent.plugin_configs_state = INTENT_CONFIG_UNREADABLE;
+	wait_for(1 * SECOND);
+	assert_int_equal(c.verdict.hides, 0);
+}
+
+TEST(a_cause_of_the_device_hides_on_other_ones_what_is_of_the_node)
+{
+	for (unsigned i = 0; i < ARRAY_SIZE(types); i++) {
+		unsigned of_node = 0;
+
+		for (unsigned k = 0; k < ARRAY_SIZE(types); k++)
+			of_node |= types[k].is_of_node ? drift_hides(i) & 1u << k : 0;
+		start_over(types[i].spoil);
+		drift_case_judge(&c);
+		if (!types[i].is_of_node && (c.verdict.hides & drift_hides(i)) != of_node)
+			fail_msg("%s", types[i].word);
+	}
+}
+
+/* The plugin has withdrawn a device after the text of its key was edited. */
+TEST(what_another_device_of_the_node_explains_is_not_there)
+{
+	intend_mps(&c);
+	c.device.n_offers = 0;
+	drift_case_judge(&c);
+	assert_true(is_there("MPSNotRunning"));
+	drift_case_publish(&c);
+	c.node.hidden = drift_hides(DRIFT_CONFIG_NOT_LOADED);
+	drift_case_judge(&c);
+	assert_false(is_there("MPSNotRunning"));
+	assert_false(is_there("SharingMode"));
 }
 
 /* What cannot be read */
@@ -1763,8 +1792,10 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(a_conflict_stays_while_gpu_clusters_cannot_be_read),
 	cmocka_unit_test_set_up(what_cannot_be_told_is_in_the_order_of_the_table),
 	cmocka_unit_test_set_up(a_node_is_prepared_by_what_is_known_now),
-	cmocka_unit_test_set_up(only_what_other_devices_of_the_node_may_explain_is_told_to_them),
-	cmocka_unit_test_set_up(only_consequences_on_the_whole_node_are_hidden_on_its_other_devices),
+	cmocka_unit_test_set_up(each_type_is_told_to_the_other_devices_of_the_node),
+	cmocka_unit_test_set_up(a_cause_of_the_node_hides_on_its_other_devices_all_that_follows),
+	cmocka_unit_test_set_up(a_cause_of_the_device_hides_on_other_ones_what_is_of_the_node),
+	cmocka_unit_test_set_up(what_another_device_of_the_node_explains_is_not_there),
 	cmocka_unit_test_set_up(a_policy_that_cannot_be_read_makes_the_state_unknown),
 	cmocka_unit_test_set_up(what_is_wrong_anyway_counts_before_what_cannot_be_read),
 	cmocka_unit_test_set_up(a_config_map_that_cannot_be_read_makes_the_state_unknown),

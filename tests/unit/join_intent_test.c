@@ -98,6 +98,12 @@ static const struct scenario_promise promises[] = {
 		"gpu 0 shared 4; gpu 1 shared 4; policy config=plugin-config default=a;"
 		"config a time-slicing:4;" WANTED A_PLUGIN "capacity 5;"
 		"expect pending AllocatableShort; expect gpu1 pending AllocatableShort"),
+	PROMISE(a_cause_that_another_device_shows_hides_what_follows_on_each,
+		"gpu 0 shared 4; gpu 1 shared 4; policy config=plugin-config default=a;"
+		"config a time-slicing:4;" WANTED A_PLUGIN "capacity 4; publish;"
+		"offer none gpu0::0 gpu0::1 gpu0::2 gpu0::3; config was a time-slicing:4; config a mps:4;"
+		"expect pending ConfigNotLoaded; expect gpu1 pending none; publish; wait 3min; heartbeat;"
+		"expect drifts ConfigNotLoaded; expect gpu1 drifts none; expect gpu1 pending none"),
 	PROMISE(the_label_of_the_node_chooses_the_configuration,
 		"gpu 0 shared 4; policy config=plugin-config default=a; config a none;"
 		"config b time-slicing:4; label device-plugin.config=b;" WANTED A_PLUGIN
