@@ -238,31 +238,45 @@ static int64_t pending_since(const struct judge *judge, const struct row *row,
 		       : 0;
 }
 
+/* Work that may explain it was published, and is over now. */
+static bool is_work_over(const struct judge *judge, const struct row *row)
+{
+	return row->waits_for & judge->settling.over;
+}
+
 /*
- * A new difference, or one that is pending. A clock that was set back may have left a time that lies
- * ahead; one that lies far ahead does not count.
+ * Since when it counts: as its source dates it, or since it was pending, if that is later. A clock that was
+ * set back may have left a time that lies ahead; one that lies far ahead does not count.
  */
+static int64_t counts_since(const struct judge *judge, const struct row *row,
+			    struct drift_finding finding)
+{
+	const int64_t now = judge->node->now_wall_ms, latest = now + hold_off_of(judge, row);
+	const int64_t times[] = {finding.since, pending_since(judge, row, finding)};
+	int64_t since = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++)
+		since = times[i] > since && times[i] <= latest ? times[i] : since;
+	return since == 0 || is_work_over(judge, row) ? now : since;
+}
+
+/* A new difference, or one that is pending. */
 static void count_new(struct judge *judge, const struct row *row, struct drift_finding finding)
 {
 	const int64_t now = judge->node->now_wall_ms;
-	const int64_t hold_off_ms = hold_off_of(judge, row);
-	const bool is_dated = finding.since > 0 && finding.since <= now + hold_off_ms;
-	int64_t start_time = is_dated ? finding.since : pending_since(judge, row, finding), left;
+	int64_t start_time, left;
 
 	if (row->waits_for & judge->settling.now) {
-		await(judge, row, finding, start_time);
+		await(judge, row, finding, pending_since(judge, row, finding));
 		return;
 	}
-	if (start_time == 0 || start_time > now + hold_off_ms ||
-	    (row->about & REMEMBERED && row->waits_for & judge->settling.over))
-		start_time = now;
-	left = start_time + hold_off_ms - now;
+	start_time = counts_since(judge, row, finding);
+	left = start_time + hold_off_of(judge, row) - now;
 	if (left <= 0) {
 		add_drift(judge, row, finding, start_time);
 		return;
 	}
-	if (!is_dated)
-		add_pending(judge, row, start_time, finding.intent_hash);
+	add_pending(judge, row, start_time, finding.intent_hash);
 	judge->again_in_ms = again_sooner(judge->again_in_ms, left);
 }
 
@@ -274,7 +288,7 @@ static void hide(struct judge *judge, const struct row *row)
 	judge->hides |= row->about & NODE ? row->hides : row->hides & types_of_node();
 }
 
-/* What was published stays as it is. */
+/* What was published stays as it is. But the hold-off begins at the end of work. */
 static void keep(struct judge *judge, const struct row *row)
 {
 	const struct attribution_drift *drift = judge->device->previous->drifts[type_of(row)];
@@ -287,7 +301,9 @@ static void keep(struct judge *judge, const struct row *row)
 		judge->found |= 1u << type_of(row);
 		judge->kept |= 1u << type_of(row);
 	} else if (pending_since != 0) {
-		add_pending(judge, row, pending_since, pending_hash);
+		add_pending(judge, row,
+			    is_work_over(judge, row) ? judge->node->now_wall_ms : pending_since,
+			    pending_hash);
 	}
 	if (drift || pending_since != 0)
 		hide(judge, row);

@@ -10,8 +10,8 @@
  * - A difference is a drift when it has lasted for the hold-off of its type. Until then it is pending.
  *   Both lists are published with the time at which it was first seen, so a restart of the controller
  *   changes no time. If what is intended is edited meanwhile, the hold-off begins anew.
- * - A difference that its source dates needs no such record. It counts when it is as old as its
- *   hold-off, and is published then.
+ * - A difference that its source dates has lasted since then, or since the end of work that may have
+ *   explained it.
  * - Where a rule cannot tell now what is there, what was published of its type stays as it is, and the
  *   message names it. Where what is intended cannot be read, a drift is pending again, with its time.
  * - A difference hides the types that follow from it, also while it is pending. If it is of the node, or

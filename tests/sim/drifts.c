@@ -343,6 +343,13 @@ static uint64_t begun_at(const struct attribution_drift *drift)
 	return clockwork_now() - (uint64_t)(age > 0 ? age : 0);
 }
 
+/* As old as a condition of the policy says, also if the policy did not count for a while. */
+static bool is_dated_by_operator(const struct attribution_drift *drift, enum difference difference)
+{
+	return difference == DIFFERENCE_POLICY_NOT_READY && drift->start_time != 0 &&
+	       drift->start_time == policies_failed_at();
+}
+
 /* It is published for the first time, with the time since when it has lasted. */
 static void judge_new(const struct attribution_drift *drift, enum difference difference, int gpu)
 {
@@ -350,8 +357,10 @@ static void judge_new(const struct attribution_drift *drift, enum difference dif
 	const struct log *log = log_of(gpu, difference);
 	const uint64_t now = clockwork_now(), hold_off = differences_hold_off_ms(difference);
 	const uint64_t begun = begun_at(drift), slack = soon_ms(difference);
+	const bool is_dated = is_dated_by_operator(drift, difference);
 	/* For work whose limit is over: it counts no more, and what was pending has lasted since then. */
-	const bool has_waited = differences_is_remembered(difference) && differences_is_work_old(node);
+	const bool has_waited = (differences_is_remembered(difference) || is_dated) &&
+				differences_is_work_old(node);
 
 	if (was_clock_set())
 		return;
@@ -360,9 +369,10 @@ static void judge_new(const struct attribution_drift *drift, enum difference dif
 	if (!is_calm(node, difference, begun))
 		return;
 	if (longest(log, DIFFERENCE_YES, begun - slack, begun + SOON_MS) == 0 &&
-	    longest(log, DIFFERENCE_UNJUDGED, begun - slack, begun + SOON_MS) == 0 && !has_waited)
+	    longest(log, DIFFERENCE_UNJUDGED, begun - slack, begun + SOON_MS) == 0 && !has_waited &&
+	    !is_dated)
 		accuse(ORACLE_FALSE_DRIFT, gpu, difference, "was not so when it is said to have begun");
-	if (longest(log, DIFFERENCE_NO, begun + slack, now - slack) > slack)
+	if (longest(log, DIFFERENCE_NO, begun + slack, now - slack) > slack && !is_dated)
 		accuse(ORACLE_FALSE_DRIFT, gpu, difference, "was over meanwhile");
 	if (longest(log, DIFFERENCE_UNREAD, begun, now) == 0 && /* before that it was published */
 	    !has_waited && longest(log, DIFFERENCE_WAITS, begun + slack, now - slack) > slack)
@@ -532,6 +542,12 @@ static bool may_be_operators(const struct attribution_user *user)
 	return false;
 }
 
+/* There is a policy, and it is known for long enough. */
+static bool is_policy_read(int gpu)
+{
+	return policies_counts() >= 0 && !may_be_mixed_up(world.gpus[gpu].node);
+}
+
 /* Who uses the device without a slot is judged elsewhere (sim/named.h); who is named, is a drift. */
 static void judge_users(const struct attribution_status *status, int gpu)
 {
@@ -545,7 +561,8 @@ static void judge_users(const struct attribution_status *status, int gpu)
 		n_others += !may_be_operators(
 			ARRAY_AT(status->unallocated_users, struct attribution_user, i));
 	if (status->report_state == ATTRIBUTION_REPORT_CURRENT &&
-	    (n_drifts ? status->unallocated_users.count == 0 : n_others > 0))
+	    (n_drifts ? status->unallocated_users.count == 0 || (n_others == 0 && is_policy_read(gpu))
+		      : n_others > 0))
 		oracle_accuse(ORACLE_FALSE_DRIFT, "%s: %u users without a slot, and %u drifts for it",
 			      world.gpus[gpu].uuid, n_others, n_drifts);
 }

@@ -110,6 +110,7 @@ static struct object pod_objects[WORLD_MAX_NODES][POLICIES_N_PODS];
 static struct prng stream_of_more;
 static bool is_rich;
 static uint64_t unnamed_until;
+static int64_t failed_s; /* when the first policy became notReady last */
 
 /* What a key meant before: its text, and what that shares. */
 static struct key {
@@ -331,10 +332,27 @@ static void write_spec(struct sbuf *out)
 		sbuf_printf(out, ",\"toolkit\":{\"enabled\":\"perhaps\"}");
 }
 
-static void write_policy(int policy, uint64_t version, struct sbuf *out)
+int64_t policies_failed_at(void)
+{
+	return is_rich && values[POLICIES_STATE] == 2 ? failed_s * 1000 : 0;
+}
+
+/* What the operator says of the first policy. Where there is more, it dates what is not ready. */
+static void write_state(struct sbuf *out)
 {
 	static const char *const states[] = {"", ",\"state\":\"ready\"", ",\"state\":\"notReady\""};
 
+	sbuf_printf(out, "%s", states[values[POLICIES_STATE]]);
+	if (policies_failed_at() == 0)
+		return;
+	sbuf_printf(out, ",\"conditions\":[{\"type\":\"Error\",\"status\":\"True\","
+		    "\"lastTransitionTime\":\"");
+	write_time(failed_s, out);
+	sbuf_printf(out, "\"}]");
+}
+
+static void write_policy(int policy, uint64_t version, struct sbuf *out)
+{
 	sbuf_printf(out,
 		    "{\"apiVersion\":\"nvidia.com/v1\",\"kind\":\"ClusterPolicy\",\"metadata\":{"
 		    "\"name\":\"%s\",\"uid\":\"p%d-%u\",\"resourceVersion\":\"%" PRIu64
@@ -346,8 +364,10 @@ static void write_policy(int policy, uint64_t version, struct sbuf *out)
 		write_spec(out);
 	else
 		sbuf_printf(out, "\"migManager\":{\"version\":\"" MIG_MANAGER_VERSION "\"}");
-	sbuf_printf(out, "},\"status\":{\"namespace\":\"" NAMESPACE "\"%s}}",
-		    policy == 0 ? states[values[POLICIES_STATE]] : "");
+	sbuf_printf(out, "},\"status\":{\"namespace\":\"" NAMESPACE "\"");
+	if (policy == 0)
+		write_state(out);
+	sbuf_printf(out, "}}");
 }
 
 static void write_cluster(uint64_t version, struct sbuf *out)
@@ -640,6 +660,7 @@ void policies_begin(void)
 {
 	if (!is_there)
 		return;
+	failed_s = clockwork_wall(CLOCKWORK_CONTROLLER) / 1000;
 	tell_policy(0);
 	tell_policy(1);
 	tell_cluster();
@@ -671,6 +692,8 @@ void policies_set(enum policies_knob knob, int value)
 	if (policies_counts() != 0 || !values[POLICIES_CONFIG] || values[POLICIES_UNREADABLE])
 		unnamed_until = clockwork_now();
 	values[knob] = value;
+	if (knob == POLICIES_STATE)
+		failed_s = clockwork_wall(CLOCKWORK_CONTROLLER) / 1000;
 	if (knob == POLICIES_SECOND)
 		tell_policy(1);
 	else if (knob == POLICIES_CLUSTER)

@@ -156,6 +156,8 @@ struct policies_sharing policies_sharing(int value);
 int policies_former(int key, int n, uint64_t *ret_until);
 /* Until when the first policy last did not name the ConfigMap, or was not there. */
 uint64_t policies_unnamed_until(void);
+/* When the first policy became notReady, as a condition of it says, ms since 1970; 0: none says it. */
+int64_t policies_failed_at(void);
 /* The ClusterPolicy that counts: 0 or 1; -1: there is none. */
 int policies_counts(void);
 /* Its name. */

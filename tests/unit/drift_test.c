@@ -944,6 +944,15 @@ static void restart_kubelet(struct drift_case *this)
 	this->node.is_settling = true;
 }
 
+static void end_work(struct drift_case *this)
+{
+	this->labels.mig_config_state = VIEW("success");
+	this->labels.driver_upgrade = VIEW("upgrade-done");
+	drift_case_deploy(this, "dcgm-exporter", "true");
+	drift_case_deploy(this, "device-plugin", "true");
+	this->node.is_settling = false;
+}
+
 #define NO_LIMIT (-1) /* nothing is to be done then */
 
 static const struct {
@@ -1511,7 +1520,7 @@ static void date_failure(struct policy_condition *error, int64_t at)
 	c.policy.conditions = array_of(error, 1);
 }
 
-TEST(a_difference_that_its_source_dates_is_published_when_it_counts_and_not_before)
+TEST(a_difference_that_its_source_dates_counts_since_that_date)
 {
 	struct policy_condition error;
 	const int64_t began = c.node.now_wall_ms - 100 * SECOND;
@@ -1519,46 +1528,102 @@ TEST(a_difference_that_its_source_dates_is_published_when_it_counts_and_not_befo
 	not_ready(&c);
 	date_failure(&error, began);
 	drift_case_judge(&c);
-	assert_null(drift_case_pending(&c, "PolicyNotReady"));
-	expect_state(ATTRIBUTION_INTENT_IN_SYNC, CONDITION_TRUE, "InSync");
+	expect_settling("HoldOff");
+	assert_int_equal(drift_case_pending(&c, "PolicyNotReady")->start_time, began);
 	assert_int_equal(c.verdict.again_in_ms, 200 * SECOND);
-	offer_8(&c);
-	wait_for(1 * SECOND);
-	assert_true(view_starts_with(c.verdict.message, VIEW("ReplicaCount: ")));
 	wait_for(199 * SECOND);
+	assert_null(drift_case_drift(&c, "PolicyNotReady"));
+	wait_for(1 * SECOND);
 	assert_int_equal(drift_case_drift(&c, "PolicyNotReady")->start_time, began);
 }
 
-TEST(a_difference_that_its_source_dates_is_as_old_after_work_as_without_it)
+TEST(a_difference_that_its_source_dates_counts_at_once_if_it_is_old)
 {
 	struct policy_condition error;
-	const int64_t began = c.node.now_wall_ms - 100 * SECOND;
+	const int64_t began = c.node.now_wall_ms - 300 * SECOND;
 
 	not_ready(&c);
 	date_failure(&error, began);
-	upgrade(&c);
 	drift_case_judge(&c);
-	expect_settling("DriverUpgrade");
-	c.labels.driver_upgrade = VIEW("upgrade-done");
-	wait_for(100 * SECOND);
-	assert_null(drift_case_drift(&c, "PolicyNotReady"));
-	assert_int_equal(c.verdict.again_in_ms, 100 * SECOND);
-	wait_for(100 * SECOND);
 	assert_int_equal(drift_case_drift(&c, "PolicyNotReady")->start_time, began);
+}
+
+TEST(a_difference_whose_source_dates_it_anew_counts_anew)
+{
+	struct policy_condition error;
+	const int64_t began = c.node.now_wall_ms;
+
+	not_ready(&c);
+	date_failure(&error, began);
+	drift_case_judge(&c);
+	date_failure(&error, began + 100 * SECOND);
+	wait_for(299 * SECOND);
+	wait_for(1 * SECOND);
+	assert_int_equal(drift_case_pending(&c, "PolicyNotReady")->start_time,
+			 began + 100 * SECOND);
+}
+
+/* Each kind of work that may explain it. */
+TEST(the_hold_off_of_a_difference_that_its_source_dates_begins_at_the_end_of_work)
+{
+	struct policy_condition error;
+	int64_t over;
+
+	for (size_t i = 0; i < ARRAY_SIZE(settlings); i++) {
+		if (!(settlings[i].bit & ANY_WORK))
+			continue;
+		start_over(not_ready);
+		date_failure(&error, c.node.now_wall_ms - 1 * SECOND);
+		settlings[i].begin(&c);
+		drift_case_judge(&c);
+		expect_settling(settlings[i].reason);
+		wait_for(600 * SECOND);
+		assert_false(is_there("PolicyNotReady"));
+		end_work(&c);
+		over = c.node.now_wall_ms + 1 * SECOND;
+		wait_for(1 * SECOND);
+		expect_settling("HoldOff");
+		assert_int_equal(drift_case_pending(&c, "PolicyNotReady")->start_time, over);
+		wait_for(299 * SECOND);
+		assert_null(drift_case_drift(&c, "PolicyNotReady"));
+		wait_for(1 * SECOND);
+		assert_int_equal(drift_case_drift(&c, "PolicyNotReady")->start_time, over);
+	}
+}
+
+/* NVML's list cannot be read when the label ends. */
+TEST(the_hold_off_begins_at_the_end_of_work_also_if_nothing_can_be_told_then)
+{
+	const int64_t over = c.node.now_wall_ms + 600 * SECOND;
+
+	upgrade(&c);
+	drift_case_remove_device(&c);
+	drift_case_judge(&c);
+	drift_case_publish(&c);
+	end_work(&c);
+	c.device.is_listing_good = false;
+	wait_for(600 * SECOND);
+	assert_int_equal(drift_case_pending(&c, "DeviceMissing")->start_time, over);
+	c.device.is_listing_good = true;
+	wait_for(59 * SECOND);
+	assert_null(drift_case_drift(&c, "DeviceMissing"));
+	wait_for(1 * SECOND);
+	assert_int_equal(drift_case_drift(&c, "DeviceMissing")->start_time, over);
 }
 
 TEST(a_date_counts_if_it_lies_ahead_by_no_more_than_the_hold_off)
 {
 	struct policy_condition error;
+	const int64_t now = c.node.now_wall_ms;
 
 	not_ready(&c);
-	date_failure(&error, c.node.now_wall_ms + 300 * SECOND);
+	date_failure(&error, now + 300 * SECOND);
 	drift_case_judge(&c);
-	assert_null(drift_case_pending(&c, "PolicyNotReady"));
+	assert_int_equal(drift_case_pending(&c, "PolicyNotReady")->start_time, now + 300 * SECOND);
 	assert_int_equal(c.verdict.again_in_ms, 600 * SECOND);
-	date_failure(&error, c.node.now_wall_ms + 301 * SECOND);
+	date_failure(&error, now + 301 * SECOND);
 	drift_case_judge(&c);
-	assert_non_null(drift_case_pending(&c, "PolicyNotReady"));
+	assert_int_equal(drift_case_pending(&c, "PolicyNotReady")->start_time, now);
 }
 
 TEST(all_that_is_published_keeps_its_times)
@@ -1848,9 +1913,13 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(what_rests_on_a_file_that_nobody_knows_is_not_compared),
 	cmocka_unit_test_set_up(what_stays_hides_what_follows_from_it),
 	cmocka_unit_test_set_up(what_a_policy_asked_for_is_pending_while_that_cannot_be_read),
-	cmocka_unit_test_set_up(a_difference_that_its_source_dates_is_published_when_it_counts_and_not_before),
+	cmocka_unit_test_set_up(a_difference_that_its_source_dates_counts_since_that_date),
+	cmocka_unit_test_set_up(a_difference_that_its_source_dates_counts_at_once_if_it_is_old),
+	cmocka_unit_test_set_up(a_difference_whose_source_dates_it_anew_counts_anew),
 	cmocka_unit_test_set_up(
-		a_difference_that_its_source_dates_is_as_old_after_work_as_without_it),
+		the_hold_off_of_a_difference_that_its_source_dates_begins_at_the_end_of_work),
+	cmocka_unit_test_set_up(
+		the_hold_off_begins_at_the_end_of_work_also_if_nothing_can_be_told_then),
 	cmocka_unit_test_set_up(a_date_counts_if_it_lies_ahead_by_no_more_than_the_hold_off),
 	cmocka_unit_test_set_up(all_that_is_published_keeps_its_times),
 	cmocka_unit_test_set_up(what_a_policy_asked_for_goes_with_it),
