@@ -77,14 +77,21 @@ static const struct pod *find_pod(const struct drift_node *node, struct view uid
 	return NULL;
 }
 
+/* Which namespace is the operator's is not known until policies can be read. */
+static bool is_operator_unknown(const struct drift_node *node)
+{
+	return !node->intent->policy && !node->intent->known;
+}
+
 /* Pods of the operator use devices without a slot by design. No pod has an empty UID. */
-static bool is_operators(const struct drift_node *node, const struct attribution_user *user)
+static bool may_be_operators(const struct drift_node *node, const struct attribution_user *user)
 {
 	const struct policy *policy = node->intent->policy;
 	const struct pod *pod = find_pod(node, user->pod_uid);
 
-	return pod && policy && view_equal(pod_namespace(pod), policy->namespace) &&
-	       (pod_state(pod)->system || pod_state(pod)->operand != POD_NO_OPERAND);
+	if (!pod || (!pod_state(pod)->system && pod_state(pod)->operand == POD_NO_OPERAND))
+		return false;
+	return policy ? view_equal(pod_namespace(pod), policy->namespace) : is_operator_unknown(node);
 }
 
 static struct view name_user(const struct attribution_user *user, struct drift_text *text)
@@ -107,11 +114,12 @@ struct drift_finding drift_device_unallocated_use(const struct drift_node *node,
 	for (uint32_t i = 0; i < users.count && !first; i++) {
 		const struct attribution_user *user = ARRAY_AT(users, struct attribution_user, i);
 
-		if (!is_operators(node, user))
+		if (!may_be_operators(node, user))
 			first = user;
 	}
 	if (!first)
-		return DRIFT_ANSWER(DRIFT_NO);
+		return DRIFT_ANSWER(users.count > 0 && is_operator_unknown(node) ? DRIFT_CANNOT_TELL
+										 : DRIFT_NO);
 	return (struct drift_finding){
 		.answer = DRIFT_FOUND,
 		.intended = VIEW("only containers with a slot use the device (the kubelet's books)"),

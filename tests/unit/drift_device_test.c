@@ -228,6 +228,32 @@ static void use_by_validator_without_policy(struct drift_case *c)
 	c->intent.policy = NULL;
 }
 
+static void use_by_validator_of_unread_policy(struct drift_case *c)
+{
+	use_by_validator_alone(c);
+	c->intent.policy = NULL;
+	c->intent.known = false;
+}
+
+static void use_by_validator_of_old_policy(struct drift_case *c)
+{
+	use_by_validator_alone(c);
+	c->intent.known = false;
+}
+
+static void use_by_both_of_unread_policy(struct drift_case *c)
+{
+	use_by_both(c);
+	c->intent.policy = NULL;
+	c->intent.known = false;
+}
+
+static void use_by_nobody_of_unread_policy(struct drift_case *c)
+{
+	c->intent.policy = NULL;
+	c->intent.known = false;
+}
+
 TEST(the_operators_own_pods_may_use_a_device_without_a_slot)
 {
 	const struct drift_case_row rows[] = {
@@ -253,6 +279,10 @@ TEST(the_operators_own_pods_may_use_a_device_without_a_slot)
 		{drift_device_unallocated_use, use_by_two, DRIFT_FOUND,
 		 .observed = "process python3"},
 		{drift_device_unallocated_use, use_by_validator_without_policy, DRIFT_FOUND},
+		{drift_device_unallocated_use, use_by_validator_of_unread_policy, DRIFT_CANNOT_TELL},
+		{drift_device_unallocated_use, use_by_validator_of_old_policy, DRIFT_NO},
+		{drift_device_unallocated_use, use_by_both_of_unread_policy, DRIFT_FOUND},
+		{drift_device_unallocated_use, use_by_nobody_of_unread_policy, DRIFT_NO},
 	};
 	drift_case_expect(rows, ARRAY_SIZE(rows));
 }
