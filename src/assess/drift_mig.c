@@ -270,6 +270,13 @@ static enum drift_operand_want wants_layout(const struct drift_node *node)
 		       : want;
 }
 
+/* A label names a layout where no MIG manager comes: who makes it, and what it is, nobody tells. */
+static bool is_layout_of_nobody(const struct drift_node *node)
+{
+	return drift_operand_want(node, POLICY_MIG_MANAGER) == DRIFT_OPERAND_NOT_HERE &&
+	       node->node->mig_config.len > 0;
+}
+
 /* What failed may be the layout before: of a new one the MIG manager tells after a moment. */
 struct drift_finding drift_mig_config_failed(const struct drift_node *node,
 					     const struct drift_device *device,
@@ -337,6 +344,6 @@ struct drift_finding drift_mig_layout(const struct drift_node *node,
 	    (want == DRIFT_OPERAND_WANTED && !device->is_listing_good))
 		return DRIFT_ANSWER(DRIFT_CANNOT_TELL);
 	if (want != DRIFT_OPERAND_WANTED || !device->reported)
-		return DRIFT_ANSWER(DRIFT_NO);
+		return DRIFT_ANSWER(is_layout_of_nobody(node) ? DRIFT_NOT_COMPARED : DRIFT_NO);
 	return drift_layout_compare(node, device->reported, text);
 }

@@ -267,8 +267,8 @@ static struct view say_blame(const struct policy_condition *error)
 }
 
 /*
- * It is of the whole cluster, and a pod of the operator that starts anew makes it so for a moment. So
- * the time that the operator writes is used, and nothing is published before it counts.
+ * The time that the operator writes is used: it has seen the pods of all nodes, and before a restart of
+ * the controller.
  */
 struct drift_finding drift_operand_policy_not_ready(const struct drift_node *node,
 						    const struct drift_device *device,
@@ -359,7 +359,7 @@ static struct view version_of(struct view tag)
 	return (struct view){tag.ptr, len};
 }
 
-/* NVIDIADriver objects tell the version, or the node's kernel is a part of it. */
+/* NVIDIADriver objects tell the version, or the node's kernel is a part of it: the field does not tell. */
 static bool is_version_elsewhere(const struct policy *policy)
 {
 	return policy_is_on(policy, POLICY_DRIVER_CRD) || policy_is_on(policy, POLICY_PRECOMPILED);
@@ -374,17 +374,18 @@ struct drift_finding drift_operand_driver_version(const struct drift_node *node,
 	const enum drift_operand_want want = drift_operand_want(node, POLICY_DRIVER);
 	const struct view version = version_of(policy->driver_version);
 	const struct view loaded = node->report->driver_version;
-	const bool is_elsewhere = is_version_elsewhere(policy);
+	const bool is_told = !is_version_elsewhere(policy) &&
+			     (version.len > 0 || policy->driver_version.len == 0);
 	bool waits;
 
 	(void)device;
 	if (want == DRIFT_OPERAND_OFF || want == DRIFT_OPERAND_NOT_HERE ||
 	    (pods && pods->n_pods == 0) ||
-	    (!is_elsewhere && (version.len == 0 || view_equal(version, loaded))))
+	    (is_told && (version.len == 0 || view_equal(version, loaded))))
 		return DRIFT_ANSWER(DRIFT_NO);
-	if (want == DRIFT_OPERAND_UNKNOWN || !pods || loaded.len == 0)
+	if (want == DRIFT_OPERAND_UNKNOWN || !pods || (is_told && loaded.len == 0))
 		return DRIFT_ANSWER(DRIFT_CANNOT_TELL);
-	if (is_elsewhere)
+	if (!is_told)
 		return DRIFT_ANSWER(DRIFT_NOT_COMPARED);
 	waits = view_equal(node->node->driver_upgrade, VIEW("upgrade-required"));
 	return (struct drift_finding){

@@ -583,12 +583,26 @@ static void make_wrong_layout_and_remove_device(struct drift_case *c)
 	drift_case_remove_device(c);
 }
 
+static void make_wrong_layout_without_manager(struct drift_case *c)
+{
+	make_wrong_layout(c);
+	c->labels.deploys.count = 0;
+}
+
+static void want_no_layout_without_manager(struct drift_case *c)
+{
+	make_wrong_layout_without_manager(c);
+	c->labels.mig_config = (struct view){0};
+}
+
 TEST(the_layout_is_compared_where_a_manager_shall_make_it)
 {
 	const struct drift_case_row rows[] = {
 		{drift_mig_layout, NULL, DRIFT_NO},
 		{drift_mig_layout, make_wrong_layout, DRIFT_FOUND},
 		{drift_mig_layout, make_wrong_layout_and_switch_off, DRIFT_NO},
+		{drift_mig_layout, make_wrong_layout_without_manager, DRIFT_NOT_COMPARED},
+		{drift_mig_layout, want_no_layout_without_manager, DRIFT_NO},
 		{drift_mig_layout, make_wrong_layout_and_forget_node, DRIFT_CANNOT_TELL},
 		{drift_mig_layout, make_wrong_layout_and_lose_nvml, DRIFT_CANNOT_TELL},
 		{drift_mig_layout, make_wrong_layout_and_remove_device, DRIFT_NO},
