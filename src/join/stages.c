@@ -42,7 +42,7 @@ static void begin_status(const struct subject *subject)
 	if (report)
 		status->report = (struct attribution_report){report->boot_id, report->instance,
 							     report->sequence, report->observed_at};
-	if (report && subject->published)
+	if (subject->published)
 		status->intent = subject->published->intent; /* while the node is silent */
 	status->observed_generation = object ? object->object->generation : 1;
 	if (input->node)

@@ -57,6 +57,16 @@ static const struct scenario_promise promises[] = {
 	PROMISE(a_node_without_an_agent_has_no_verdict,
 		"pod a status=gpu0; policy; agentless; expect intent Unknown; expect drifts none;"
 		"expect InSync Unknown NoAgent"),
+	PROMISE(a_node_whose_agent_is_away_since_the_controller_started_has_its_drifts_still,
+		PLUGIN_GONE "publish; wait 2min; heartbeat; publish; restart; agentless; age 3min;"
+		"expect drifts PluginMissing; publish; expect drifts PluginMissing;"
+		"expect intent Unknown; expect InSync Unknown ReportStale; publish; expect writes 0;"
+		"wait 10min; restore report; heartbeat; expect drifts PluginMissing;"
+		"expect intent Drifted"),
+	PROMISE(what_is_pending_stays_so_while_the_agent_is_away_since_the_controller_started,
+		PLUGIN_GONE "publish; restart; agentless; age 3min; publish;"
+		"expect pending PluginMissing; expect intent Unknown; publish; wait 2min;"
+		"restore report; heartbeat; expect drifts PluginMissing"),
 	PROMISE(a_silent_node_whose_controller_restarted_has_its_drifts_still,
 		PLUGIN_GONE "publish; wait 2min; heartbeat; publish; restart; age 3min;"
 		"expect drifts PluginMissing; expect intent Unknown; expect InSync Unknown ReportStale"),
