@@ -7,6 +7,7 @@ enum source {
 	NVML,
 	KUBELET,
 	PROCESSES,
+	EXPORTER,
 	PODS,
 	NODE,
 	POLICY,
@@ -15,7 +16,7 @@ enum source {
 };
 
 #define BIT(source) (1u << (source))
-#define READ_BY_AGENT (BIT(NVML) | BIT(KUBELET) | BIT(PROCESSES))
+#define READ_BY_AGENT (BIT(NVML) | BIT(KUBELET) | BIT(PROCESSES) | BIT(EXPORTER))
 
 static const struct {
 	struct view name, text;
@@ -25,6 +26,8 @@ static const struct {
 		     VIEW_INIT("its books: which device IDs are on offer and held, read by the agent")},
 	[PROCESSES] = {VIEW_INIT("Processes"),
 		       VIEW_INIT("NVML's list of processes, and their cgroups, read by the agent")},
+	[EXPORTER] = {VIEW_INIT("DCGM"),
+		      VIEW_INIT("whether the node's dcgm-exporter answers, asked by the agent")},
 	[PODS] = {VIEW_INIT("Pods"), VIEW_INIT("those of the node that the API server has")},
 	[NODE] = {VIEW_INIT("Node"), VIEW_INIT("its labels and allocatable, as the API server has them")},
 	[POLICY] = {VIEW_INIT("ClusterPolicy"), VIEW_INIT("as the API server has it")},
@@ -42,21 +45,21 @@ static const unsigned observers[N_DRIFT_TYPES] = {
 	[DRIFT_POLICY_CONFLICT] = BIT(POLICY),
 	[DRIFT_POLICY_NOT_READY] = BIT(POLICY),
 	[DRIFT_CONFIG_MISSING] = BIT(CONFIG_MAP),
-	[DRIFT_CONFIG_INVALID] = BIT(CONFIG_MAP),
+	[DRIFT_CONFIG_INVALID] = BIT(NVML) | BIT(CONFIG_MAP) | BIT(POLICY),
 	[DRIFT_PLUGIN_MISSING] = BIT(KUBELET) | BIT(PODS),
 	[DRIFT_PLUGIN_UNEXPECTED] = BIT(KUBELET),
 	[DRIFT_CONFIG_NOT_LOADED] = BIT(KUBELET) | BIT(CONFIG_MAP),
 	[DRIFT_CONFIG_DEAD] = BIT(CONFIG_MAP) | BIT(POLICY),
 	[DRIFT_MPS_NOT_RUNNING] = BIT(NVML) | BIT(PODS),
-	[DRIFT_SHARING_MODE] = BIT(KUBELET),
+	[DRIFT_SHARING_MODE] = BIT(NVML) | BIT(KUBELET) | BIT(NODE), /* as sharing.evidence */
 	[DRIFT_REPLICA_COUNT] = BIT(KUBELET),
 	[DRIFT_RESOURCE_NAME] = BIT(KUBELET),
-	[DRIFT_MIG_STRATEGY] = BIT(KUBELET),
+	[DRIFT_MIG_STRATEGY] = BIT(NVML) | BIT(KUBELET),
 	[DRIFT_MIG_CONFIG_FAILED] = BIT(NODE),
 	[DRIFT_MIG_LAYOUT] = BIT(NVML),
 	[DRIFT_ALLOCATABLE_SHORT] = BIT(NVML) | BIT(NODE),
 	[DRIFT_DRIVER_VERSION] = BIT(NVML),
-	[DRIFT_EXPORTER_MISSING] = BIT(PODS),
+	[DRIFT_EXPORTER_MISSING] = BIT(EXPORTER) | BIT(PODS),
 	[DRIFT_EXPORTER_UNEXPECTED] = BIT(PODS),
 	[DRIFT_LABELS_MISSING] = BIT(NODE),
 	[DRIFT_LABELS_STALE] = BIT(NVML) | BIT(KUBELET) | BIT(NODE),
@@ -83,7 +86,7 @@ void why_sources_of_type(struct why_list *list, const struct attribution_status 
 /* That there is no policy the API server says as well. */
 void why_sources_of_verdict(struct why_list *list, const struct attribution_status *status)
 {
-	static const enum source there[] = {NVML, KUBELET, PODS, NODE};
+	static const enum source there[] = {NVML, KUBELET, PROCESSES, EXPORTER, PODS, NODE};
 	const int state = status->intent.state; /* enum attribution_intent */
 
 	if (state == ATTRIBUTION_INTENT_UNSET || state == ATTRIBUTION_INTENT_UNKNOWN)
