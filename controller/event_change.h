@@ -38,6 +38,7 @@ struct event_change {
 struct event_change_node {
 	unsigned found;
 	unsigned resolved;
+	unsigned hidden; /* on each device, by what is of the node: these are not resolved */
 };
 
 /* The reason of an Event; static. */

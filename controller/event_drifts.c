@@ -2,6 +2,7 @@
 #include "controller/event_drifts.h"
 
 #include "assess/drift.h"
+#include "assess/drift_settling.h"
 
 /* Of a row with a word that this release does not know nothing is told. */
 static unsigned bit_of(const struct attribution_drift *drift)
@@ -30,11 +31,11 @@ static unsigned bits_of_node(void)
 	return bits;
 }
 
-/* What may be there: it is found, or pending, or hidden by one of those, so that it is not looked at. */
-static unsigned possible_in(const struct attribution_status *status)
+/* What is found, or pending. */
+static unsigned there_in(const struct attribution_status *status)
 {
 	const struct array pending = status->intent.pending;
-	unsigned bits = bits_of(status), hidden = 0;
+	unsigned bits = bits_of(status);
 
 	for (uint32_t i = 0; i < pending.count; i++) {
 		const enum drift_type type = drift_type_of(
@@ -42,10 +43,32 @@ static unsigned possible_in(const struct attribution_status *status)
 
 		bits |= type < N_DRIFT_TYPES ? 1u << type : 0;
 	}
+	return bits;
+}
+
+static unsigned hidden_by(unsigned bits)
+{
+	unsigned hidden = 0;
+
 	for (int type = 0; type < N_DRIFT_TYPES; type++)
 		if (bits & 1u << type)
 			hidden |= drift_hides((enum drift_type)type);
-	return bits | hidden;
+	return hidden;
+}
+
+/* What may be there: it is, or is hidden by what is, so that it is not looked at. */
+static unsigned possible_in(const struct attribution_status *status)
+{
+	return there_in(status) | hidden_by(there_in(status));
+}
+
+/* Then all that differs is pending. During work it need not be. */
+static bool is_held_off(const struct attribution_status *status)
+{
+	const struct condition *in_sync = attribution_find_condition(status, VIEW("InSync"));
+
+	return status->intent.state == ATTRIBUTION_INTENT_SETTLING && in_sync &&
+	       view_equal(in_sync->reason, drift_settling_word(DRIFT_SETTLING_HOLD_OFF));
 }
 
 /* Whether a drift that is not in the status is not there: not if that cannot be told now. */
@@ -53,7 +76,7 @@ static bool is_intent_known(const struct attribution_status *status)
 {
 	return status->intent.state == ATTRIBUTION_INTENT_IN_SYNC ||
 	       status->intent.state == ATTRIBUTION_INTENT_DRIFTED ||
-	       status->intent.state == ATTRIBUTION_INTENT_UNMANAGED;
+	       status->intent.state == ATTRIBUTION_INTENT_UNMANAGED || is_held_off(status);
 }
 
 static unsigned resolved_by(const struct attribution_status *before,
@@ -62,10 +85,10 @@ static unsigned resolved_by(const struct attribution_status *before,
 	return is_intent_known(after) ? bits_of(before) & ~possible_in(after) : 0;
 }
 
-/* What one device hides of the node's drifts is looked at on none. */
+/* What a drift of the node hides, and what one device hides of the node's drifts, is looked at on none. */
 struct event_change_node event_drifts_of_node(const struct join_device *devices, size_t n)
 {
-	unsigned before = 0, after = 0, possible = 0, resolved = 0;
+	unsigned before = 0, after = 0, possible = 0, resolved = 0, hidden = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct attribution *previous = devices[i].previous;
@@ -73,6 +96,7 @@ struct event_change_node event_drifts_of_node(const struct join_device *devices,
 		if (devices[i].action == JOIN_DELETE)
 			continue;
 		possible |= possible_in(&devices[i].status);
+		hidden |= hidden_by(there_in(&devices[i].status) & bits_of_node());
 		if (!previous)
 			continue;
 		after |= bits_of(&devices[i].status);
@@ -84,6 +108,7 @@ struct event_change_node event_drifts_of_node(const struct join_device *devices,
 	return (struct event_change_node){
 		.found = after & ~before & bits_of_node(),
 		.resolved = resolved & ~possible & bits_of_node(),
+		.hidden = hidden,
 	};
 }
 
@@ -146,7 +171,7 @@ void event_drifts_compare(struct event_finder *finder)
 {
 	const unsigned of_node = bits_of_node(), unallocated = DRIFT_BIT(UNALLOCATED_USE);
 	const unsigned found = bits_of(finder->after) & ~bits_of(finder->before);
-	const unsigned resolved = resolved_by(finder->before, finder->after);
+	const unsigned resolved = resolved_by(finder->before, finder->after) & ~finder->node->hidden;
 	const struct kube_event_object object = event_finder_object(finder), node = node_of(finder);
 
 	tell_drifts(finder, EVENT_UNALLOCATED_USE, finder->after, found & unallocated, &object);

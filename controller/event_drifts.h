@@ -3,8 +3,8 @@
 
 /*
  * event_drifts - the drifts that are new in a status, and those that are gone from it. One that is gone
- * because another one hides it, or because nothing can be told now, is not resolved. Nor is one that is
- * pending again. One of the node may be hidden by a drift of any of its devices.
+ * because another one hides it, or because nothing can be told now, as during work, is not resolved. Nor is
+ * one that is pending again. What hides it may be another device's, if one of the two is of the node.
  *
  * Threads: any; pure.
  */

@@ -20,7 +20,7 @@ struct said {
 	struct attribution_drift drifts[MAX_ROWS];
 	struct attribution_pending_drift pending[1];
 	int intent;
-	struct condition conditions[2]; /* Attributed, Healthy */
+	struct condition conditions[3]; /* Attributed, Healthy, InSync */
 };
 
 struct world {
@@ -70,6 +70,7 @@ static struct attribution_status make(struct said *said)
 {
 	said->conditions[0].type = VIEW("Attributed");
 	said->conditions[1].type = VIEW("Healthy");
+	said->conditions[2].type = VIEW("InSync");
 	return (struct attribution_status){
 		.node_name = VIEW("node-1"),
 		.node_uid = VIEW("n1"),
@@ -79,7 +80,7 @@ static struct attribution_status make(struct said *said)
 		.intent = {.state = said->intent,
 			   .drifts = array_of(said->drifts, count_drifts(said)),
 			   .pending = array_of(said->pending, said->pending[0].type.len > 0)},
-		.conditions = array_of(said->conditions, 2),
+		.conditions = array_of(said->conditions, 3),
 	};
 }
 
@@ -496,6 +497,7 @@ static void a_drift_that_cannot_be_told_now_or_is_hidden_is_not_resolved(void **
 	compare(world);
 	assert_int_equal(world->n, 0);
 	world->after.intent = ATTRIBUTION_INTENT_SETTLING;
+	world->after.conditions[2].reason = VIEW("DriverUpgrade");
 	compare(world);
 	assert_int_equal(world->n, 0);
 	world->after.intent = ATTRIBUTION_INTENT_DRIFTED;
@@ -511,6 +513,25 @@ static void a_drift_that_cannot_be_told_now_or_is_hidden_is_not_resolved(void **
 	compare(world);
 	assert_int_equal(world->n, 2);
 	assert_int_equal(world->changes[1].type, EVENT_DRIFT_RESOLVED);
+}
+
+static void a_drift_that_is_gone_while_another_one_is_held_off_is_resolved(void **state)
+{
+	struct world *world = *state;
+
+	world->before.drifts[0] = drift_of("MIGLayout", ATTRIBUTION_SEVERITY_WARNING);
+	world->before.drifts[1] = drift_of("LabelsMissing", ATTRIBUTION_SEVERITY_WARNING);
+	world->after.intent = ATTRIBUTION_INTENT_SETTLING;
+	world->after.conditions[2].reason = VIEW("HoldOff");
+	world->after.pending[0].type = VIEW("ReplicaCount");
+	compare(world);
+	assert_int_equal(world->n, 2);
+	expect(world, 0, EVENT_DRIFT_RESOLVED, false, "GPUAttribution", "MIGLayout is found no more");
+	expect(world, 1, EVENT_DRIFT_RESOLVED, false, "Node", "LabelsMissing is found no more");
+	world->after.pending[0].type = VIEW("MIGLayout");
+	compare(world);
+	assert_int_equal(world->n, 1);
+	assert_int_equal(world->changes[0].type, EVENT_DRIFT_RESOLVED);
 }
 
 /* When what is intended is edited the hold-off begins anew. */
@@ -658,6 +679,31 @@ static void a_drift_of_the_node_that_another_device_hides_is_not_resolved(void *
 		const struct said before[] = {short_of, short_of}, after[] = {ill, well};
 
 		assert_int_equal(node_of(*state, before, after).resolved == 0, rows[i].is_hidden);
+	}
+}
+
+static void a_drift_that_is_hidden_on_each_device_of_the_node_is_not_resolved(void **state)
+{
+	static const struct {
+		const char *cause;
+		bool is_hidden;
+	} rows[] = {{"ConfigNotLoaded", true}, {"SharingMode", false}};
+	struct world *world = *state;
+	struct error err;
+
+	world->before.drifts[0] = drift_of("ReplicaCount", ATTRIBUTION_SEVERITY_WARNING);
+	world->after.intent = ATTRIBUTION_INTENT_IN_SYNC;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct said ill = {.intent = ATTRIBUTION_INTENT_SETTLING};
+
+		ill.pending[0].type = view_from(rows[i].cause);
+		const struct said before[] = {ill, world->before}, after[] = {ill, world->after};
+		const struct event_change_node node = node_of(world, before, after);
+
+		prepare(world);
+		assert_int_equal(event_changes_of_device(&world->device, &node, &world->arena,
+							 &world->changes, &world->n, &err), 0);
+		assert_int_equal(world->n == 0, rows[i].is_hidden);
 	}
 }
 
@@ -880,6 +926,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(drifts_are_told_on_what_they_are_about),
 	cmocka_unit_test_set_up(drifts_that_are_gone_are_resolved),
 	cmocka_unit_test_set_up(a_drift_that_cannot_be_told_now_or_is_hidden_is_not_resolved),
+	cmocka_unit_test_set_up(a_drift_that_is_gone_while_another_one_is_held_off_is_resolved),
+	cmocka_unit_test_set_up(a_drift_that_is_hidden_on_each_device_of_the_node_is_not_resolved),
 	cmocka_unit_test_set_up(a_drift_that_is_pending_again_is_not_resolved),
 	cmocka_unit_test_set_up(drifts_are_as_grave_as_the_worst_of_them),
 	cmocka_unit_test_set_up(a_drift_of_info_alone_is_no_warning),
