@@ -23,10 +23,6 @@
 
 struct definition_watch;
 
-/*
- * A definition may be there and its kind not be served: it has other versions of the kind only, or has just
- * been written.
- */
 /* Follows nothing yet. Loop and client are borrowed and must outlive it. */
 MUST_USE int definition_watch_new(struct loop *loop, struct apiclient *client, uint64_t seed,
 				  struct definition_watch **ret_watch, struct error *err);
@@ -43,7 +39,8 @@ MUST_USE int definition_watch_add(struct definition_watch *watch, const char *na
 void definition_watch_on_told(struct definition_watch *watch, void (*told)(void *owner), void *owner);
 /*
  * True while there is a definition of that name, which has been added. One that is written while it is
- * followed counts after DEFINITION_WATCH_TRY_MS.
+ * followed counts after DEFINITION_WATCH_TRY_MS. Its kind need not be served: it may have other versions of
+ * the kind only, or have just been written.
  */
 bool definition_watch_is_there(const struct definition_watch *watch, const char *name);
 /* True once definition_watch_is_there() can say so, or the definition could not be listed. */
