@@ -542,27 +542,41 @@ static bool may_be_operators(const struct attribution_user *user)
 	return false;
 }
 
-/* There is a policy, and it is known for long enough. */
-static bool is_policy_read(int gpu)
+/* There is a policy, and the pod is a validator, and both are known for long enough. */
+static bool is_operators(const struct attribution_user *user, int node)
 {
-	return policies_counts() >= 0 && !may_be_mixed_up(world.gpus[gpu].node);
+	const struct world_pod *pod = NULL;
+
+	for (int i = 0; i < world.n_pods && !pod; i++)
+		if (view_equal(user->pod_uid, view_from(world.pods[i].uid)))
+			pod = &world.pods[i];
+	return pod && pod->system && !world_is_deleted(pod) && pod->shown_at != WORLD_NEVER &&
+	       clockwork_now() - pod->shown_at > CALM_MS && policies_counts() >= 0 &&
+	       !may_be_mixed_up(node);
+}
+
+static bool is_any_not_operators(struct array users, int node)
+{
+	for (uint32_t i = 0; i < users.count; i++)
+		if (!is_operators(ARRAY_AT(users, struct attribution_user, i), node))
+			return true;
+	return false;
 }
 
 /* Who uses the device without a slot is judged elsewhere (sim/named.h); who is named, is a drift. */
 static void judge_users(const struct attribution_status *status, int gpu)
 {
 	const struct view word = VIEW("UnallocatedUse");
+	const struct array users = status->unallocated_users;
 	uint32_t n_drifts = 0, n_others = 0;
 
 	for (uint32_t i = 0; i < status->intent.drifts.count; i++)
 		n_drifts += rewording_is(
 			ARRAY_AT(status->intent.drifts, struct attribution_drift, i)->type, word);
-	for (uint32_t i = 0; i < status->unallocated_users.count; i++)
-		n_others += !may_be_operators(
-			ARRAY_AT(status->unallocated_users, struct attribution_user, i));
+	for (uint32_t i = 0; i < users.count; i++)
+		n_others += !may_be_operators(ARRAY_AT(users, struct attribution_user, i));
 	if (status->report_state == ATTRIBUTION_REPORT_CURRENT &&
-	    (n_drifts ? status->unallocated_users.count == 0 || (n_others == 0 && is_policy_read(gpu))
-		      : n_others > 0))
+	    (n_drifts ? !is_any_not_operators(users, world.gpus[gpu].node) : n_others > 0))
 		oracle_accuse(ORACLE_FALSE_DRIFT, "%s: %u users without a slot, and %u drifts for it",
 			      world.gpus[gpu].uuid, n_others, n_drifts);
 }
