@@ -6,9 +6,9 @@
  * labels of nodes; and the pods that the GPU operator has there. In every third fleet, chosen by its
  * seed, there is such an operator. What is chosen for it comes from a stream of its own. In every
  * second of those, by another stream, there is more: texts that share devices, a MIG strategy, layouts
- * by name, and the daemon of MPS. In every second one, by a third stream, the ConfigMap of mig-parted
- * with its layouts is edited, made unreadable and deleted. Elsewhere it has a layout that goes by
- * device-filter.
+ * by name, the daemon of MPS, and a date of what is not ready. In every second one, by a third stream,
+ * the ConfigMap of mig-parted with its layouts is edited, made unreadable and deleted. Elsewhere it has
+ * a layout that goes by device-filter.
  *
  * All of it is a set of knobs, each a small number. Objects are written from them, and the judge of
  * drifts (sim/drifts.h) reads them.
