@@ -73,7 +73,7 @@ def check_tests(name):
     for path, test in re.findall(r"`(unit/\w+\.c)(?:: (\w+))?`", text):
         file = ROOT / "tests" / path
         if not file.exists() or (test and not re.search(
-                rf"(void |PROMISE\(\s*){test}\b", file.read_text())):
+                rf"(void |TEST\(|PROMISE\(\s*){test}\b", file.read_text())):
             faults.append(f"{name}: {path} has no test {test}")
 
 
@@ -93,7 +93,7 @@ def tests_of(program):
     """The names of a test program's tests, as tests/CMakeLists.txt finds them."""
     file = ROOT / "tests" / ("unit" if program.endswith("_test") else "property") / f"{program}.c"
     text = file.read_text() if file.exists() else ""
-    return set(re.findall(r"(?:cmocka_unit_test|PROMISE)\w*\(\s*(\w+)", text))
+    return set(re.findall(r"(?:cmocka_unit_test\w*|PROMISE|^TEST)\(\s*(\w+)", text, re.M))
 
 
 def check_faults(name):

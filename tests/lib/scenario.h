@@ -143,16 +143,13 @@ void scenario_run(const char *sentence, const char *script);
 int scenario_main(char **argv, const struct scenario_promise *promises, size_t n_promises,
 		  const struct CMUnitTest *tests, size_t n_tests);
 
-#define SCENARIO_MAIN(promises)                                                      \
-	int main(int argc, char **argv)                                              \
-	{                                                                            \
-		(void)argc;                                                          \
-		return scenario_main(argv, promises, ARRAY_SIZE(promises), NULL, 0); \
+/* The main function of promises and of the TEST()s of a file, which have these two (test_main.h). */
+#define SCENARIO_MAIN_WITH(promises, set_up, tear_down)                         \
+	int main(int argc, char **argv)                                         \
+	{                                                                       \
+		(void)argc;                                                     \
+		test_main_equip(set_up, tear_down);                             \
+		return scenario_main(argv, promises, ARRAY_SIZE(promises),      \
+				     test_main_entered, test_main_n_entered);   \
 	}
-#define SCENARIO_MAIN_WITH(promises, tests)                                       \
-	int main(int argc, char **argv)                                           \
-	{                                                                         \
-		(void)argc;                                                       \
-		return scenario_main(argv, promises, ARRAY_SIZE(promises), tests, \
-				     ARRAY_SIZE(tests));                          \
-	}
+#define SCENARIO_MAIN(promises) SCENARIO_MAIN_WITH(promises, NULL, NULL)

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * world_fixture - a new world (lib/build_world.h) for each test of a file. Such a file ends in
- *	static const struct CMUnitTest tests[] = {cmocka_unit_test_set_up(first), ...};
- *	TEST_MAIN(tests)
+ * world_fixture - a new world (lib/build_world.h) for each test of a file, and short names for what
+ * most tests put into it. Such a file ends in
+ *	TESTS(set_up, tear_down)
  * It may define WORLD_PENDING_MS before.
  *
  * Threads: a test's own.
@@ -45,6 +45,28 @@ static inline bool start_anew(void)
 
 /* A pod of that name, with defaults. */
 #define POD(its_name) ((struct build_pod){.name = (its_name)})
+
+/* Puts a pod of that name into the API server. */
+static inline const struct pod *world_pod(const char *name)
+{
+	return build_world_pod(&world, POD(name));
+}
+
+/* The same, which holds a device ID by both books. */
+static inline const struct pod *world_run(const char *name, struct view id)
+{
+	return build_world_run(&world, POD(name), id);
+}
+
+/* The published object of device n, to be altered. */
+static inline struct attribution *world_alter(unsigned n)
+{
+	struct attribution *copy = arena_alloc(&world.arena, 1, sizeof(*copy));
+	assert_non_null(copy);
+	*copy = *build_world_previous(&world, n)->object;
+	build_world_previous(&world, n)->object = copy;
+	return copy;
+}
 
 /* Publishes, and returns the status of device 0. */
 static inline const struct attribution_status *publish(void)

@@ -485,21 +485,4 @@ TEST(without_memory_nothing_is_changed)
 	}
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_set_up(each_state_and_reason_has_its_evidence),
-	cmocka_unit_test(a_source_has_the_word_by_which_it_is_evidence),
-	cmocka_unit_test_set_up(what_cannot_be_true_is_not_measured),
-	cmocka_unit_test_set_up(a_state_that_stays_keeps_the_time_of_its_transition),
-	cmocka_unit_test_set_up(
-		what_was_published_outlives_the_agents_restart_if_no_sample_is_missing),
-	cmocka_unit_test_set_up(
-		idle_since_stays_as_published_unless_work_was_seen_or_may_have_been_missed),
-	cmocka_unit_test_set_up(a_clock_that_stands_in_1970_is_a_clock),
-	cmocka_unit_test_set_up(
-		while_nvml_fails_its_last_list_counts_until_too_many_samples_are_missing),
-	cmocka_unit_test_set_up(a_device_is_what_its_partitions_amount_to),
-	cmocka_unit_test_set_up(a_partition_keeps_what_was_published_of_itself),
-	cmocka_unit_test_set_up(partitions_that_the_report_does_not_tell_are_unknown),
-	cmocka_unit_test_set_up(without_memory_nothing_is_changed),
-};
-TEST_MAIN(tests)
+TESTS(set_up, tear_down)

@@ -64,9 +64,4 @@ TEST(errors_of_memory_are_told_by_ecc_or_by_rows)
 	assert_true(condition_parts_have_memory_errors(&c));
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(each_part_is_found_by_its_own_value),
-	cmocka_unit_test(all_parts_of_a_device_that_tells_all_are_found),
-	cmocka_unit_test(errors_of_memory_are_told_by_ecc_or_by_rows),
-};
-TEST_MAIN(tests)
+TESTS(NULL, NULL)

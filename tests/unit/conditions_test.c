@@ -117,9 +117,8 @@ static const struct condition *find(const struct attribution_status *status, con
 	return attribution_find_condition(status, view_from(type));
 }
 
-static void there_are_five_conditions_in_the_order_of_their_types(void **state)
+TEST(there_are_five_conditions_in_the_order_of_their_types)
 {
-	(void)state;
 	static const char *const types[] = {"Attributed", "Healthy", "InSync", "Ready",
 					    "ReportFresh"};
 	struct attribution_status status = make();
@@ -136,9 +135,8 @@ static void there_are_five_conditions_in_the_order_of_their_types(void **state)
 }
 
 /* All of them hold at first, and then one less each time. */
-static void attributed_says_what_is_wrong_first_then_what_is_not_known_each_in_turn(void **state)
+TEST(attributed_says_what_is_wrong_first_then_what_is_not_known_each_in_turn)
 {
-	(void)state;
 	static struct attribution_tenant unconfirmed = {
 		.confidence = ATTRIBUTION_CONFIDENCE_UNCONFIRMED};
 	static const struct {
@@ -190,9 +188,8 @@ static void attributed_says_what_is_wrong_first_then_what_is_not_known_each_in_t
 	}
 }
 
-static void who_holds_slots_and_is_not_known_is_counted(void **state)
+TEST(who_holds_slots_and_is_not_known_is_counted)
 {
-	(void)state;
 	static const struct {
 		int unresolved, pending, nameless, placeholders; /* slots */
 		const char *reason, *message;
@@ -225,9 +222,8 @@ static void who_holds_slots_and_is_not_known_is_counted(void **state)
 	}
 }
 
-static void ready_says_what_is_worse_than_what_attributed_says(void **state)
+TEST(ready_says_what_is_worse_than_what_attributed_says)
 {
-	(void)state;
 	static const struct {
 		bool is_duplicate, is_agentless, is_stale;
 		int status;
@@ -260,9 +256,8 @@ static void ready_says_what_is_worse_than_what_attributed_says(void **state)
 	expect_condition(&status, "Attributed", CONDITION_UNKNOWN, "NoAgent");
 }
 
-static void a_tenant_whom_no_witness_names_is_unconfirmed_and_no_placeholder_is(void **state)
+TEST(a_tenant_whom_no_witness_names_is_unconfirmed_and_no_placeholder_is)
 {
-	(void)state;
 	static struct attribution_tenant listed[2];
 	static const struct {
 		int first, second; /* confidence */
@@ -292,9 +287,8 @@ static void a_tenant_whom_no_witness_names_is_unconfirmed_and_no_placeholder_is(
 	}
 }
 
-static void health_and_intent_are_conditions_of_their_own(void **state)
+TEST(health_and_intent_are_conditions_of_their_own)
 {
-	(void)state;
 	for (int verdict = CONDITION_TRUE; verdict <= CONDITION_UNKNOWN; verdict++) {
 		subject.health.status = verdict;
 		struct attribution_status status = make();
@@ -318,9 +312,8 @@ static void health_and_intent_are_conditions_of_their_own(void **state)
 }
 
 /* A remediation controller's; and one that an earlier release of this one published. */
-static void conditions_of_others_are_kept_as_they_are(void **state)
+TEST(conditions_of_others_are_kept_as_they_are)
 {
-	(void)state;
 	static struct condition there[LIMIT_CONDITIONS] = {
 		{VIEW_INIT("Drained"), CONDITION_FALSE, 3, 17, VIEW_INIT("Busy"), VIEW_INIT("m")},
 		{VIEW_INIT("Drifted"), CONDITION_UNKNOWN, 3, 17, VIEW_INIT("Unmanaged"), {0}},
@@ -343,9 +336,8 @@ static void conditions_of_others_are_kept_as_they_are(void **state)
 }
 
 /* Each write starts from what the one before it left on the API server. */
-static void a_condition_of_others_outlives_a_thousand_writes(void **state)
+TEST(a_condition_of_others_outlives_a_thousand_writes)
 {
-	(void)state;
 	static struct condition drained = {VIEW_INIT("Drained"), CONDITION_FALSE, 3, 17,
 					   VIEW_INIT("Busy"), VIEW_INIT("work has not ended yet")};
 	struct condition kept[N_CONDITION_TYPES + 1];
@@ -376,9 +368,8 @@ static void a_condition_of_others_outlives_a_thousand_writes(void **state)
 #define BY_NAME                                                                                    \
 	"; the checkpoint cannot be read, so some pods are known by name only"
 
-static void why_a_source_fails_is_said_by_the_condition_that_rests_on_it(void **state)
+TEST(why_a_source_fails_is_said_by_the_condition_that_rests_on_it)
 {
-	(void)state;
 	static const struct {
 		bool is_unreadable;
 		struct report_sources sources;
@@ -409,9 +400,8 @@ static void why_a_source_fails_is_said_by_the_condition_that_rests_on_it(void **
 	}
 }
 
-static void behind_the_longest_message_there_is_room_for_why_sources_fail(void **state)
+TEST(behind_the_longest_message_there_is_room_for_why_sources_fail)
 {
-	(void)state;
 	static char why[LIMIT_REPORT_MESSAGE], held_twice[OVERLAP_MESSAGE];
 	memset(why, 'x', sizeof(why));
 	memset(held_twice, 'y', sizeof(held_twice));
@@ -429,9 +419,8 @@ static void behind_the_longest_message_there_is_room_for_why_sources_fail(void *
 	assert_int_equal(message.ptr[message.len - 1], ')');
 }
 
-static void a_transition_is_a_change_of_the_status_not_of_the_reason(void **state)
+TEST(a_transition_is_a_change_of_the_status_not_of_the_reason)
 {
-	(void)state;
 	subject.tenants.slots_unresolved = subject.tenants.slots_pending = 1;
 	struct attribution_status published = make();
 	set_published(read(&published));
@@ -483,9 +472,8 @@ static struct attribution_status publish(const char *attributed)
 	return status;
 }
 
-static void before_the_report_conditions_are_as_published(void **state)
+TEST(before_the_report_conditions_are_as_published)
 {
-	(void)state;
 	static const char *const reasons[] = {"AllResolved", "Unresolved"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
@@ -510,9 +498,8 @@ static void before_the_report_conditions_are_as_published(void **state)
 }
 
 /* An older release knew fewer. */
-static void before_the_report_a_condition_that_was_not_published_awaits_it(void **state)
+TEST(before_the_report_a_condition_that_was_not_published_awaits_it)
 {
-	(void)state;
 	struct attribution_status published = {0};
 	struct attribution_status status = keep(&published);
 	assert_int_equal(status.conditions.count, 5);
@@ -531,7 +518,7 @@ static void change_holders(enum change change)
 	found.unallocated_users.count -= change == USER_GONE;
 }
 
-static void before_the_report_what_may_be_otherwise_awaits_it(void **state)
+TEST(before_the_report_what_may_be_otherwise_awaits_it)
 {
 	static const struct {
 		const char *published;
@@ -582,9 +569,8 @@ static void before_the_report_what_may_be_otherwise_awaits_it(void **state)
 	}
 }
 
-static void before_the_report_a_duplicate_stays_one(void **state)
+TEST(before_the_report_a_duplicate_stays_one)
 {
-	(void)state;
 	subject.is_duplicate = true;
 	struct attribution_status published = publish("AllResolved");
 	input.pods_age = INVENTORY_DENIED;
@@ -609,9 +595,8 @@ static void expect_no_memory(size_t enough)
 	}
 }
 
-static void without_memory_no_condition_is_made(void **state)
+TEST(without_memory_no_condition_is_made)
 {
-	(void)state;
 	subject.tenants.slots_unresolved = 1;
 	expect_no_memory(5 * sizeof(struct condition) +
 			 sizeof("1 slot is held by a pod that the API server does not know"));
@@ -626,48 +611,4 @@ static void without_memory_no_condition_is_made(void **state)
 			 sizeof("nothing speaks against the device") + sizeof("(nvml: why)"));
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(
-		there_are_five_conditions_in_the_order_of_their_types, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(
-		attributed_says_what_is_wrong_first_then_what_is_not_known_each_in_turn, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(
-		who_holds_slots_and_is_not_known_is_counted, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(
-		ready_says_what_is_worse_than_what_attributed_says, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_tenant_whom_no_witness_names_is_unconfirmed_and_no_placeholder_is, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(
-		health_and_intent_are_conditions_of_their_own, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(a_condition_of_others_outlives_a_thousand_writes, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(conditions_of_others_are_kept_as_they_are, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		why_a_source_fails_is_said_by_the_condition_that_rests_on_it, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(
-		behind_the_longest_message_there_is_room_for_why_sources_fail, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_transition_is_a_change_of_the_status_not_of_the_reason, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(
-		before_the_report_conditions_are_as_published, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(
-		before_the_report_what_may_be_otherwise_awaits_it, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(
-		before_the_report_a_condition_that_was_not_published_awaits_it, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(before_the_report_a_duplicate_stays_one, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(without_memory_no_condition_is_made, set_up, tear_down),
-};
-
-TEST_MAIN(tests)
+TESTS(set_up, tear_down)

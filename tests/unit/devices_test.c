@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "lib/world_test.h"
-
 #include <stdlib.h>
 
+#include "lib/world_fixture.h"
 #include "base/limits.h"
 #include "join/devices.h"
 
@@ -27,7 +26,7 @@ static void expect_place(const struct devices *devices, const char *id, ptrdiff_
 	expect_text(place.partition, partition);
 }
 
-WORLD_TEST(nvmls_word_is_good_dated_or_missing)
+TEST(nvmls_word_is_good_dated_or_missing)
 {
 	build_world_device(&world, 0);
 	assert_int_equal(make().nvml, REPORT_LIST_GOOD);
@@ -41,7 +40,7 @@ WORLD_TEST(nvmls_word_is_good_dated_or_missing)
 	assert_int_equal(make().n_devices, 0);
 }
 
-WORLD_TEST(a_reported_device_is_listed_once_however_it_is_known)
+TEST(a_reported_device_is_listed_once_however_it_is_known)
 {
 	build_world_exclusive(&world, 1);
 	build_world_exclusive(&world, 0);
@@ -59,7 +58,7 @@ WORLD_TEST(a_reported_device_is_listed_once_however_it_is_known)
 	assert_true(view_equal(devices.devices[0].uuid, build_world_uuid(&world, 0)));
 }
 
-WORLD_TEST(objects_of_other_nodes_count_only_when_reported_here)
+TEST(objects_of_other_nodes_count_only_when_reported_here)
 {
 	build_world_exclusive(&world, 0);
 	build_world_publish(&world);
@@ -77,7 +76,7 @@ WORLD_TEST(objects_of_other_nodes_count_only_when_reported_here)
 }
 
 /* Ages are in ms; a report is stale after 120 s, and after 30 s without one there is no agent. */
-WORLD_TEST(a_device_is_elsewhere_until_it_is_shown_that_it_was_moved_here)
+TEST(a_device_is_elsewhere_until_it_is_shown_that_it_was_moved_here)
 {
 	static const struct {
 		const char *holder;
@@ -103,7 +102,7 @@ WORLD_TEST(a_device_is_elsewhere_until_it_is_shown_that_it_was_moved_here)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		world_again();
+		start_anew();
 		const struct slice_device sliced = {.uuid = build_world_uuid(&world, 0)};
 		build_world_exclusive(&world, 0);
 		if (rows[i].was_agentless)
@@ -128,7 +127,7 @@ WORLD_TEST(a_device_is_elsewhere_until_it_is_shown_that_it_was_moved_here)
 	}
 }
 
-WORLD_TEST(uuids_are_the_same_in_either_case)
+TEST(uuids_are_the_same_in_either_case)
 {
 	build_world_device(&world, 0)->uuid = VIEW("GPU-AAAAAAAA-0000-4000-8000-0123456789AB");
 	build_world_device(&world, 0)->uuid = VIEW("GPU-bbbbbbbb-0000-4000-8000-0123456789ab");
@@ -151,7 +150,7 @@ static struct view own_copy(const char *text)
 }
 
 /* Texts are in memory of their own, where a sanitizer sees who reads past the end. */
-WORLD_TEST(devices_are_in_the_order_of_their_uuids_in_lower_case)
+TEST(devices_are_in_the_order_of_their_uuids_in_lower_case)
 {
 	static const char *const uuids[] = {"APU-z", "GPU-0", "GPU-@", "GPU-[", "GPU-A",
 					    "GPU-b", "GPU-y", "GPU-Z", "GPU-z0", "GPU-Z1"};
@@ -172,7 +171,7 @@ WORLD_TEST(devices_are_in_the_order_of_their_uuids_in_lower_case)
 		free((void *)copies[i].ptr);
 }
 
-WORLD_TEST(every_form_of_id_finds_its_device)
+TEST(every_form_of_id_finds_its_device)
 {
 	build_world_cut(&world, 0, 2);
 	build_world_device(&world, 1);
@@ -198,7 +197,7 @@ WORLD_TEST(every_form_of_id_finds_its_device)
 	expect_place(&devices, "all", -1, "");
 }
 
-WORLD_TEST(of_several_compute_instances_the_first_is_meant)
+TEST(of_several_compute_instances_the_first_is_meant)
 {
 	struct report_device *device = build_world_cut(&world, 0, 3);
 	struct report_partition *items = device->partitions.items;
@@ -210,7 +209,7 @@ WORLD_TEST(of_several_compute_instances_the_first_is_meant)
 	expect_place(&devices, "nvidia0/gi7", 0, "MIG-00000000-0000-4000-8000-000000000001");
 }
 
-WORLD_TEST(a_gpu_instance_of_number_0_or_of_none_is_what_it_is)
+TEST(a_gpu_instance_of_number_0_or_of_none_is_what_it_is)
 {
 	struct report_device *device = build_world_cut(&world, 0, 2);
 	struct report_partition *items = device->partitions.items;
@@ -221,7 +220,7 @@ WORLD_TEST(a_gpu_instance_of_number_0_or_of_none_is_what_it_is)
 	expect_place(&devices, "nvidia0/gi0", 0, "MIG-00000000-0000-4000-8000-000000000001");
 }
 
-WORLD_TEST(a_partition_belongs_to_whoever_was_published_with_it)
+TEST(a_partition_belongs_to_whoever_was_published_with_it)
 {
 	struct view of_first[] = {VIEW("MIG-00000000-0000-4000-8000-00000000000a")};
 	struct view of_second[] = {VIEW("MIG-00000000-0000-4000-8000-00000000000b"),
@@ -259,7 +258,7 @@ WORLD_TEST(a_partition_belongs_to_whoever_was_published_with_it)
 	expect_place(&devices, "MIG-00000000-0000-4000-8000-000000000000", -1, "");
 }
 
-WORLD_TEST(the_object_says_how_the_uuid_is_written)
+TEST(the_object_says_how_the_uuid_is_written)
 {
 	struct report_device *device = build_world_exclusive(&world, 0);
 	build_world_publish(&world);
@@ -267,7 +266,7 @@ WORLD_TEST(the_object_says_how_the_uuid_is_written)
 	expect_text(make().devices[0].uuid, "GPU-00000000-0000-4000-8000-0123456789ab");
 }
 
-WORLD_TEST(without_nvml_every_book_names_devices)
+TEST(without_nvml_every_book_names_devices)
 {
 	struct view uuids[8];
 	struct report_resource_devices offered[4];
@@ -291,7 +290,7 @@ WORLD_TEST(without_nvml_every_book_names_devices)
 	expect_place(&devices, "nvidia0", -1, "");
 }
 
-WORLD_TEST(a_device_knows_the_slice_that_describes_it)
+TEST(a_device_knows_the_slice_that_describes_it)
 {
 	build_world_device(&world, 0);
 	build_world_device(&world, 1);
@@ -303,7 +302,7 @@ WORLD_TEST(a_device_knows_the_slice_that_describes_it)
 	assert_ptr_equal(devices.devices[1].slice, &world.slices[1]);
 }
 
-WORLD_TEST(without_memory_there_is_no_roster)
+TEST(without_memory_there_is_no_roster)
 {
 	struct devices devices;
 	struct error err = {0};
@@ -315,7 +314,7 @@ WORLD_TEST(without_memory_there_is_no_roster)
 	arena_deinit(&small);
 }
 
-WORLD_TEST(what_is_reported_of_a_partition_goes_before_what_was_published)
+TEST(what_is_reported_of_a_partition_goes_before_what_was_published)
 {
 	build_world_cut(&world, 0, 1);
 	build_world_exclusive(&world, 1);
@@ -350,13 +349,13 @@ static void publish_partitions(unsigned n, uint32_t n_of_device, uint32_t n_of_t
 	build_world_previous(&world, n)->object = &objects[n];
 }
 
-WORLD_TEST(the_published_partitions_of_each_device_are_bounded)
+TEST(the_published_partitions_of_each_device_are_bounded)
 {
 	static const struct {
 		uint32_t of_device, of_tenant;
 	} rows[] = {{0, MAX_PAST + 1}, {1, MAX_PAST}, {MAX_PAST, 1}, {MAX_PAST + 1, 0}};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		world_again();
+		start_anew();
 		build_world_exclusive(&world, 0);
 		build_world_exclusive(&world, 1);
 		build_world_publish(&world);
@@ -406,13 +405,13 @@ static void find_colliding(uint32_t (*hash_of)(unsigned n), unsigned ret_n[2])
 }
 
 /* UUIDs, minors and UUIDs of partitions. */
-WORLD_TEST(what_has_one_hash_is_told_apart_all_the_same)
+TEST(what_has_one_hash_is_told_apart_all_the_same)
 {
 	static uint32_t (*const hashes[])(unsigned n) = {hash_uuid, hash_minor, hash_partition};
 	for (size_t h = 0; h < ARRAY_SIZE(hashes); h++) {
 		unsigned n[2];
 		struct view ids[2];
-		world_again();
+		start_anew();
 		find_colliding(hashes[h], n);
 		for (unsigned i = 0; i < 2; i++) {
 			const unsigned number = h == 0 ? n[i] : i;
@@ -431,7 +430,7 @@ WORLD_TEST(what_has_one_hash_is_told_apart_all_the_same)
 	}
 }
 
-WORLD_TEST(a_partition_is_remembered_as_long_as_it_is_published)
+TEST(a_partition_is_remembered_as_long_as_it_is_published)
 {
 	struct report_device *device = build_world_cut(&world, 0, 2);
 	build_world_device(&world, 1);
@@ -445,7 +444,7 @@ WORLD_TEST(a_partition_is_remembered_as_long_as_it_is_published)
 	expect_place(&devices, "MIG-00000000-0000-4000-8000-000000000001", -1, "");
 }
 
-WORLD_TEST(a_minor_is_remembered_while_nvml_is_silent)
+TEST(a_minor_is_remembered_while_nvml_is_silent)
 {
 	build_world_exclusive(&world, 3);
 	build_world_publish(&world);
@@ -459,7 +458,7 @@ WORLD_TEST(a_minor_is_remembered_while_nvml_is_silent)
 	expect_place(&devices, "nvidia3", -1, "");
 }
 
-WORLD_TEST(a_good_nvml_is_not_added_to)
+TEST(a_good_nvml_is_not_added_to)
 {
 	build_world_offer(&world, build_world_uuid(&world, 0));
 	assert_int_equal(make().n_devices, 0);
@@ -467,7 +466,7 @@ WORLD_TEST(a_good_nvml_is_not_added_to)
 	assert_int_equal(make().n_devices, 1);
 }
 
-WORLD_TEST(an_object_is_found_for_a_device_that_only_the_books_name)
+TEST(an_object_is_found_for_a_device_that_only_the_books_name)
 {
 	build_world_exclusive(&world, 0);
 	build_world_publish(&world);
@@ -479,7 +478,7 @@ WORLD_TEST(an_object_is_found_for_a_device_that_only_the_books_name)
 	assert_ptr_equal(devices.devices[0].object->object, object);
 }
 
-WORLD_TEST(devices_that_only_the_books_name_are_bounded)
+TEST(devices_that_only_the_books_name_are_bounded)
 {
 	for (unsigned i = 0; i < LIMIT_REPORT_DEVICES + 10; i++)
 		build_world_offer(&world, build_world_uuid(&world, i));
@@ -487,7 +486,7 @@ WORLD_TEST(devices_that_only_the_books_name_are_bounded)
 	assert_int_equal(make().n_devices, LIMIT_REPORT_DEVICES);
 }
 
-WORLD_TEST(without_nvml_the_api_names_devices_by_full_uuid)
+TEST(without_nvml_the_api_names_devices_by_full_uuid)
 {
 	build_world_pod(&world, (struct build_pod){
 					.name = "a",
@@ -515,7 +514,7 @@ WORLD_TEST(without_nvml_the_api_names_devices_by_full_uuid)
 	assert_int_equal(make().n_devices, 1);
 }
 
-WORLD_TEST(what_anybody_may_write_on_a_pod_names_no_device)
+TEST(what_anybody_may_write_on_a_pod_names_no_device)
 {
 	build_world_pod(&world,
 			(struct build_pod){
@@ -528,7 +527,7 @@ WORLD_TEST(what_anybody_may_write_on_a_pod_names_no_device)
 	assert_int_equal(make().n_devices, 0);
 }
 
-WORLD_TEST(the_api_adds_no_more_devices_than_a_report_may_have)
+TEST(the_api_adds_no_more_devices_than_a_report_may_have)
 {
 	for (unsigned i = 0; i < LIMIT_REPORT_DEVICES; i++)
 		build_world_slice(&world, i);
@@ -540,7 +539,7 @@ WORLD_TEST(the_api_adds_no_more_devices_than_a_report_may_have)
 	assert_int_equal(make().n_devices, LIMIT_REPORT_DEVICES);
 }
 
-WORLD_TEST(an_id_that_goes_on_oddly_finds_its_device_and_names_none)
+TEST(an_id_that_goes_on_oddly_finds_its_device_and_names_none)
 {
 	build_world_cut(&world, 0, 1);
 	struct devices devices = make();
@@ -552,33 +551,4 @@ WORLD_TEST(an_id_that_goes_on_oddly_finds_its_device_and_names_none)
 	assert_int_equal(make().n_devices, 0);
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_world(what_has_one_hash_is_told_apart_all_the_same),
-	cmocka_unit_test_world(nvmls_word_is_good_dated_or_missing),
-	cmocka_unit_test_world(a_reported_device_is_listed_once_however_it_is_known),
-	cmocka_unit_test_world(objects_of_other_nodes_count_only_when_reported_here),
-	cmocka_unit_test_world(a_device_is_elsewhere_until_it_is_shown_that_it_was_moved_here),
-	cmocka_unit_test_world(uuids_are_the_same_in_either_case),
-	cmocka_unit_test_world(devices_are_in_the_order_of_their_uuids_in_lower_case),
-	cmocka_unit_test_world(every_form_of_id_finds_its_device),
-	cmocka_unit_test_world(a_gpu_instance_of_number_0_or_of_none_is_what_it_is),
-	cmocka_unit_test_world(a_partition_belongs_to_whoever_was_published_with_it),
-	cmocka_unit_test_world(the_object_says_how_the_uuid_is_written),
-	cmocka_unit_test_world(without_nvml_every_book_names_devices),
-	cmocka_unit_test_world(a_device_knows_the_slice_that_describes_it),
-	cmocka_unit_test_world(without_memory_there_is_no_roster),
-	cmocka_unit_test_world(of_several_compute_instances_the_first_is_meant),
-	cmocka_unit_test_world(what_is_reported_of_a_partition_goes_before_what_was_published),
-	cmocka_unit_test_world(the_published_partitions_of_each_device_are_bounded),
-	cmocka_unit_test_world(a_partition_is_remembered_as_long_as_it_is_published),
-	cmocka_unit_test_world(a_minor_is_remembered_while_nvml_is_silent),
-	cmocka_unit_test_world(a_good_nvml_is_not_added_to),
-	cmocka_unit_test_world(an_object_is_found_for_a_device_that_only_the_books_name),
-	cmocka_unit_test_world(devices_that_only_the_books_name_are_bounded),
-	cmocka_unit_test_world(without_nvml_the_api_names_devices_by_full_uuid),
-	cmocka_unit_test_world(what_anybody_may_write_on_a_pod_names_no_device),
-	cmocka_unit_test_world(the_api_adds_no_more_devices_than_a_report_may_have),
-	cmocka_unit_test_world(an_id_that_goes_on_oddly_finds_its_device_and_names_none),
-};
-
-TEST_MAIN(tests)
+TESTS(set_up, tear_down)

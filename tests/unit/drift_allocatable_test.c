@@ -259,7 +259,4 @@ TEST(the_node_has_as_many_gpus_as_its_devices_make)
 	drift_case_expect(rows, ARRAY_SIZE(rows));
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(the_node_has_as_many_gpus_as_its_devices_make),
-};
-TEST_MAIN(tests)
+TESTS(NULL, NULL)

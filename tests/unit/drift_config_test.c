@@ -1025,16 +1025,4 @@ TEST(it_is_said_why_a_configuration_cannot_be_read)
 	}
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(the_label_names_the_key_and_else_the_default_does),
-	cmocka_unit_test(the_configuration_is_there),
-	cmocka_unit_test(the_plugin_accepts_the_configuration),
-	cmocka_unit_test(an_edited_text_has_no_effect_until_the_plugin_reads_it),
-	cmocka_unit_test(what_is_found_of_a_configuration_has_the_hash_of_its_key),
-	cmocka_unit_test(device_lists_have_an_effect_where_the_operator_sets_them),
-	cmocka_unit_test(a_flag_that_the_policy_sets_by_itself_is_not_dead),
-	cmocka_unit_test(what_is_written_has_an_effect),
-	cmocka_unit_test(each_cause_that_keeps_a_config_map_from_being_read_is_named),
-	cmocka_unit_test(it_is_said_why_a_configuration_cannot_be_read),
-};
-TEST_MAIN(tests)
+TESTS(NULL, NULL)

@@ -902,12 +902,4 @@ TEST(a_tenancy_that_ends_ends_no_leak_that_is_published)
 	drift_case_expect(rows, ARRAY_SIZE(rows));
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(a_device_is_missing_that_was_seen_since_the_boot),
-	cmocka_unit_test(library_and_module_of_the_driver_differ_as_nvml_says),
-	cmocka_unit_test(the_operators_own_pods_may_use_a_device_without_a_slot),
-	cmocka_unit_test(slots_are_leaked_when_a_pod_is_refused_though_some_are_free),
-	cmocka_unit_test(a_refusal_tells_of_the_resource_that_it_names_and_of_no_other),
-	cmocka_unit_test(a_tenancy_that_ends_ends_no_leak_that_is_published),
-};
-TEST_MAIN(tests)
+TESTS(NULL, NULL)

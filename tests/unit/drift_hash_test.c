@@ -39,10 +39,4 @@ TEST(values_are_told_apart_however_they_are_cut)
 	assert_int_not_equal(drift_hash_number(0, 1), drift_hash_number(0, 2));
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(hashes_are_the_same_in_each_run_and_version),
-	cmocka_unit_test(a_hash_is_of_all_values_in_their_order),
-	cmocka_unit_test(a_hash_that_would_be_0_is_1),
-	cmocka_unit_test(values_are_told_apart_however_they_are_cut),
-};
-TEST_MAIN(tests)
+TESTS(NULL, NULL)

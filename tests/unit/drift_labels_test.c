@@ -769,11 +769,4 @@ TEST(labels_are_as_the_devices_are)
 	drift_case_expect(rows, ARRAY_SIZE(rows));
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(labels_of_gpu_feature_discovery_are_there),
-	cmocka_unit_test(labels_are_as_the_devices_are),
-	cmocka_unit_test(mig_devices_that_nvml_cannot_list_are_not_counted_as_none),
-	cmocka_unit_test(each_profile_has_as_many_mig_devices_as_its_label_says),
-	cmocka_unit_test(the_mig_strategy_in_the_label_is_the_one_that_is_written),
-};
-TEST_MAIN(tests)
+TESTS(NULL, NULL)

@@ -625,17 +625,4 @@ TEST(a_layout_is_the_same_intent_in_each_version)
 	assert_int_equal(hash_of(want_unknown_layout), 0x48197648);
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(an_edited_layout_is_another_intent),
-	cmocka_unit_test(other_mig_devices_are_no_other_intent),
-	cmocka_unit_test(a_layout_is_the_same_intent_in_each_version),
-	cmocka_unit_test(mig_devices_are_those_of_the_layout),
-	cmocka_unit_test(a_layout_that_is_not_there_is_a_difference),
-	cmocka_unit_test(where_no_map_is_named_the_operators_own_counts),
-	cmocka_unit_test(
-		where_the_mig_manager_makes_layouts_a_device_without_one_of_the_map_is_no_drift),
-	cmocka_unit_test(what_the_nodes_mig_manager_tells_of_its_own_layouts_counts),
-	cmocka_unit_test(a_layout_that_goes_by_filters_is_compared_where_the_device_is_known),
-	cmocka_unit_test(nothing_is_said_of_a_device_that_the_layout_may_not_mean),
-};
-TEST_MAIN(tests)
+TESTS(NULL, NULL)

@@ -642,13 +642,4 @@ TEST(it_is_said_why_layouts_cannot_be_read)
 	}
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(the_mode_that_was_asked_for_is_in_effect),
-	cmocka_unit_test(mig_devices_are_on_offer_by_the_strategy_that_is_written),
-	cmocka_unit_test(the_list_counts_before_the_checkpoint_while_it_can_be_read),
-	cmocka_unit_test(what_was_on_offer_before_is_forgotten),
-	cmocka_unit_test(the_mig_manager_says_that_it_failed),
-	cmocka_unit_test(the_layout_is_compared_where_a_manager_shall_make_it),
-	cmocka_unit_test(it_is_said_why_layouts_cannot_be_read),
-};
-TEST_MAIN(tests)
+TESTS(NULL, NULL)

@@ -327,8 +327,4 @@ TEST(mps_runs_where_the_configuration_asks_for_it)
 	drift_case_expect(rows, ARRAY_SIZE(rows));
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(mps_is_left_behind_where_a_mode_stays_and_no_daemon_does),
-	cmocka_unit_test(mps_runs_where_the_configuration_asks_for_it),
-};
-TEST_MAIN(tests)
+TESTS(NULL, NULL)

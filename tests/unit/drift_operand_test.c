@@ -887,19 +887,4 @@ TEST(dcgm_exporter_runs_where_it_shall_and_nowhere_else)
 	drift_case_expect(rows, ARRAY_SIZE(rows));
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(a_part_is_wanted_where_policy_and_label_say_so),
-	cmocka_unit_test(what_is_off_is_said_with_where_that_is_written),
-	cmocka_unit_test(where_all_is_off_that_is_said_once),
-	cmocka_unit_test(a_node_with_gpus_that_the_operator_has_not_labelled_is_said_to_be_so),
-	cmocka_unit_test(a_part_whose_label_is_gone_is_said_to_be_nowhere),
-	cmocka_unit_test(the_policy_is_one_and_ready),
-	cmocka_unit_test(a_policy_that_blames_nothing_is_just_not_ready),
-	cmocka_unit_test(the_device_plugin_runs_where_it_shall),
-	cmocka_unit_test(operand_pods_by_the_hundred_are_counted_and_one_that_is_ready_is_enough),
-	cmocka_unit_test(another_plugin_may_run_where_nvidias_is_off),
-	cmocka_unit_test(no_device_plugin_runs_where_none_shall),
-	cmocka_unit_test(the_driver_is_of_the_version_that_the_operator_shall_install),
-	cmocka_unit_test(dcgm_exporter_runs_where_it_shall_and_nowhere_else),
-};
-TEST_MAIN(tests)
+TESTS(NULL, NULL)

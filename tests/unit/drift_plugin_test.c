@@ -151,8 +151,4 @@ TEST(of_a_plugin_that_reads_another_file_no_configuration_is_known)
 	}
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(a_plugin_that_uses_a_configuration_is_wanted_where_the_policy_names_one),
-	cmocka_unit_test(of_a_plugin_that_reads_another_file_no_configuration_is_known),
-};
-TEST_MAIN(tests)
+TESTS(NULL, NULL)

@@ -50,8 +50,4 @@ TEST(of_what_is_not_published_there_is_nothing)
 		assert_int_equal(previous.work_since[kind], 0);
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(of_what_is_published_twice_the_first_counts),
-	cmocka_unit_test(of_what_is_not_published_there_is_nothing),
-};
-TEST_MAIN(tests)
+TESTS(NULL, NULL)

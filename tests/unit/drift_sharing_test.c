@@ -398,11 +398,4 @@ TEST(the_name_of_a_resource_is_that_of_configurations)
 			       VIEW("nvidia.com/mig-1g.5gb")));
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(the_mode_is_compared_with_the_configuration),
-	cmocka_unit_test(replicas_are_counted_by_device_ids),
-	cmocka_unit_test(the_resource_has_the_name_that_is_written),
-	cmocka_unit_test(an_offer_is_said_in_the_words_of_a_configuration),
-	cmocka_unit_test(the_name_of_a_resource_is_that_of_configurations),
-};
-TEST_MAIN(tests)
+TESTS(NULL, NULL)

@@ -72,10 +72,4 @@ TEST(that_there_is_no_memory_is_told_at_the_end)
 	assert_int_equal(err.kind, ERROR_NO_MEMORY);
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_set_up(values_stand_where_the_template_has_a_percent_sign),
-	cmocka_unit_test_set_up(a_list_has_commas_between_its_items),
-	cmocka_unit_test_set_up(a_text_is_cut_before_the_character_that_does_not_fit),
-	cmocka_unit_test_set_up(that_there_is_no_memory_is_told_at_the_end),
-};
-TEST_MAIN(tests)
+TESTS(set_up, tear_down)

@@ -2,8 +2,7 @@
 
 /* A device that comes and goes: what is written of it, and which Kubernetes Events tell it. */
 
-#include "lib/world_test.h"
-
+#include "lib/world_fixture.h"
 #include "base/limits.h"
 #include "controller/event_budget.h"
 
@@ -13,12 +12,12 @@
 static struct event_budget *budget;
 static uint64_t now;
 
-static int set_up(void **state)
+static int set_up_budget(void **state)
 {
 	const struct event_budget_limits limits = {.per_minute = 10, .repeat_ms = REPEAT};
 	struct error err;
 
-	world_set_up(state);
+	set_up(state);
 	world.report.boot_id = VIEW("one");
 	build_world_exclusive(&world, 0)->condition = (struct report_condition){.present = true};
 	build_world_publish(&world);
@@ -26,10 +25,10 @@ static int set_up(void **state)
 	return event_budget_new(&limits, &budget, &err);
 }
 
-static int tear_down(void **state)
+static int tear_down_budget(void **state)
 {
 	event_budget_free(budget);
-	return world_tear_down(state);
+	return tear_down(state);
 }
 
 /* What is written after a sample of the agent; its changes are told. */
@@ -71,7 +70,7 @@ static void assert_sent(const char *reason, unsigned n_events, unsigned n_series
 	assert_int_equal(n_series, 0);
 }
 
-WORLD_TEST(a_device_that_flickers_is_a_write_for_each_change_that_samples_show)
+TEST(a_device_that_flickers_is_a_write_for_each_change_that_samples_show)
 {
 	assert_int_equal(sample(true), 1);
 	assert_int_equal(sample(false), 1);
@@ -83,7 +82,7 @@ WORLD_TEST(a_device_that_flickers_is_a_write_for_each_change_that_samples_show)
 	assert_int_equal(sample(false), 0);
 }
 
-WORLD_TEST(a_device_that_flickers_is_told_once_each_way_and_then_as_a_series)
+TEST(a_device_that_flickers_is_told_once_each_way_and_then_as_a_series)
 {
 	sample(true);
 	assert_sent("GPUUnhealthy", 1, 0);
@@ -106,12 +105,4 @@ WORLD_TEST(a_device_that_flickers_is_told_once_each_way_and_then_as_a_series)
 	assert_sent("", 0, 0);
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(
-		a_device_that_flickers_is_a_write_for_each_change_that_samples_show, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_device_that_flickers_is_told_once_each_way_and_then_as_a_series, set_up,
-		tear_down),
-};
-TEST_MAIN(tests)
+TESTS(set_up_budget, tear_down_budget)

@@ -71,9 +71,8 @@ static unsigned encode(size_t cap, struct arena *arena, struct report *ret_repor
 	return loss;
 }
 
-static void what_fits_is_told_in_full(void **state)
+TEST(what_fits_is_told_in_full)
 {
-	(void)state;
 	struct report report;
 	CLEANUP(arena_deinit) struct arena arena;
 	build(3, 5, 2);
@@ -81,9 +80,8 @@ static void what_fits_is_told_in_full(void **state)
 	assert_true(report_doc_same_evidence(&report, &world.report));
 }
 
-static void parts_are_left_out_in_order_until_it_fits_and_their_sources_say_so(void **state)
+TEST(parts_are_left_out_in_order_until_it_fits_and_their_sources_say_so)
 {
-	(void)state;
 	static const struct {
 		uint32_t n_processes, n_ids, n_pods;
 		size_t cap;
@@ -118,7 +116,7 @@ static void parts_are_left_out_in_order_until_it_fits_and_their_sources_say_so(v
 }
 
 /* All pods hold the same, many times over. */
-static void a_report_with_too_many_ids_leaves_out_whole_parts_too(void **state)
+TEST(a_report_with_too_many_ids_leaves_out_whole_parts_too)
 {
 	static const struct {
 		uint32_t n_pods, n_ids_each;
@@ -143,9 +141,8 @@ static void a_report_with_too_many_ids_leaves_out_whole_parts_too(void **state)
 	}
 }
 
-static void the_report_itself_is_left_as_it_was(void **state)
+TEST(the_report_itself_is_left_as_it_was)
 {
-	(void)state;
 	struct report report;
 	CLEANUP(arena_deinit) struct arena arena;
 	build(1000, 1000, N_MANY);
@@ -155,9 +152,8 @@ static void the_report_itself_is_left_as_it_was(void **state)
 	assert_int_equal(world.device.processes.count, 1000);
 }
 
-static void what_cannot_be_made_to_fit_fails_and_leaves_the_buffer(void **state)
+TEST(what_cannot_be_made_to_fit_fails_and_leaves_the_buffer)
 {
-	(void)state;
 	struct error err;
 	unsigned loss = 99;
 	CLEANUP(sbuf_deinit) struct sbuf buf;
@@ -171,9 +167,8 @@ static void what_cannot_be_made_to_fit_fails_and_leaves_the_buffer(void **state)
 	assert_int_equal(loss, 99);
 }
 
-static void without_memory_it_fails_and_leaves_nothing_out(void **state)
+TEST(without_memory_it_fails_and_leaves_nothing_out)
 {
-	(void)state;
 	bool failed = true;
 	build(3, 5, 2);
 	for (unsigned k = 1; failed; k++) {
@@ -191,12 +186,4 @@ static void without_memory_it_fails_and_leaves_nothing_out(void **state)
 	}
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(what_fits_is_told_in_full),
-	cmocka_unit_test(parts_are_left_out_in_order_until_it_fits_and_their_sources_say_so),
-	cmocka_unit_test(a_report_with_too_many_ids_leaves_out_whole_parts_too),
-	cmocka_unit_test(the_report_itself_is_left_as_it_was),
-	cmocka_unit_test(what_cannot_be_made_to_fit_fails_and_leaves_the_buffer),
-	cmocka_unit_test(without_memory_it_fails_and_leaves_nothing_out),
-};
-TEST_MAIN(tests)
+TESTS(NULL, NULL)

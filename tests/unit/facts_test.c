@@ -1,37 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#include "lib/world_fixture.h"
 #include "join/witnesses.h"
-#include "lib/build_world.h"
-#include "lib/expect_status.h"
-#include "lib/test_main.h"
 
 #include "join/facts.h"
-
-static struct build_world world;
-
-static int set_up(void **state)
-{
-	(void)state;
-	build_world_init(&world);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	build_world_deinit(&world);
-	return 0;
-}
 
 static struct devices devices;
 static struct facts facts;
 static struct facts_draft draft;
-
-static const struct attribution_status *publish(void)
-{
-	build_world_publish(&world);
-	return build_world_status(&world, 0);
-}
 
 /* Devices 0, which is cut, and 1. */
 static void open_draft(void)
@@ -64,9 +40,8 @@ static const struct fact by_checkpoint = {.witnesses = WITNESS_CHECKPOINT,
 static const struct fact by_list = {.witnesses = WITNESS_POD_RESOURCES};
 static const struct fact by_status = {.witnesses = WITNESS_POD_STATUS};
 
-static void what_several_say_of_one_id_is_one_fact(void **state)
+TEST(what_several_say_of_one_id_is_one_fact)
 {
-	(void)state;
 	open_draft();
 	facts_add(&draft, own("u", "c"), build_world_uuid(&world, 1), by_status);
 	facts_add(&draft, own("u", "c"), build_world_uuid(&world, 1), by_checkpoint);
@@ -82,9 +57,8 @@ static void what_several_say_of_one_id_is_one_fact(void **state)
 	expect_text(item->partition, "");
 }
 
-static void other_ids_containers_pods_and_devices_are_other_facts(void **state)
+TEST(other_ids_containers_pods_and_devices_are_other_facts)
 {
-	(void)state;
 	open_draft();
 	facts_add(&draft, own("u", "c"), build_world_replica(&world, 1, 0), by_list);
 	facts_add(&draft, own("u", "c"), build_world_replica(&world, 1, 1), by_list);
@@ -95,9 +69,8 @@ static void other_ids_containers_pods_and_devices_are_other_facts(void **state)
 	assert_int_equal(facts.n_items, 5);
 }
 
-static void facts_are_in_the_order_of_device_pod_container_and_id(void **state)
+TEST(facts_are_in_the_order_of_device_pod_container_and_id)
 {
-	(void)state;
 	open_draft();
 	facts_add(&draft, own("a", "c"), VIEW("nowhere"), by_list);
 	facts_add(&draft, own("u", "d"), build_world_replica(&world, 1, 0), by_list);
@@ -116,7 +89,7 @@ static void facts_are_in_the_order_of_device_pod_container_and_id(void **state)
 	assert_true(view_equal(facts.items[0].partition, build_world_mig(&world, 0, 1)));
 }
 
-static void of_two_resource_names_the_lower_one_stays(void **state)
+TEST(of_two_resource_names_the_lower_one_stays)
 {
 	static const struct view names[] = {VIEW_INIT("a/gpu"), VIEW_INIT("b/gpu")};
 	for (size_t i = 0; i < 2; i++) {
@@ -129,14 +102,12 @@ static void of_two_resource_names_the_lower_one_stays(void **state)
 		close_draft();
 		assert_int_equal(facts.n_items, 1);
 		expect_text(facts.items[0].owner->resource, "a/gpu");
-		tear_down(state);
-		set_up(state);
+		start_anew();
 	}
 }
 
-static void ids_of_no_device_come_last_and_are_counted_as_often_as_named(void **state)
+TEST(ids_of_no_device_come_last_and_are_counted_as_often_as_named)
 {
-	(void)state;
 	open_draft();
 	facts_add(&draft, own("a", "c"), VIEW("nowhere"), by_list);
 	facts_add(&draft, own("a", "c"), VIEW("nowhere"), by_checkpoint);
@@ -152,7 +123,7 @@ static void ids_of_no_device_come_last_and_are_counted_as_often_as_named(void **
 
 /* Devices of other resources and makers are none of ours. A plugin may be told to call its resource
  * anything; what it calls the device is NVIDIA's. */
-static void an_id_of_no_device_counts_only_where_it_may_be_a_gpus(void **state)
+TEST(an_id_of_no_device_counts_only_where_it_may_be_a_gpus)
 {
 	static const struct {
 		const char *resource, *id;
@@ -191,14 +162,12 @@ static void an_id_of_no_device_counts_only_where_it_may_be_a_gpus(void **state)
 		assert_int_equal(facts.ids_unknown, rows[i].counts);
 		assert_int_equal(facts.n_items, 1 + rows[i].counts);
 		assert_int_equal(facts.n_placed, 1);
-		tear_down(state);
-		set_up(state);
+		start_anew();
 	}
 }
 
-static void an_owner_without_a_name_is_nobody(void **state)
+TEST(an_owner_without_a_name_is_nobody)
 {
-	(void)state;
 	open_draft();
 	facts_add(&draft, own("", ""), build_world_uuid(&world, 1), by_list);
 	facts_add(&draft, NULL, build_world_uuid(&world, 1), by_list);
@@ -208,9 +177,8 @@ static void an_owner_without_a_name_is_nobody(void **state)
 	expect_text(facts.items[1].owner->container, "c");
 }
 
-static void who_only_watches_by_one_word_uses_by_the_other(void **state)
+TEST(who_only_watches_by_one_word_uses_by_the_other)
 {
-	(void)state;
 	const struct fact uses = {.witnesses = WITNESS_RESOURCE_CLAIM, .id = VIEW_INIT("pool/0")};
 	struct fact watches = uses;
 	watches.takes_no_slot = watches.is_monitor = true;
@@ -224,9 +192,8 @@ static void who_only_watches_by_one_word_uses_by_the_other(void **state)
 	assert_false(facts.items[1].takes_no_slot || facts.items[1].is_monitor);
 }
 
-static void a_device_can_be_named_without_an_id(void **state)
+TEST(a_device_can_be_named_without_an_id)
 {
-	(void)state;
 	open_draft();
 	facts_add_on(&draft, own("u", "c"), &devices.devices[1],
 		     (struct fact){.witnesses = WITNESS_HAMI});
@@ -238,9 +205,8 @@ static void a_device_can_be_named_without_an_id(void **state)
 	assert_int_equal(facts.ids_unknown, 0);
 }
 
-static void an_id_of_hamis_marks_its_holder_as_a_placeholder(void **state)
+TEST(an_id_of_hamis_marks_its_holder_as_a_placeholder)
 {
-	(void)state;
 	const struct view id = VIEW("GPU-00000001-0000-4000-8000-0123456789ab-2");
 	open_draft();
 	struct holder *held = own("u", "c"), *other = own("x", "c");
@@ -256,9 +222,8 @@ static void an_id_of_hamis_marks_its_holder_as_a_placeholder(void **state)
 }
 
 /* It is told at the end, whatever there was no room for. */
-static void without_memory_a_draft_does_not_close(void **state)
+TEST(without_memory_a_draft_does_not_close)
 {
-	(void)state;
 	size_t n_failed = 0;
 	open_draft();
 	for (size_t cap = 64; cap < 262144; cap *= 2) {
@@ -286,13 +251,12 @@ static void read_facts(void)
 	assert_int_equal(witnesses_read(&world.input, &devices, &world.arena, &facts, &err), 0);
 }
 
-static void what_is_not_there_is_not_found(void **state)
+TEST(what_is_not_there_is_not_found)
 {
-	(void)state;
 	size_t n;
 	build_world_shared(&world, 0, 2);
 	build_world_exclusive(&world, 1);
-	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_replica(&world, 0, 0));
+	world_run("b", build_world_replica(&world, 0, 0));
 	read_facts();
 	assert_non_null(facts_of(&facts, 0, &n));
 	assert_int_equal(n, 1);
@@ -315,12 +279,11 @@ static void what_is_not_there_is_not_found(void **state)
 	}
 }
 
-static void a_claim_whose_device_no_slice_tells_is_unplaced_by_its_name(void **state)
+TEST(a_claim_whose_device_no_slice_tells_is_unplaced_by_its_name)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_slice(&world, 1); /* others are described */
-	build_world_pod(&world, (struct build_pod){.name = "a"});
+	world_pod("a");
 	build_world_grant(&world, "uid-a", "main", 0)->uuid = (struct view){0};
 	build_world_regrant(&world);
 	build_world_wait(&world, world.limits.disagreement_ms);
@@ -329,9 +292,8 @@ static void a_claim_whose_device_no_slice_tells_is_unplaced_by_its_name(void **s
 	expect_unplaced(status, "uid-a/main pool/gpu-0");
 }
 
-static void a_claim_of_a_pod_that_is_over_gives_no_device_that_is_not_told(void **state)
+TEST(a_claim_of_a_pod_that_is_over_gives_no_device_that_is_not_told)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_pod(&world, (struct build_pod){.name = "a", .phase = POD_PHASE_SUCCEEDED});
 	build_world_grant(&world, "uid-a", "main", 0)->uuid = (struct view){0};
@@ -341,9 +303,8 @@ static void a_claim_of_a_pod_that_is_over_gives_no_device_that_is_not_told(void 
 	assert_int_equal(world.result.refused.ids, 0);
 }
 
-static void what_any_witness_says_of_a_pod_that_is_over_is_no_fact(void **state)
+TEST(what_any_witness_says_of_a_pod_that_is_over_is_no_fact)
 {
-	(void)state;
 	open_draft();
 	const struct pod *pod = build_world_pod(&world, (struct build_pod){.name = "a", .phase = POD_PHASE_FAILED});
 	struct holder *holder = facts_add_container(&draft, pod, VIEW("main"), VIEW("nvidia.com/gpu"));
@@ -359,11 +320,10 @@ static void what_any_witness_says_of_a_pod_that_is_over_is_no_fact(void **state)
 }
 
 /* The slice that tells its device may be there. */
-static void while_claims_cannot_be_read_none_is_unplaced(void **state)
+TEST(while_claims_cannot_be_read_none_is_unplaced)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
-	build_world_pod(&world, (struct build_pod){.name = "a"});
+	world_pod("a");
 	build_world_grant(&world, "uid-a", "main", 0)->uuid = (struct view){0};
 	build_world_regrant(&world);
 	world.input.grants_unknown = true;
@@ -372,33 +332,4 @@ static void while_claims_cannot_be_read_none_is_unplaced(void **state)
 	assert_int_equal(world.result.refused.ids, 0);
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(what_several_say_of_one_id_is_one_fact, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		other_ids_containers_pods_and_devices_are_other_facts, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		facts_are_in_the_order_of_device_pod_container_and_id, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(of_two_resource_names_the_lower_one_stays, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		ids_of_no_device_come_last_and_are_counted_as_often_as_named, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_id_of_no_device_counts_only_where_it_may_be_a_gpus, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(an_owner_without_a_name_is_nobody, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(who_only_watches_by_one_word_uses_by_the_other, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(a_device_can_be_named_without_an_id, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(an_id_of_hamis_marks_its_holder_as_a_placeholder, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(without_memory_a_draft_does_not_close, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(what_is_not_there_is_not_found, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_claim_whose_device_no_slice_tells_is_unplaced_by_its_name, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_claim_of_a_pod_that_is_over_gives_no_device_that_is_not_told, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(what_any_witness_says_of_a_pod_that_is_over_is_no_fact, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(while_claims_cannot_be_read_none_is_unplaced, set_up,
-					tear_down),
-};
-
-TEST_MAIN(tests)
+TESTS(set_up, tear_down)

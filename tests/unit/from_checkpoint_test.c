@@ -1,39 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "lib/build_world.h"
-#include "lib/expect_status.h"
-#include "lib/test_main.h"
+#include "lib/world_fixture.h"
 
 #define CONFIRMED ATTRIBUTION_CONFIDENCE_CONFIRMED
 #define RUNNING ATTRIBUTION_PHASE_RUNNING
 
-static struct build_world world;
-
-static int set_up(void **state)
+TEST(an_old_checkpoint_still_names_by_uid)
 {
-	(void)state;
-	build_world_init(&world);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	build_world_deinit(&world);
-	return 0;
-}
-
-static const struct attribution_status *publish(void)
-{
-	build_world_publish(&world);
-	return build_world_status(&world, 0);
-}
-
-static void an_old_checkpoint_still_names_by_uid(void **state)
-{
-	(void)state;
 	build_world_exclusive(&world, 0);
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
+	world_run("a", build_world_uuid(&world, 0));
 	world.report.sources.pod_resources.state = REPORT_SOURCE_ERROR;
 	world.report.sources.checkpoint.state = REPORT_SOURCE_ERROR;
 	const struct attribution_tenant *t = expect_tenant(publish(), "uid-a", RUNNING, CONFIRMED);
@@ -42,19 +17,18 @@ static void an_old_checkpoint_still_names_by_uid(void **state)
 			 "SourcesFailed");
 }
 
-static void every_id_of_an_entry_is_held(void **state)
+TEST(every_id_of_an_entry_is_held)
 {
-	(void)state;
 	struct view ids[] = {build_world_replica(&world, 0, 0), build_world_replica(&world, 0, 1),
 			     build_world_replica(&world, 0, 2)};
 	build_world_shared(&world, 0, 4);
-	build_world_pod(&world, (struct build_pod){.name = "a"});
+	world_pod("a");
 	build_world_book(&world, "uid-a", "main", VIEW(""))->device_ids =
 		(struct array){ids, ARRAY_SIZE(ids), true};
 	assert_int_equal(expect_tenant(publish(), "uid-a", RUNNING, CONFIRMED)->slots, 3);
 }
 
-static void an_unknown_uid_is_left_over_when_a_complete_list_has_nothing_of_it(void **state)
+TEST(an_unknown_uid_is_left_over_when_a_complete_list_has_nothing_of_it)
 {
 	static const struct {
 		bool is_list_old, is_settling, is_listed;
@@ -69,7 +43,7 @@ static void an_unknown_uid_is_left_over_when_a_complete_list_has_nothing_of_it(v
 		build_world_exclusive(&world, 0);
 		build_world_book(&world, "uid-new", "main", build_world_uuid(&world, 0));
 		/* Another pod that a List which is settling lacks. */
-		build_world_pod(&world, (struct build_pod){.name = "b"});
+		world_pod("b");
 		if (rows[i].is_listed)
 			build_world_list(&world, "new", "main", build_world_uuid(&world, 0));
 		if (rows[i].is_list_old)
@@ -77,15 +51,13 @@ static void an_unknown_uid_is_left_over_when_a_complete_list_has_nothing_of_it(v
 		if (rows[i].is_settling)
 			world.report.kubelet_restarted_at = world.report.observed_at - 1;
 		expect_tenants(publish(), rows[i].tenants);
-		tear_down(state);
-		set_up(state);
+		start_anew();
 	}
 }
 
 /* When it is deleted there it does not become one that nobody knows here. */
-static void the_uid_of_another_nodes_pod_is_an_ended_one(void **state)
+TEST(the_uid_of_another_nodes_pod_is_an_ended_one)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_move_away(&world, "uid-away");
 	build_world_book(&world, "uid-away", "main", build_world_uuid(&world, 0));
@@ -95,9 +67,8 @@ static void the_uid_of_another_nodes_pod_is_an_ended_one(void **state)
 	assert_int_equal(world.result.refused.claims, 1);
 }
 
-static void the_uid_of_a_pod_that_is_over_and_still_there_is_not_an_ended_one(void **state)
+TEST(the_uid_of_a_pod_that_is_over_and_still_there_is_not_an_ended_one)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_run(&world, (struct build_pod){.name = "a", .phase = POD_PHASE_SUCCEEDED},
 			build_world_uuid(&world, 0));
@@ -106,9 +77,8 @@ static void the_uid_of_a_pod_that_is_over_and_still_there_is_not_an_ended_one(vo
 	expect_tenants(build_world_status(&world, 0), "");
 }
 
-static void ended_uids_come_once_and_in_order(void **state)
+TEST(ended_uids_come_once_and_in_order)
 {
-	(void)state;
 	build_world_shared(&world, 0, 4);
 	build_world_end(&world, "uid-z");
 	build_world_end(&world, "uid-a");
@@ -121,16 +91,4 @@ static void ended_uids_come_once_and_in_order(void **state)
 	expect_text(world.result.recall.ended[1], "uid-z");
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(an_old_checkpoint_still_names_by_uid, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(every_id_of_an_entry_is_held, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_unknown_uid_is_left_over_when_a_complete_list_has_nothing_of_it, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(the_uid_of_another_nodes_pod_is_an_ended_one, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		the_uid_of_a_pod_that_is_over_and_still_there_is_not_an_ended_one, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(ended_uids_come_once_and_in_order, set_up, tear_down),
-};
-
-TEST_MAIN(tests)
+TESTS(set_up, tear_down)

@@ -1,35 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "lib/build_world.h"
-#include "lib/expect_status.h"
-#include "lib/test_main.h"
+#include "lib/world_fixture.h"
 
 #define ANNOTATED ATTRIBUTION_CONFIDENCE_ANNOTATED
 #define CONFIRMED ATTRIBUTION_CONFIDENCE_CONFIRMED
 #define UNCONFIRMED ATTRIBUTION_CONFIDENCE_UNCONFIRMED
 #define RUNNING ATTRIBUTION_PHASE_RUNNING
-
-static struct build_world world;
-
-static int set_up(void **state)
-{
-	(void)state;
-	build_world_init(&world);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	build_world_deinit(&world);
-	return 0;
-}
-
-static const struct attribution_status *publish(void)
-{
-	build_world_publish(&world);
-	return build_world_status(&world, 0);
-}
 
 /* HAMi's plugin offers three IDs of each of the devices 0 to 2. */
 static struct view hami_id(unsigned n, unsigned replica)
@@ -52,9 +28,8 @@ static void expect_tenants_of(unsigned n, const char *expected)
 	expect_tenants(build_world_status(&world, n), expected);
 }
 
-static void hamis_annotation_tells_the_device_that_was_given(void **state)
+TEST(hamis_annotation_tells_the_device_that_was_given)
 {
-	(void)state;
 	offer_hami();
 	build_world_run(&world, (struct build_pod){.name = "a", .hami = HAMI_OF(1) ";"},
 			hami_id(0, 1));
@@ -89,11 +64,10 @@ static void let_witness_name(size_t witness, const char *annotation, struct view
 static const char *const witnesses[] = {"Checkpoint", "PodResources", "PodStatus"};
 
 /* It held some device, and maybe not this one. */
-static void a_placeholder_of_hamis_is_not_remembered(void **state)
+TEST(a_placeholder_of_hamis_is_not_remembered)
 {
-	(void)state;
 	offer_hami();
-	build_world_run(&world, (struct build_pod){.name = "a"}, hami_id(0, 1));
+	world_run("a", hami_id(0, 1));
 	expect_tenants(publish(), "uid-a/main");
 	build_world_remove_pod(&world, "uid-a");
 	build_world_list_nothing(&world);
@@ -102,7 +76,7 @@ static void a_placeholder_of_hamis_is_not_remembered(void **state)
 	expect_recent(publish(), "");
 }
 
-static void whoever_names_hamis_id_makes_a_placeholder_until_the_annotation_tells(void **state)
+TEST(whoever_names_hamis_id_makes_a_placeholder_until_the_annotation_tells)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(witnesses); i++) {
 		offer_hami();
@@ -118,8 +92,7 @@ static void whoever_names_hamis_id_makes_a_placeholder_until_the_annotation_tell
 		t = expect_tenant(build_world_status(&world, 1), "uid-a", RUNNING, ANNOTATED);
 		expect_texts(t->witnesses, "HAMi");
 		assert_int_equal(t->slots, 1);
-		tear_down(state);
-		set_up(state);
+		start_anew();
 	}
 }
 
@@ -134,9 +107,8 @@ static void expect_led(struct build_pod pod, const char *text, const char *const
 		expect_tenants_of(i, expected[i]);
 }
 
-static void each_part_of_hamis_annotation_is_one_containers(void **state)
+TEST(each_part_of_hamis_annotation_is_one_containers)
 {
-	(void)state;
 	static const struct {
 		const char *text, *on[3];
 	} rows[] = {
@@ -160,9 +132,8 @@ static void each_part_of_hamis_annotation_is_one_containers(void **state)
 }
 
 /* By release: before 2.7.0, 2.7.0 to 2.8.3, 2.9.0, 2.10.0. */
-static void hamis_annotation_is_read_as_its_plugin_does_whichever_release_wrote_it(void **state)
+TEST(hamis_annotation_is_read_as_its_plugin_does_whichever_release_wrote_it)
 {
-	(void)state;
 	static const struct {
 		const char *holders[3], *text, *on[3];
 	} rows[] = {
@@ -188,8 +159,7 @@ static void hamis_annotation_is_read_as_its_plugin_does_whichever_release_wrote_
 		 {"uid-a/main", "uid-a/init,uid-a/side", ""}},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		tear_down(NULL);
-		set_up(NULL);
+		start_anew();
 		offer_hami();
 		for (unsigned k = 0; k < 3 && rows[i].holders[k]; k++)
 			build_world_book(&world, "uid-a", rows[i].holders[k], hami_id(2, k));
@@ -198,9 +168,8 @@ static void hamis_annotation_is_read_as_its_plugin_does_whichever_release_wrote_
 	}
 }
 
-static void a_sidecars_part_of_hamis_annotation_comes_first(void **state)
+TEST(a_sidecars_part_of_hamis_annotation_comes_first)
 {
-	(void)state;
 	static const char *const on[] = {"uid-a/side", "uid-a/main", ""};
 	offer_hami();
 	build_world_book(&world, "uid-a", "main", hami_id(2, 0));
@@ -212,7 +181,7 @@ static void a_sidecars_part_of_hamis_annotation_comes_first(void **state)
 }
 
 /* While the List is short what no book has stays a tenant. */
-static void a_placeholder_leaves_when_the_annotation_tells_where_all_of_it_is(void **state)
+TEST(a_placeholder_leaves_when_the_annotation_tells_where_all_of_it_is)
 {
 	static const struct {
 		const char *text;
@@ -224,10 +193,9 @@ static void a_placeholder_leaves_when_the_annotation_tells_where_all_of_it_is(vo
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		tear_down(state);
-		set_up(state);
+		start_anew();
 		offer_hami();
-		build_world_pod(&world, (struct build_pod){.name = "a"});
+		world_pod("a");
 		for (unsigned k = 0; k < 2; k++)
 			build_world_book(&world, "uid-a", "main", hami_id(0, k));
 		expect_text(expect_tenant(publish(), "uid-a", RUNNING, UNCONFIRMED)->placeholder, "HAMi");
@@ -243,11 +211,10 @@ static void a_placeholder_leaves_when_the_annotation_tells_where_all_of_it_is(vo
 }
 
 /* While a book cannot be read, too; but not what a claim gave. */
-static void whom_an_edited_annotation_leads_elsewhere_leaves(void **state)
+TEST(whom_an_edited_annotation_leads_elsewhere_leaves)
 {
 	for (unsigned is_claim = 0; is_claim < 2; is_claim++) {
-		tear_down(state);
-		set_up(state);
+		start_anew();
 		offer_hami();
 		build_world_run(&world, (struct build_pod){.name = "a", .hami = HAMI_OF(1) ";"},
 				hami_id(0, 0));
@@ -271,11 +238,10 @@ static void whom_an_edited_annotation_leads_elsewhere_leaves(void **state)
 }
 
 /* A List that names a container has all its IDs, so one that is not there is none any more. */
-static void a_placeholder_leaves_with_its_id_when_the_annotation_tells_of_others(void **state)
+TEST(a_placeholder_leaves_with_its_id_when_the_annotation_tells_of_others)
 {
-	(void)state;
 	offer_hami();
-	build_world_pod(&world, (struct build_pod){.name = "a"});
+	world_pod("a");
 	for (unsigned n = 0; n < 2; n++)
 		build_world_book(&world, "uid-a", "main", hami_id(n, 0));
 	publish();
@@ -292,9 +258,8 @@ static void a_placeholder_leaves_with_its_id_when_the_annotation_tells_of_others
 }
 
 /* No List has init containers; nor has the annotation ephemeral ones. */
-static void with_holders_unknown_hamis_annotation_is_read_by_position_or_not_at_all(void **state)
+TEST(with_holders_unknown_hamis_annotation_is_read_by_position_or_not_at_all)
 {
-	(void)state;
 	static const struct {
 		const char *text, *on[3];
 	} rows[] = {
@@ -316,9 +281,8 @@ static void with_holders_unknown_hamis_annotation_is_read_by_position_or_not_at_
 }
 
 /* What HAMi gave for one of them is no device that is known. */
-static void an_id_whose_device_hamis_annotation_does_not_tell_stays_a_placeholder(void **state)
+TEST(an_id_whose_device_hamis_annotation_does_not_tell_stays_a_placeholder)
 {
-	(void)state;
 	static const struct {
 		const char *text, *on_0, *on_1; /* slots */
 	} rows[] = {
@@ -327,8 +291,7 @@ static void an_id_whose_device_hamis_annotation_does_not_tell_stays_a_placeholde
 		{HAMI_OF(0) HAMI_OF(7) ";", "2/3", "0/3"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		tear_down(NULL);
-		set_up(NULL);
+		start_anew();
 		offer_hami();
 		build_world_pod(&world, (struct build_pod){.name = "a", .hami = rows[i].text});
 		for (unsigned k = 0; k < 2; k++)
@@ -345,11 +308,10 @@ static void an_id_whose_device_hamis_annotation_does_not_tell_stays_a_placeholde
 	}
 }
 
-static void who_has_a_device_by_another_plugin_too_is_a_placeholder_there_all_the_same(void **state)
+TEST(who_has_a_device_by_another_plugin_too_is_a_placeholder_there_all_the_same)
 {
-	(void)state;
 	offer_hami();
-	build_world_pod(&world, (struct build_pod){.name = "a"});
+	world_pod("a");
 	build_world_book(&world, "uid-a", "main", hami_id(0, 1));
 	build_world_book(&world, "uid-a", "main", build_world_replica(&world, 0, 0))->resource =
 		VIEW("nvidia.com/gpu.shared");
@@ -361,9 +323,8 @@ static void who_has_a_device_by_another_plugin_too_is_a_placeholder_there_all_th
 	expect_text(attribution_find_tenant(status, VIEW("uid-a"), VIEW("side"))->placeholder, "");
 }
 
-static void hamis_annotation_leads_to_no_more_devices_than_there_are_ids(void **state)
+TEST(hamis_annotation_leads_to_no_more_devices_than_there_are_ids)
 {
-	(void)state;
 	const struct view id = hami_id(2, 0);
 	offer_hami();
 	build_world_run(
@@ -375,9 +336,8 @@ static void hamis_annotation_leads_to_no_more_devices_than_there_are_ids(void **
 	expect_tenants_of(2, "");
 }
 
-static void an_annotation_that_names_no_known_device_leaves_the_placeholder_where_it_is(void **state)
+TEST(an_annotation_that_names_no_known_device_leaves_the_placeholder_where_it_is)
 {
-	(void)state;
 	static const char *const texts[] = {";", "nonsense", HAMI_OF(7) ";",
 					    HAMI_OF(1) ";" HAMI_OF(2) ";"};
 	offer_hami();
@@ -395,14 +355,13 @@ static void an_annotation_that_names_no_known_device_leaves_the_placeholder_wher
 	}
 }
 
-static void an_annotation_of_a_pod_without_hamis_ids_says_nothing(void **state)
+TEST(an_annotation_of_a_pod_without_hamis_ids_says_nothing)
 {
-	(void)state;
 	static const char *const texts[] = {HAMI_OF(0) ";", HAMI_OF(1) HAMI_OF(0) ";",
 					    HAMI_OF(7) ";", "nonsense"};
 	build_world_shared(&world, 0, 2);
 	build_world_exclusive(&world, 1);
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
+	world_run("a", build_world_replica(&world, 0, 0));
 	build_world_wait(&world, world.limits.disagreement_ms);
 	publish();
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
@@ -420,24 +379,22 @@ static void an_annotation_of_a_pod_without_hamis_ids_says_nothing(void **state)
 }
 
 /* The card that the ID names is none that is known; the one that was given is. */
-static void hamis_annotation_places_an_id_of_no_known_device(void **state)
+TEST(hamis_annotation_places_an_id_of_no_known_device)
 {
-	(void)state;
 	offer_hami();
 	build_world_run(&world, (struct build_pod){.name = "a", .hami = HAMI_OF(1) ";"},
 			hami_id(7, 0));
 	build_world_wait(&world, world.limits.disagreement_ms);
 	expect_unplaced(publish(), "");
 	expect_tenants_of(1, "uid-a/main");
-	build_world_pod(&world, (struct build_pod){.name = "a"});
+	world_pod("a");
 	build_world_wait(&world, world.limits.disagreement_ms);
 	expect_unplaced(publish(), "uid-a/main GPU-00000007-0000-4000-8000-0123456789ab-0");
 }
 
 /* A card has come from another node, whose last report may be true as yet. */
-static void hamis_annotation_leads_to_no_device_that_another_node_may_have(void **state)
+TEST(hamis_annotation_leads_to_no_device_that_another_node_may_have)
 {
-	(void)state;
 	offer_hami();
 	publish();
 	struct attribution object = *build_world_previous(&world, 1)->object;
@@ -455,9 +412,8 @@ static void hamis_annotation_leads_to_no_device_that_another_node_may_have(void 
 	expect_tenants_of(1, "uid-a/main");
 }
 
-static void a_process_confirms_what_an_annotation_says_and_stays_true(void **state)
+TEST(a_process_confirms_what_an_annotation_says_and_stays_true)
 {
-	(void)state;
 	offer_hami();
 	build_world_run(&world, (struct build_pod){.name = "a", .hami = HAMI_OF(1) ";"},
 			hami_id(0, 1));
@@ -471,9 +427,8 @@ static void a_process_confirms_what_an_annotation_says_and_stays_true(void **sta
 	expect_tenant(build_world_status(&world, 1), "uid-a", RUNNING, CONFIRMED);
 }
 
-static void what_other_witnesses_said_of_a_placeholder_does_not_confirm_the_annotation(void **state)
+TEST(what_other_witnesses_said_of_a_placeholder_does_not_confirm_the_annotation)
 {
-	(void)state;
 	struct build_pod pod = {.name = "a", .told = {hami_id(0, 1)}};
 	offer_hami();
 	build_world_run(&world, pod, hami_id(0, 1));
@@ -485,9 +440,8 @@ static void what_other_witnesses_said_of_a_placeholder_does_not_confirm_the_anno
 	expect_texts(expect_tenant(publish(), "uid-a", RUNNING, ANNOTATED)->witnesses, "HAMi");
 }
 
-static void who_was_annotated_stays_when_the_annotation_goes(void **state)
+TEST(who_was_annotated_stays_when_the_annotation_goes)
 {
-	(void)state;
 	struct build_pod pod = {.name = "a", .hami = HAMI_OF(1) ";", .told = {hami_id(0, 1)}};
 	offer_hami();
 	build_world_book(&world, "uid-a", "main", hami_id(0, 1));
@@ -513,9 +467,8 @@ static void who_was_annotated_stays_when_the_annotation_goes(void **state)
 	expect_recent(build_world_status(&world, 1), "uid-a");
 }
 
-static void who_was_annotated_goes_when_complete_sources_lack_it(void **state)
+TEST(who_was_annotated_goes_when_complete_sources_lack_it)
 {
-	(void)state;
 	offer_hami();
 	build_world_run(&world, (struct build_pod){.name = "a", .hami = HAMI_OF(0) ";"},
 			hami_id(2, 0));
@@ -527,9 +480,8 @@ static void who_was_annotated_goes_when_complete_sources_lack_it(void **state)
 	expect_tenants_of(1, "uid-a/main");
 }
 
-static void a_pod_that_is_over_is_a_placeholder_for_nobody(void **state)
+TEST(a_pod_that_is_over_is_a_placeholder_for_nobody)
 {
-	(void)state;
 	offer_hami();
 	build_world_pod(&world, (struct build_pod){.name = "a",
 						   .hami = HAMI_OF(0) ";",
@@ -538,9 +490,8 @@ static void a_pod_that_is_over_is_a_placeholder_for_nobody(void **state)
 	expect_tenants(publish(), "");
 }
 
-static void a_forged_annotation_creates_no_device(void **state)
+TEST(a_forged_annotation_creates_no_device)
 {
-	(void)state;
 	const struct build_pod pod = {.name = "a", .hami = HAMI_OF(7) ";", .told = {hami_id(0, 0)}};
 	build_world_pod(&world, pod);
 	build_world_without_agent(&world);
@@ -554,52 +505,4 @@ static void a_forged_annotation_creates_no_device(void **state)
 	assert_non_null(build_world_joined(&world, 0));
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(hamis_annotation_tells_the_device_that_was_given, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(a_placeholder_of_hamis_is_not_remembered, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		whoever_names_hamis_id_makes_a_placeholder_until_the_annotation_tells, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(each_part_of_hamis_annotation_is_one_containers, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		hamis_annotation_is_read_as_its_plugin_does_whichever_release_wrote_it, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_sidecars_part_of_hamis_annotation_comes_first, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_placeholder_leaves_when_the_annotation_tells_where_all_of_it_is, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(whom_an_edited_annotation_leads_elsewhere_leaves, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_placeholder_leaves_with_its_id_when_the_annotation_tells_of_others, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		with_holders_unknown_hamis_annotation_is_read_by_position_or_not_at_all, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_id_whose_device_hamis_annotation_does_not_tell_stays_a_placeholder, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		who_has_a_device_by_another_plugin_too_is_a_placeholder_there_all_the_same, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		hamis_annotation_leads_to_no_more_devices_than_there_are_ids, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_annotation_that_names_no_known_device_leaves_the_placeholder_where_it_is, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_annotation_of_a_pod_without_hamis_ids_says_nothing, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(hamis_annotation_places_an_id_of_no_known_device, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		hamis_annotation_leads_to_no_device_that_another_node_may_have, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_process_confirms_what_an_annotation_says_and_stays_true, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		what_other_witnesses_said_of_a_placeholder_does_not_confirm_the_annotation, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(who_was_annotated_stays_when_the_annotation_goes, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		who_was_annotated_goes_when_complete_sources_lack_it, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_pod_that_is_over_is_a_placeholder_for_nobody, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(a_forged_annotation_creates_no_device, set_up, tear_down),
-};
-
-TEST_MAIN(tests)
+TESTS(set_up, tear_down)

@@ -1,34 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "lib/build_world.h"
-#include "lib/expect_status.h"
-#include "lib/test_main.h"
+#include "lib/world_fixture.h"
 
 #define ANNOTATED ATTRIBUTION_CONFIDENCE_ANNOTATED
 #define CONFIRMED ATTRIBUTION_CONFIDENCE_CONFIRMED
 #define RUNNING ATTRIBUTION_PHASE_RUNNING
-
-static struct build_world world;
-
-static int set_up(void **state)
-{
-	(void)state;
-	build_world_init(&world);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	build_world_deinit(&world);
-	return 0;
-}
-
-static const struct attribution_status *publish(void)
-{
-	build_world_publish(&world);
-	return build_world_status(&world, 0);
-}
 
 static void expect_tenants_of(unsigned n, const char *expected)
 {
@@ -45,9 +21,8 @@ static void reserve(const char *group)
 			build_world_uuid(&world, 0));
 }
 
-static void the_pods_of_a_reservations_group_are_on_its_device(void **state)
+TEST(the_pods_of_a_reservations_group_are_on_its_device)
 {
-	(void)state;
 	reserve("g1");
 	build_world_pod(&world, (struct build_pod){.name = "a", .kai_group = "g1"});
 	build_world_pod(&world, (struct build_pod){.name = "b", .kai_group = "g1"});
@@ -73,9 +48,8 @@ static void the_pods_of_a_reservations_group_are_on_its_device(void **state)
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
-static void a_reservation_without_known_sharers_is_a_placeholder(void **state)
+TEST(a_reservation_without_known_sharers_is_a_placeholder)
 {
-	(void)state;
 	reserve("g1");
 	/* Itself, and another reservation, are no sharers. */
 	build_world_pod(&world,
@@ -91,9 +65,8 @@ static void a_reservation_without_known_sharers_is_a_placeholder(void **state)
 	expect_condition(status, "Ready", CONDITION_FALSE, "Unresolved");
 }
 
-static void a_reservation_that_no_witness_has_yet_is_placed_by_its_annotation(void **state)
+TEST(a_reservation_that_no_witness_has_yet_is_placed_by_its_annotation)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_pod(&world, (struct build_pod){
 					.name = "r",
@@ -111,9 +84,8 @@ static void a_reservation_that_no_witness_has_yet_is_placed_by_its_annotation(vo
 }
 
 /* It may be a while until a kubelet's book tells of it again, and until it writes its annotation. */
-static void while_no_book_can_be_read_a_reservation_is_where_it_was_published(void **state)
+TEST(while_no_book_can_be_read_a_reservation_is_where_it_was_published)
 {
-	(void)state;
 	reserve("g1");
 	build_world_pod(&world, (struct build_pod){.name = "a", .kai_group = "g1"});
 	expect_tenants(publish(), "uid-a/main,uid-r/main");
@@ -133,14 +105,12 @@ static void while_no_book_can_be_read_a_reservation_is_where_it_was_published(vo
 	expect_tenants(publish(), "");
 }
 
-static void without_one_of_the_books_a_reservation_is_where_it_was_published(void **state)
+TEST(without_one_of_the_books_a_reservation_is_where_it_was_published)
 {
-	(void)state;
 	void (*const fail[])(struct build_world *) = {build_world_fail_list, build_world_fail_book};
 
 	for (size_t i = 0; i < ARRAY_SIZE(fail); i++) {
-		tear_down(state);
-		set_up(state);
+		start_anew();
 		reserve("g1");
 		build_world_pod(&world, (struct build_pod){.name = "a", .kai_group = "g1"});
 		publish();
@@ -152,9 +122,8 @@ static void without_one_of_the_books_a_reservation_is_where_it_was_published(voi
 	}
 }
 
-static void a_reservation_of_no_known_device_places_nobody(void **state)
+TEST(a_reservation_of_no_known_device_places_nobody)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_pod(&world, (struct build_pod){.name = "r",
 						   .reservation = true,
@@ -168,9 +137,8 @@ static void a_reservation_of_no_known_device_places_nobody(void **state)
 	expect_tenants(publish(), "");
 }
 
-static void a_sharer_that_leaves_its_group_leaves_the_device(void **state)
+TEST(a_sharer_that_leaves_its_group_leaves_the_device)
 {
-	(void)state;
 	reserve("g1");
 	build_world_pod(&world, (struct build_pod){.name = "a", .kai_group = "g1"});
 	publish();
@@ -181,7 +149,7 @@ static void a_sharer_that_leaves_its_group_leaves_the_device(void **state)
 	expect_condition(status, "Attributed", CONDITION_FALSE, "Placeholder");
 }
 
-static void a_sharer_is_named_by_kais_annotation_or_its_first_main_container(void **state)
+TEST(a_sharer_is_named_by_kais_annotation_or_its_first_main_container)
 {
 	static const struct {
 		const char *named, *container;
@@ -207,14 +175,12 @@ static void a_sharer_is_named_by_kais_annotation_or_its_first_main_container(voi
 							   .second = rows[i].second,
 							   .kind = rows[i].kind});
 		expect_tenants(publish(), rows[i].tenants);
-		tear_down(state);
-		set_up(state);
+		start_anew();
 	}
 }
 
-static void a_pod_that_shares_several_devices_is_on_each(void **state)
+TEST(a_pod_that_shares_several_devices_is_on_each)
 {
-	(void)state;
 	reserve("g1");
 	build_world_run(&world,
 			(struct build_pod){.name = "s", .reservation = true, .kai_group = "g2"},
@@ -229,20 +195,18 @@ static void a_pod_that_shares_several_devices_is_on_each(void **state)
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
-static void a_reservation_of_no_group_shares_with_nobody(void **state)
+TEST(a_reservation_of_no_group_shares_with_nobody)
 {
-	(void)state;
 	reserve("");
-	build_world_pod(&world, (struct build_pod){.name = "a"});
-	build_world_pod(&world, (struct build_pod){.name = "b"});
+	world_pod("a");
+	world_pod("b");
 	const struct attribution_status *status = publish();
 	expect_tenants(status, "uid-r/main");
 	expect_condition(status, "Attributed", CONDITION_FALSE, "Placeholder");
 }
 
-static void of_two_devices_a_reservations_sharers_are_on_the_first(void **state)
+TEST(of_two_devices_a_reservations_sharers_are_on_the_first)
 {
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		build_world_exclusive(&world, 0);
 		build_world_exclusive(&world, 1);
@@ -259,12 +223,11 @@ static void of_two_devices_a_reservations_sharers_are_on_the_first(void **state)
 	}
 }
 
-static void what_other_pods_hold_does_not_place_a_reservations_sharers(void **state)
+TEST(what_other_pods_hold_does_not_place_a_reservations_sharers)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_exclusive(&world, 1);
-	build_world_run(&world, (struct build_pod){.name = "x"}, build_world_uuid(&world, 0));
+	world_run("x", build_world_uuid(&world, 0));
 	build_world_run(&world,
 			(struct build_pod){.name = "r", .reservation = true, .kai_group = "g1"},
 			build_world_uuid(&world, 1));
@@ -273,9 +236,8 @@ static void what_other_pods_hold_does_not_place_a_reservations_sharers(void **st
 	expect_tenants_of(1, "uid-a/main,uid-r/main");
 }
 
-static void a_reservation_that_is_over_places_nobody(void **state)
+TEST(a_reservation_that_is_over_places_nobody)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_pod(&world,
 			(struct build_pod){.name = "r",
@@ -287,33 +249,4 @@ static void a_reservation_that_is_over_places_nobody(void **state)
 	expect_tenants(publish(), "");
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(the_pods_of_a_reservations_group_are_on_its_device, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_reservation_without_known_sharers_is_a_placeholder, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_reservation_that_no_witness_has_yet_is_placed_by_its_annotation, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		while_no_book_can_be_read_a_reservation_is_where_it_was_published, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		without_one_of_the_books_a_reservation_is_where_it_was_published, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_reservation_of_no_known_device_places_nobody, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(a_sharer_that_leaves_its_group_leaves_the_device, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_sharer_is_named_by_kais_annotation_or_its_first_main_container, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_pod_that_shares_several_devices_is_on_each, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(a_reservation_of_no_group_shares_with_nobody, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		of_two_devices_a_reservations_sharers_are_on_the_first, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		what_other_pods_hold_does_not_place_a_reservations_sharers, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_reservation_that_is_over_places_nobody, set_up,
-					tear_down),
-};
-
-TEST_MAIN(tests)
+TESTS(set_up, tear_down)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#include "lib/world_fixture.h"
 #include "join/witnesses.h"
-#include "lib/build_world.h"
-#include "lib/expect_status.h"
-#include "lib/test_main.h"
 
 #include "base/limits.h"
 #include "join/facts.h"
@@ -12,28 +10,6 @@
 #define NAME_ONLY ATTRIBUTION_CONFIDENCE_NAME_ONLY
 #define RUNNING ATTRIBUTION_PHASE_RUNNING
 #define PENDING ATTRIBUTION_PHASE_PENDING
-
-static struct build_world world;
-
-static int set_up(void **state)
-{
-	(void)state;
-	build_world_init(&world);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	build_world_deinit(&world);
-	return 0;
-}
-
-static const struct attribution_status *publish(void)
-{
-	build_world_publish(&world);
-	return build_world_status(&world, 0);
-}
 
 static void date_list(void)
 {
@@ -63,9 +39,8 @@ static void follow(struct build_pod new)
 	build_world_pod(&world, new);
 }
 
-static void a_list_without_a_checkpoint_does_not_name_the_successor_before_it_ran(void **state)
+TEST(a_list_without_a_checkpoint_does_not_name_the_successor_before_it_ran)
 {
-	(void)state;
 	follow((struct build_pod){.is_unseen = true});
 	build_world_fail_book(&world);
 	const struct attribution_status *status = publish();
@@ -86,7 +61,7 @@ static void a_list_without_a_checkpoint_does_not_name_the_successor_before_it_ra
 
 /* The API server still shows the old pod, or none; the kubelet already has the new one. That a
  * checkpoint is old does not tell that its unknown pod has gone. */
-static void an_unknown_uid_wins_over_the_name_of_another_pod(void **state)
+TEST(an_unknown_uid_wins_over_the_name_of_another_pod)
 {
 	static const struct {
 		struct build_pod pod;
@@ -109,14 +84,13 @@ static void an_unknown_uid_wins_over_the_name_of_another_pod(void **state)
 		const struct attribution_status *status = publish();
 		expect_tenants(status, "uid-new/main");
 		expect_tenant(status, "uid-new", PENDING, ATTRIBUTION_CONFIDENCE_UNCONFIRMED);
-		tear_down(state);
-		set_up(state);
+		start_anew();
 	}
 }
 
 /* It started in the second of the List; or before, but that was told after the List had come, and
  * the node's clock may have been set back between. */
-static void a_list_that_may_be_older_than_the_successor_may_mean_either(void **state)
+TEST(a_list_that_may_be_older_than_the_successor_may_mean_either)
 {
 	static const struct {
 		int64_t started_before_ms;
@@ -139,17 +113,15 @@ static void a_list_that_may_be_older_than_the_successor_may_mean_either(void **s
 		world.input.n_told_later = 0;
 		expect_tenant(publish(), "uid-new", RUNNING, NAME_ONLY);
 		assert_false(world.result.recall.is_hearing_awaited);
-		tear_down(state);
-		set_up(state);
+		start_anew();
 	}
 }
 
 /* Nor does it matter then that the node's clock is set back. */
-static void an_old_list_keeps_whom_a_good_one_named(void **state)
+TEST(an_old_list_keeps_whom_a_good_one_named)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
-	build_world_pod(&world, (struct build_pod){.name = "a"});
+	world_pod("a");
 	build_world_list(&world, "a", "main", build_world_uuid(&world, 0));
 	build_world_fail_book(&world);
 	expect_tenant(publish(), "uid-a", RUNNING, NAME_ONLY);
@@ -160,20 +132,18 @@ static void an_old_list_keeps_whom_a_good_one_named(void **state)
 	expect_tenant(publish(), "uid-a", RUNNING, NAME_ONLY);
 }
 
-static void an_id_of_a_living_pods_entry_does_not_speak_for_an_unknown_one(void **state)
+TEST(an_id_of_a_living_pods_entry_does_not_speak_for_an_unknown_one)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
-	build_world_pod(&world, (struct build_pod){.name = "b"});
+	world_pod("b");
 	build_world_book(&world, "uid-b", "main", build_world_uuid(&world, 0));
 	build_world_book(&world, "uid-lost", "main", build_world_uuid(&world, 0));
 	build_world_list(&world, "gone", "main", build_world_uuid(&world, 0));
 	expect_tenants(publish(), "uid-b/main");
 }
 
-static void an_ended_uid_explains_a_name_until_the_successor_runs(void **state)
+TEST(an_ended_uid_explains_a_name_until_the_successor_runs)
 {
-	(void)state;
 	follow((struct build_pod){.is_unseen = true});
 	expect_tenants(publish(), "");
 	/* It runs, and the checkpoint has it elsewhere: the List lags behind. */
@@ -190,9 +160,8 @@ static void an_ended_uid_explains_a_name_until_the_successor_runs(void **state)
 }
 
 /* An old kubelet lists it for a while. */
-static void an_ended_uid_in_an_old_checkpoint_explains_a_name_that_no_pod_has_yet(void **state)
+TEST(an_ended_uid_in_an_old_checkpoint_explains_a_name_that_no_pod_has_yet)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_list(&world, "gone", "main", build_world_uuid(&world, 0));
 	build_world_book(&world, "uid-gone", "main", build_world_uuid(&world, 0));
@@ -208,11 +177,10 @@ static void an_ended_uid_in_an_old_checkpoint_explains_a_name_that_no_pod_has_ye
 	expect_text(publish()->slots.summary, "1/1");
 }
 
-static void a_live_uid_explains_a_name_that_no_pod_has(void **state)
+TEST(a_live_uid_explains_a_name_that_no_pod_has)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
-	build_world_pod(&world, (struct build_pod){.name = "new"});
+	world_pod("new");
 	build_world_book(&world, "uid-new", "main", build_world_uuid(&world, 0));
 	build_world_list(&world, "old", "main", build_world_uuid(&world, 0));
 	const struct attribution_status *status = publish();
@@ -221,12 +189,11 @@ static void a_live_uid_explains_a_name_that_no_pod_has(void **state)
 	expect_condition(status, "Attributed", CONDITION_TRUE, "AllResolved");
 }
 
-static void books_that_name_two_living_pods_show_both(void **state)
+TEST(books_that_name_two_living_pods_show_both)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
-	build_world_pod(&world, (struct build_pod){.name = "a"});
-	build_world_pod(&world, (struct build_pod){.name = "b"});
+	world_pod("a");
+	world_pod("b");
 	build_world_book(&world, "uid-a", "main", build_world_uuid(&world, 0));
 	build_world_list(&world, "b", "main", build_world_uuid(&world, 0));
 	const struct attribution_status *status = publish();
@@ -236,9 +203,8 @@ static void books_that_name_two_living_pods_show_both(void **state)
 }
 
 /* The pod before it of that name may have had the same ID. */
-static void an_old_list_of_before_a_pod_is_no_witness_of_it(void **state)
+TEST(an_old_list_of_before_a_pod_is_no_witness_of_it)
 {
-	(void)state;
 	const struct {
 		struct build_pod pod;
 		const char *witnesses;
@@ -267,11 +233,10 @@ static void an_old_list_of_before_a_pod_is_no_witness_of_it(void **state)
 	}
 }
 
-static void an_old_list_names_nobody_new(void **state)
+TEST(an_old_list_names_nobody_new)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
-	build_world_pod(&world, (struct build_pod){.name = "a"});
+	world_pod("a");
 	build_world_list(&world, "a", "main", build_world_uuid(&world, 0));
 	build_world_fail_book(&world);
 	date_list();
@@ -282,8 +247,7 @@ static void an_old_list_names_nobody_new(void **state)
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
-static void a_list_names_a_pod_if_it_was_read_after_the_second_in_which_the_pod_started(
-	void **state)
+TEST(a_list_names_a_pod_if_it_was_read_after_the_second_in_which_the_pod_started)
 {
 	static const struct {
 		int64_t started_before_ms;
@@ -310,14 +274,12 @@ static void a_list_names_a_pod_if_it_was_read_after_the_second_in_which_the_pod_
 			expect_tenant(publish(), "uid-a", RUNNING, NAME_ONLY);
 			assert_false(world.result.recall.is_hearing_awaited);
 		}
-		tear_down(state);
-		set_up(state);
+		start_anew();
 	}
 }
 
-static void a_list_does_not_name_a_pod_that_the_kubelet_has_not_told_of(void **state)
+TEST(a_list_does_not_name_a_pod_that_the_kubelet_has_not_told_of)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_list(&world, "a", "main", build_world_uuid(&world, 0));
 	build_world_fail_book(&world);
@@ -333,9 +295,8 @@ static void a_list_does_not_name_a_pod_that_the_kubelet_has_not_told_of(void **s
 	expect_tenant(publish(), "uid-a", ATTRIBUTION_PHASE_STARTING, NAME_ONLY);
 }
 
-static void whom_the_checkpoint_tells_waits_for_no_later_list(void **state)
+TEST(whom_the_checkpoint_tells_waits_for_no_later_list)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_run(&world,
 			(struct build_pod){.name = "a", .started_at = world.input.listed_at},
@@ -347,7 +308,7 @@ static void whom_the_checkpoint_tells_waits_for_no_later_list(void **state)
 	expect_tenant(publish(), "uid-a", ATTRIBUTION_PHASE_STARTING, CONFIRMED);
 }
 
-static void a_name_alone_does_not_tell_a_static_pod_from_the_one_before(void **state)
+TEST(a_name_alone_does_not_tell_a_static_pod_from_the_one_before)
 {
 	static const struct {
 		const char *hash, *tenants, *reason;
@@ -362,12 +323,11 @@ static void a_name_alone_does_not_tell_a_static_pod_from_the_one_before(void **s
 		expect_text(status->slots.summary, "1/4");
 		expect_condition(status, "Attributed", i == 0 ? CONDITION_FALSE : CONDITION_TRUE,
 				 rows[i].reason);
-		tear_down(state);
-		set_up(state);
+		start_anew();
 	}
 }
 
-static void the_mirror_of_a_static_pod_stays_as_it_was_while_names_are_all_there_is(void **state)
+TEST(the_mirror_of_a_static_pod_stays_as_it_was_while_names_are_all_there_is)
 {
 	/* The List has what it had, or the devices of one that comes after it too, or those only. */
 	static const struct {
@@ -400,14 +360,12 @@ static void the_mirror_of_a_static_pod_stays_as_it_was_while_names_are_all_there
 		assert_int_equal(t->partitions.count, 1);
 		assert_true(view_equal(*ARRAY_AT(t->partitions, struct view, 0), own));
 		expect_text(status->slots.summary, rows[i].slots);
-		tear_down(state);
-		set_up(state);
+		start_anew();
 	}
 }
 
-static void so_does_the_number_of_partitions_that_its_list_has_no_room_for(void **state)
+TEST(so_does_the_number_of_partitions_that_its_list_has_no_room_for)
 {
-	(void)state;
 	const unsigned n = LIMIT_PARTITIONS + 2;
 	build_world_cut(&world, 0, n);
 	build_world_pod(&world, (struct build_pod){.name = "a", .hash = "h"});
@@ -425,9 +383,8 @@ static void so_does_the_number_of_partitions_that_its_list_has_no_room_for(void 
 	assert_int_equal(t->partitions_left_out, 2);
 }
 
-static void a_good_checkpoint_tells_what_a_static_pod_has_whatever_was_published(void **state)
+TEST(a_good_checkpoint_tells_what_a_static_pod_has_whatever_was_published)
 {
-	(void)state;
 	build_world_shared(&world, 0, 4);
 	build_world_run(&world, (struct build_pod){.name = "a", .hash = "h"},
 			build_world_replica(&world, 0, 0));
@@ -435,18 +392,17 @@ static void a_good_checkpoint_tells_what_a_static_pod_has_whatever_was_published
 	build_world_book(&world, "h", "main", build_world_replica(&world, 0, 1));
 	build_world_list(&world, "a", "main", build_world_replica(&world, 0, 1));
 	/* Next to one for whom only a name speaks. */
-	build_world_pod(&world, (struct build_pod){.name = "b"});
+	world_pod("b");
 	build_world_list(&world, "b", "main", build_world_replica(&world, 0, 2));
 	const struct attribution_status *status = publish();
 	assert_int_equal(expect_tenant(status, "uid-a", RUNNING, CONFIRMED)->slots, 2);
 	expect_tenants(status, "uid-a/main,uid-b/main");
 }
 
-static void what_agrees_in_part_is_about_one_pod(void **state)
+TEST(what_agrees_in_part_is_about_one_pod)
 {
-	(void)state;
 	build_world_shared(&world, 0, 4);
-	build_world_pod(&world, (struct build_pod){.name = "a"});
+	world_pod("a");
 	build_world_list(&world, "a", "main", build_world_replica(&world, 0, 0));
 	build_world_list(&world, "a", "main", build_world_replica(&world, 0, 1));
 	build_world_book(&world, "uid-a", "main", build_world_replica(&world, 0, 1));
@@ -476,9 +432,8 @@ static void list_replicas(const char *name, unsigned first, unsigned n)
 }
 
 /* Which is the last one in each case. */
-static void every_id_of_an_entry_counts(void **state)
+TEST(every_id_of_an_entry_counts)
 {
-	(void)state;
 	static const struct {
 		const char *booked; /* the UID for which the checkpoint has the last ID, or none */
 		bool is_list_dated, is_book_dated, is_ended;
@@ -494,10 +449,9 @@ static void every_id_of_an_entry_counts(void **state)
 		{"uid-old", false, true, true, "uid-a/main", "PodResources", 3, "3/4"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		tear_down(NULL);
-		set_up(NULL);
+		start_anew();
 		build_world_shared(&world, 0, 4);
-		build_world_pod(&world, (struct build_pod){.name = "a"});
+		world_pod("a");
 		list_replicas("a", 0, 3);
 		if (rows[i].booked[0])
 			build_world_book(&world, rows[i].booked, "main",
@@ -529,13 +483,12 @@ static void read_facts(struct devices *devices, struct facts *facts)
 	assert_int_equal(witnesses_read(&world.input, devices, &world.arena, facts, &err), 0);
 }
 
-static void whose_an_id_of_no_device_is_a_name_alone_does_not_tell(void **state)
+TEST(whose_an_id_of_no_device_is_a_name_alone_does_not_tell)
 {
-	(void)state;
 	struct devices devices;
 	struct facts facts;
 	build_world_exclusive(&world, 0);
-	build_world_pod(&world, (struct build_pod){.name = "a"});
+	world_pod("a");
 	build_world_list(&world, "a", "main", VIEW("nowhere"));
 	build_world_fail_book(&world);
 	read_facts(&devices, &facts);
@@ -543,9 +496,8 @@ static void whose_an_id_of_no_device_is_a_name_alone_does_not_tell(void **state)
 	expect_text(facts.items[0].owner->pod_uid, "");
 }
 
-static void a_pod_that_is_over_is_not_what_an_old_kubelets_list_means(void **state)
+TEST(a_pod_that_is_over_is_not_what_an_old_kubelets_list_means)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_pod(&world, (struct build_pod){.name = "a", .phase = POD_PHASE_SUCCEEDED});
 	build_world_list(&world, "a", "main", build_world_uuid(&world, 0));
@@ -555,12 +507,11 @@ static void a_pod_that_is_over_is_not_what_an_old_kubelets_list_means(void **sta
 	expect_condition(status, "Attributed", CONDITION_TRUE, "AllResolved");
 }
 
-static void what_the_list_says_of_a_pod_on_another_node_is_refused_and_counted(void **state)
+TEST(what_the_list_says_of_a_pod_on_another_node_is_refused_and_counted)
 {
-	(void)state;
 	static const bool is_foreign[] = {false, true, true};
 	build_world_shared(&world, 0, 4);
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
+	world_run("a", build_world_replica(&world, 0, 0));
 	build_world_list(&world, "away", "main", build_world_replica(&world, 0, 1));
 	/* It has a pod's of this node, too. */
 	build_world_list(&world, "away", "main", build_world_replica(&world, 0, 0));
@@ -575,9 +526,8 @@ static void what_the_list_says_of_a_pod_on_another_node_is_refused_and_counted(v
 	assert_int_equal(world.result.refused.claims, 0);
 }
 
-static void whom_the_checkpoint_tells_is_not_refused_for_a_name_used_elsewhere(void **state)
+TEST(whom_the_checkpoint_tells_is_not_refused_for_a_name_used_elsewhere)
 {
-	(void)state;
 	static const bool is_foreign[] = {true, true};
 	build_world_shared(&world, 0, 4);
 	/* The one after, whose pod has not come yet; and the one before. */
@@ -604,11 +554,10 @@ static void offer_hami(void)
 	build_world_fail_book(&world);
 }
 
-static void what_was_on_another_device_says_nothing_of_an_id_that_tells_its_own(void **state)
+TEST(what_was_on_another_device_says_nothing_of_an_id_that_tells_its_own)
 {
-	(void)state;
 	offer_hami();
-	build_world_pod(&world, (struct build_pod){.name = "a"});
+	world_pod("a");
 	build_world_list(&world, "a", "main", build_world_uuid(&world, 1));
 	publish();
 	expect_tenants(build_world_status(&world, 1), "uid-a/main");
@@ -620,9 +569,8 @@ static void what_was_on_another_device_says_nothing_of_an_id_that_tells_its_own(
 	expect_condition(status, "Attributed", CONDITION_FALSE, "PodUnknown");
 }
 
-static void an_annotation_of_hamis_is_no_list_that_named_the_device(void **state)
+TEST(an_annotation_of_hamis_is_no_list_that_named_the_device)
 {
-	(void)state;
 	struct devices devices;
 	struct facts facts;
 	offer_hami();
@@ -638,11 +586,10 @@ static void an_annotation_of_hamis_is_no_list_that_named_the_device(void **state
 	expect_text(facts.items[0].owner->pod_uid, "");
 }
 
-static void a_list_that_named_hamis_id_did_not_name_the_device(void **state)
+TEST(a_list_that_named_hamis_id_did_not_name_the_device)
 {
-	(void)state;
 	offer_hami();
-	build_world_pod(&world, (struct build_pod){.name = "a"});
+	world_pod("a");
 	build_world_list(&world, "a", "main", hami_id);
 	expect_text(expect_tenant(publish(), "uid-a", RUNNING, ATTRIBUTION_CONFIDENCE_UNCONFIRMED)
 			    ->placeholder,
@@ -657,57 +604,4 @@ static void a_list_that_named_hamis_id_did_not_name_the_device(void **state)
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(
-		a_list_without_a_checkpoint_does_not_name_the_successor_before_it_ran, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(an_unknown_uid_wins_over_the_name_of_another_pod, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_list_that_may_be_older_than_the_successor_may_mean_either, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(an_old_list_keeps_whom_a_good_one_named, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_id_of_a_living_pods_entry_does_not_speak_for_an_unknown_one, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_ended_uid_explains_a_name_until_the_successor_runs, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_ended_uid_in_an_old_checkpoint_explains_a_name_that_no_pod_has_yet, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_live_uid_explains_a_name_that_no_pod_has, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(books_that_name_two_living_pods_show_both, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(an_old_list_of_before_a_pod_is_no_witness_of_it, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(an_old_list_names_nobody_new, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_list_names_a_pod_if_it_was_read_after_the_second_in_which_the_pod_started, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_list_does_not_name_a_pod_that_the_kubelet_has_not_told_of, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(whom_the_checkpoint_tells_waits_for_no_later_list, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_name_alone_does_not_tell_a_static_pod_from_the_one_before, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		the_mirror_of_a_static_pod_stays_as_it_was_while_names_are_all_there_is, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		so_does_the_number_of_partitions_that_its_list_has_no_room_for, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_good_checkpoint_tells_what_a_static_pod_has_whatever_was_published, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(what_agrees_in_part_is_about_one_pod, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(every_id_of_an_entry_counts, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		whose_an_id_of_no_device_is_a_name_alone_does_not_tell, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_pod_that_is_over_is_not_what_an_old_kubelets_list_means, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		what_the_list_says_of_a_pod_on_another_node_is_refused_and_counted, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		whom_the_checkpoint_tells_is_not_refused_for_a_name_used_elsewhere, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		what_was_on_another_device_says_nothing_of_an_id_that_tells_its_own, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_annotation_of_hamis_is_no_list_that_named_the_device, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_list_that_named_hamis_id_did_not_name_the_device, set_up,
-					tear_down),
-};
-
-TEST_MAIN(tests)
+TESTS(set_up, tear_down)

@@ -1,34 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "lib/build_world.h"
-#include "lib/expect_status.h"
-#include "lib/test_main.h"
+#include "lib/world_fixture.h"
 
-static struct build_world world;
-
-static int set_up(void **state)
+TEST(the_status_of_a_pod_names_the_ids_of_each_container)
 {
-	(void)state;
-	build_world_init(&world);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	build_world_deinit(&world);
-	return 0;
-}
-
-static const struct attribution_status *publish(void)
-{
-	build_world_publish(&world);
-	return build_world_status(&world, 0);
-}
-
-static void the_status_of_a_pod_names_the_ids_of_each_container(void **state)
-{
-	(void)state;
 	build_world_shared(&world, 0, 4);
 	build_world_pod(&world, (struct build_pod){
 					.name = "a",
@@ -44,9 +19,8 @@ static void the_status_of_a_pod_names_the_ids_of_each_container(void **state)
 		     "PodStatus");
 }
 
-static void what_is_written_on_a_pod_that_is_over_counts_for_nothing(void **state)
+TEST(what_is_written_on_a_pod_that_is_over_counts_for_nothing)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_pod(&world, (struct build_pod){.name = "a", .phase = POD_PHASE_FAILED,
 						   .told = {build_world_uuid(&world, 0)}});
@@ -57,11 +31,4 @@ static void what_is_written_on_a_pod_that_is_over_counts_for_nothing(void **stat
 	expect_text(status->slots.summary, "0/1");
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(the_status_of_a_pod_names_the_ids_of_each_container, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		what_is_written_on_a_pod_that_is_over_counts_for_nothing, set_up, tear_down),
-};
-
-TEST_MAIN(tests)
+TESTS(set_up, tear_down)

@@ -1,28 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "lib/build_world.h"
-#include "lib/expect_status.h"
-#include "lib/test_main.h"
+#include "lib/world_fixture.h"
 
 #define CONFIRMED ATTRIBUTION_CONFIDENCE_CONFIRMED
 #define RUNNING ATTRIBUTION_PHASE_RUNNING
 #define UNCONFIRMED ATTRIBUTION_CONFIDENCE_UNCONFIRMED
-
-static struct build_world world;
-
-static int set_up(void **state)
-{
-	(void)state;
-	build_world_init(&world);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	build_world_deinit(&world);
-	return 0;
-}
 
 /* A slice describes device n, in whose name the driver has that number. */
 static void slice(unsigned n, unsigned minor)
@@ -42,7 +24,7 @@ static struct grant *claim(const char *name, unsigned n)
 	return grant;
 }
 
-static const struct attribution_status *publish(unsigned n)
+static const struct attribution_status *publish_on(unsigned n)
 {
 	build_world_publish(&world);
 	return build_world_status(&world, n);
@@ -55,7 +37,7 @@ static const struct attribution_status *settle(unsigned n)
 	build_world_wait(&world, world.limits.disagreement_ms);
 	if (world.input.report && world.input.report_age_ms < world.limits.report_stale_ms)
 		world.input.report_age_ms = 1000;
-	return publish(n);
+	return publish_on(n);
 }
 
 /* Two devices that slices describe; pod a has the first by a claim. */
@@ -66,7 +48,7 @@ static void start(void)
 		slice(n, n);
 	}
 	claim("a", 0);
-	expect_tenants(publish(0), "uid-a/main");
+	expect_tenants(publish_on(0), "uid-a/main");
 }
 
 /* No slice tells any more where grants from that one on are. */
@@ -176,11 +158,10 @@ static const struct {
 	{"no agent", have_no_agent, "uid-b/main", "AllResolved"}, /* as it was published */
 };
 
-static void a_new_tenant_comes_by_a_claim_only_while_nothing_contradicts_slices(void **state)
+TEST(a_new_tenant_comes_by_a_claim_only_while_nothing_contradicts_slices)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
-		set_up(NULL);
+		start_anew();
 		start();
 		states[i].become();
 		claim("b", 1);
@@ -191,7 +172,6 @@ static void a_new_tenant_comes_by_a_claim_only_while_nothing_contradicts_slices(
 		if (!view_equal(attributed->reason, view_from(states[i].reason)))
 			fail_msg("%s: Attributed is %.*s", states[i].is,
 				 VIEW_ARG(attributed->reason));
-		tear_down(NULL);
 	}
 }
 
@@ -201,11 +181,10 @@ static bool numbers_anew(size_t i)
 }
 
 /* Where NVML numbers the device anew, what the claim names may be another. */
-static void a_tenant_by_a_claim_stays_in_every_state(void **state)
+TEST(a_tenant_by_a_claim_stays_in_every_state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
-		set_up(NULL);
+		start_anew();
 		start();
 		states[i].become();
 		const struct attribution_status *status = settle(0);
@@ -217,13 +196,11 @@ static void a_tenant_by_a_claim_stays_in_every_state(void **state)
 		expect_text(status->slots.summary, "1/1");
 		expect_unplaced(status, "");
 		expect_unchanged();
-		tear_down(NULL);
 	}
 }
 
-static void while_pods_and_claims_are_old_the_claim_stays_a_witness(void **state)
+TEST(while_pods_and_claims_are_old_the_claim_stays_a_witness)
 {
-	(void)state;
 	start();
 	leave_pool_incomplete();
 	world.input.pods_age = INVENTORY_STALE;
@@ -231,41 +208,37 @@ static void while_pods_and_claims_are_old_the_claim_stays_a_witness(void **state
 	expect_texts(tenant->witnesses, "ResourceClaim");
 }
 
-static void a_tenant_by_a_claim_ends_with_its_pod_in_every_state(void **state)
+TEST(a_tenant_by_a_claim_ends_with_its_pod_in_every_state)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
-		set_up(NULL);
+		start_anew();
 		start();
 		states[i].become();
 		settle(0);
 		build_world_remove_pod(&world, "uid-a");
-		const struct attribution_status *status = publish(0);
+		const struct attribution_status *status = publish_on(0);
 		expect_tenants(status, "");
 		expect_recent(status, "uid-a");
-		tear_down(NULL);
 	}
 }
 
-static void while_claims_cannot_be_read_nobody_is_known_for_sure(void **state)
+TEST(while_claims_cannot_be_read_nobody_is_known_for_sure)
 {
-	(void)state;
 	start();
 	claim("b", 1);
-	publish(1);
+	publish_on(1);
 	leave_pool_incomplete();
 	claim("c", 1);
 	/* On its own device too, which it may share. */
-	expect_condition(publish(1), "Attributed", CONDITION_UNKNOWN, "ClaimsUnknown");
-	expect_condition(publish(0), "Attributed", CONDITION_UNKNOWN, "ClaimsUnknown");
+	expect_condition(publish_on(1), "Attributed", CONDITION_UNKNOWN, "ClaimsUnknown");
+	expect_condition(publish_on(0), "Attributed", CONDITION_UNKNOWN, "ClaimsUnknown");
 	world.input.grants_unknown = false;
-	expect_condition(publish(1), "Attributed", CONDITION_TRUE, "AllResolved");
-	expect_tenants(publish(1), "uid-b/main,uid-c/main");
+	expect_condition(publish_on(1), "Attributed", CONDITION_TRUE, "AllResolved");
+	expect_tenants(publish_on(1), "uid-b/main,uid-c/main");
 }
 
-static void a_device_that_no_claim_hands_out_is_known_all_the_same(void **state)
+TEST(a_device_that_no_claim_hands_out_is_known_all_the_same)
 {
-	(void)state;
 	start();
 	build_world_exclusive(&world, 2);
 	swap_numbers();
@@ -276,13 +249,12 @@ static void a_device_that_no_claim_hands_out_is_known_all_the_same(void **state)
 	expect_condition(settle(3), "Attributed", CONDITION_UNKNOWN, "ClaimsUnknown");
 }
 
-static void without_pods_that_use_claims_nothing_is_unknown(void **state)
+TEST(without_pods_that_use_claims_nothing_is_unknown)
 {
-	(void)state;
 	build_world_device(&world, 0);
 	slice(0, 0);
-	build_world_pod(&world, (struct build_pod){.name = "a"});
-	publish(0);
+	world_pod("a");
+	publish_on(0);
 	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
 		if (numbers_anew(i))
 			states[i].become();
@@ -293,12 +265,11 @@ static void without_pods_that_use_claims_nothing_is_unknown(void **state)
 
 /* After a boot */
 
-static void a_boot_that_renumbers_moves_tenants_when_slices_tell_it_too(void **state)
+TEST(a_boot_that_renumbers_moves_tenants_when_slices_tell_it_too)
 {
-	(void)state;
 	start();
 	claim("b", 1);
-	publish(1);
+	publish_on(1);
 	swap_numbers();
 	const struct attribution_status *status = settle(0);
 	expect_tenants(status, "uid-a/main");
@@ -316,7 +287,7 @@ static void a_boot_that_renumbers_moves_tenants_when_slices_tell_it_too(void **s
 	world.granted[0].grant.uuid = build_world_uuid(&world, 1);
 	world.granted[1].grant.uuid = build_world_uuid(&world, 0);
 	build_world_regrant(&world);
-	status = publish(0);
+	status = publish_on(0);
 	expect_tenants(status, "uid-b/main");
 	expect_condition(status, "Attributed", CONDITION_TRUE, "AllResolved");
 	assert_int_equal(status->device.minor, 1);
@@ -324,11 +295,10 @@ static void a_boot_that_renumbers_moves_tenants_when_slices_tell_it_too(void **s
 }
 
 /* With pods stale, too, and once the slices are gone that told where it is. */
-static void a_boot_that_renumbers_leaves_no_tenant_confirmed_by_what_was_published(void **state)
+TEST(a_boot_that_renumbers_leaves_no_tenant_confirmed_by_what_was_published)
 {
-	(void)state;
 	for (int i = 0; i < 2; i++) {
-		set_up(NULL);
+		start_anew();
 		start();
 		swap_numbers();
 		lose_slices();
@@ -339,17 +309,15 @@ static void a_boot_that_renumbers_leaves_no_tenant_confirmed_by_what_was_publish
 		slice(1, 0);
 		world.granted[0].grant.uuid = build_world_uuid(&world, 1);
 		build_world_regrant(&world);
-		expect_tenants(publish(0), "");
+		expect_tenants(publish_on(0), "");
 		expect_recent(build_world_status(&world, 0), "uid-a");
 		expect_tenants(build_world_status(&world, 1), "uid-a/main");
-		tear_down(NULL);
 	}
 }
 
 /* Its driver has withdrawn it. The other slices agree with NVML, so the witness is not silent. */
-static void a_device_with_another_number_that_no_slice_describes_keeps_its_tenant(void **state)
+TEST(a_device_with_another_number_that_no_slice_describes_keeps_its_tenant)
 {
-	(void)state;
 	start();
 	world.slices[0] = world.slices[1];
 	world.input.n_slice_devices = 1;
@@ -358,34 +326,31 @@ static void a_device_with_another_number_that_no_slice_describes_keeps_its_tenan
 	expect_tenants(settle(0), "uid-a/main");
 }
 
-static void slices_that_name_another_device_end_a_tenant_before_nvml_bears_them_out(void **state)
+TEST(slices_that_name_another_device_end_a_tenant_before_nvml_bears_them_out)
 {
-	(void)state;
 	start();
 	fall_silent();
 	world.granted[0].grant.uuid = build_world_uuid(&world, 1);
 	build_world_regrant(&world);
 	expect_tenants(settle(0), "");
-	expect_tenants(publish(1), "");
-	expect_condition(publish(1), "Attributed", CONDITION_UNKNOWN, "ClaimsUnknown");
+	expect_tenants(publish_on(1), "");
+	expect_condition(publish_on(1), "Attributed", CONDITION_UNKNOWN, "ClaimsUnknown");
 }
 
-static void no_number_is_read_from_a_name(void **state)
+TEST(no_number_is_read_from_a_name)
 {
-	(void)state;
 	build_world_without_agent(&world);
 	slice(0, 5);
-	assert_int_equal(publish(0)->device.minor, -1);
+	assert_int_equal(publish_on(0)->device.minor, -1);
 }
 
 /* Without a place */
 
-static void a_grant_without_a_place_leaves_its_tenant_where_it_was(void **state)
+TEST(a_grant_without_a_place_leaves_its_tenant_where_it_was)
 {
-	(void)state;
 	start();
 	claim("b", 0);
-	publish(0);
+	publish_on(0);
 	lose_slices();
 	slice(1, 1);
 	expect_unchanged();
@@ -398,12 +363,11 @@ static void a_grant_without_a_place_leaves_its_tenant_where_it_was(void **state)
 	/* A claim that is no longer reserved for the pod ends it. */
 	world.n_granted = 1;
 	build_world_regrant(&world);
-	expect_tenants(publish(0), "uid-a/main");
+	expect_tenants(publish_on(0), "uid-a/main");
 }
 
-static void partitions_without_a_place_stay_as_they_were(void **state)
+TEST(partitions_without_a_place_stay_as_they_were)
 {
-	(void)state;
 	build_world_cut(&world, 0, 3);
 	build_world_offer_nothing(&world);
 	slice(0, 0);
@@ -416,9 +380,9 @@ static void partitions_without_a_place_stay_as_they_were(void **state)
 		grant->is_part = true;
 	}
 	build_world_regrant(&world);
-	expect_text(publish(0)->slots.summary, "2/3");
+	expect_text(publish_on(0)->slots.summary, "2/3");
 	lose_slices();
-	expect_condition(publish(0), "Attributed", CONDITION_UNKNOWN, "ClaimsUnknown");
+	expect_condition(publish_on(0), "Attributed", CONDITION_UNKNOWN, "ClaimsUnknown");
 	expect_unchanged();
 	const struct attribution_tenant *tenant =
 		expect_tenant(build_world_status(&world, 0), "uid-a", RUNNING, CONFIRMED);
@@ -426,24 +390,22 @@ static void partitions_without_a_place_stay_as_they_were(void **state)
 	assert_int_equal(tenant->slots, 2);
 }
 
-static void who_watches_stays_without_a_place_too(void **state)
+TEST(who_watches_stays_without_a_place_too)
 {
-	(void)state;
 	build_world_device(&world, 0);
 	slice(0, 0);
 	claim("m", 0)->is_admin = true;
 	build_world_regrant(&world);
-	assert_int_equal(expect_tenant(publish(0), "uid-m", RUNNING, CONFIRMED)->role,
+	assert_int_equal(expect_tenant(publish_on(0), "uid-m", RUNNING, CONFIRMED)->role,
 			 ATTRIBUTION_ROLE_MONITOR);
 	lose_slices();
-	assert_int_equal(expect_tenant(publish(0), "uid-m", RUNNING, CONFIRMED)->role,
+	assert_int_equal(expect_tenant(publish_on(0), "uid-m", RUNNING, CONFIRMED)->role,
 			 ATTRIBUTION_ROLE_MONITOR);
 	expect_unchanged();
 }
 
-static void a_grant_that_was_never_placed_is_unplaced(void **state)
+TEST(a_grant_that_was_never_placed_is_unplaced)
 {
-	(void)state;
 	start();
 	claim("b", 1)->uuid = (struct view){0};
 	build_world_regrant(&world);
@@ -457,9 +419,8 @@ static void a_grant_that_was_never_placed_is_unplaced(void **state)
 	expect_condition(status, "Attributed", CONDITION_UNKNOWN, "ClaimsUnknown");
 }
 
-static void a_device_to_which_slices_give_another_name_is_not_where_a_grant_was(void **state)
+TEST(a_device_to_which_slices_give_another_name_is_not_where_a_grant_was)
 {
-	(void)state;
 	start();
 	lose_places(0);
 	/* Slices still describe the device, as gpu-0: the grant is not that name's. */
@@ -468,9 +429,8 @@ static void a_device_to_which_slices_give_another_name_is_not_where_a_grant_was(
 	expect_unplaced(status, "uid-a/main pool/gpu-0");
 }
 
-static void a_second_grant_without_a_place_is_unplaced_beside_the_first(void **state)
+TEST(a_second_grant_without_a_place_is_unplaced_beside_the_first)
 {
-	(void)state;
 	start();
 	struct grant *grant = build_world_grant(&world, "uid-a", "main", 1);
 	grant->uuid = (struct view){0};
@@ -480,13 +440,12 @@ static void a_second_grant_without_a_place_is_unplaced_beside_the_first(void **s
 	expect_unchanged();
 }
 
-static void what_the_kubelet_gave_is_no_claims_to_keep(void **state)
+TEST(what_the_kubelet_gave_is_no_claims_to_keep)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
+	world_run("a", build_world_uuid(&world, 0));
 	build_world_slice(&world, 1); /* others are described */
-	publish(0);
+	publish_on(0);
 	build_world_grant(&world, "uid-a", "main", 0)->uuid = (struct view){0};
 	build_world_regrant(&world);
 	expect_unplaced(settle(0), "uid-a/main pool/gpu-0");
@@ -494,17 +453,16 @@ static void what_the_kubelet_gave_is_no_claims_to_keep(void **state)
 
 /* Claims that are not here */
 
-static void a_tenant_whose_claim_is_not_here_stays_unconfirmed_until_it_is(void **state)
+TEST(a_tenant_whose_claim_is_not_here_stays_unconfirmed_until_it_is)
 {
-	(void)state;
 	start();
 	claim("b", 1);
-	publish(1);
+	publish_on(1);
 	const struct pod *pod = world.pods[0];
 	lack(&pod);
 	world.n_granted = 0;
 	build_world_regrant(&world);
-	const struct attribution_status *status = publish(0);
+	const struct attribution_status *status = publish_on(0);
 	expect_texts(expect_tenant(status, "uid-a", RUNNING, UNCONFIRMED)->witnesses, "");
 	expect_text(status->slots.summary, "1/1");
 	expect_tenants(build_world_status(&world, 1), "");
@@ -516,9 +474,8 @@ static void a_tenant_whose_claim_is_not_here_stays_unconfirmed_until_it_is(void 
 	expect_condition(settle(0), "Attributed", CONDITION_TRUE, "AllResolved");
 }
 
-static void a_tenant_whose_claim_comes_back_without_a_device_goes(void **state)
+TEST(a_tenant_whose_claim_comes_back_without_a_device_goes)
 {
-	(void)state;
 	start();
 	const struct pod *pod = world.pods[0];
 	lack(&pod);
@@ -535,9 +492,8 @@ static void a_tenant_whose_claim_comes_back_without_a_device_goes(void **state)
 	expect_recent(settle(0), "uid-a");
 }
 
-static void a_tenant_whose_claim_is_not_here_is_unconfirmed_on_a_device_numbered_anew(void **state)
+TEST(a_tenant_whose_claim_is_not_here_is_unconfirmed_on_a_device_numbered_anew)
 {
-	(void)state;
 	start();
 	const struct pod *pod = world.pods[0];
 	lack(&pod);
@@ -548,9 +504,8 @@ static void a_tenant_whose_claim_is_not_here_is_unconfirmed_on_a_device_numbered
 		     "ResourceClaim");
 	tell_no_numbers();
 	expect_tenant(settle(0), "uid-a", RUNNING, CONFIRMED);
-	tear_down(NULL);
 
-	set_up(NULL);
+	start_anew();
 	start();
 	pod = world.pods[0];
 	lack(&pod);
@@ -565,9 +520,8 @@ static void a_tenant_whose_claim_is_not_here_is_unconfirmed_on_a_device_numbered
 	}
 }
 
-static void a_tenant_whose_claim_comes_back_for_another_device_leaves_this_one(void **state)
+TEST(a_tenant_whose_claim_comes_back_for_another_device_leaves_this_one)
 {
-	(void)state;
 	start();
 	const struct pod *pod = world.pods[0];
 	lack(&pod);
@@ -581,16 +535,15 @@ static void a_tenant_whose_claim_comes_back_for_another_device_leaves_this_one(v
 }
 
 /* The container has one device by the plugin and one by a claim, and both books are short. */
-static void regress_14_what_the_plugin_gave_stays_though_a_claim_gives_another_device(void **state)
+TEST(regress_14_what_the_plugin_gave_stays_though_a_claim_gives_another_device)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	build_world_exclusive(&world, 1);
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
+	world_run("a", build_world_uuid(&world, 0));
 	slice(1, 1);
 	build_world_grant(&world, "uid-a", "main", 1);
 	build_world_regrant(&world);
-	expect_tenant(publish(0), "uid-a", RUNNING, CONFIRMED);
+	expect_tenant(publish_on(0), "uid-a", RUNNING, CONFIRMED);
 	expect_tenant(build_world_status(&world, 1), "uid-a", RUNNING, CONFIRMED);
 	build_world_list_nothing(&world);
 	build_world_book_nothing(&world);
@@ -601,9 +554,8 @@ static void regress_14_what_the_plugin_gave_stays_though_a_claim_gives_another_d
 	expect_tenant(build_world_status(&world, 1), "uid-a", RUNNING, CONFIRMED);
 }
 
-static void what_a_claim_gave_moves_with_it_though_no_book_can_be_read(void **state)
+TEST(what_a_claim_gave_moves_with_it_though_no_book_can_be_read)
 {
-	(void)state;
 	start();
 	const struct pod *pod = world.pods[0];
 	lack(&pod);
@@ -619,12 +571,11 @@ static void what_a_claim_gave_moves_with_it_though_no_book_can_be_read(void **st
 }
 
 /* What the grant gave is shown on the first device, so on the second it gives nothing. */
-static void a_pod_whose_grant_lost_its_place_has_users_on_other_devices(void **state)
+TEST(a_pod_whose_grant_lost_its_place_has_users_on_other_devices)
 {
-	(void)state;
 	start();
 	build_world_see_no_processes(&world);
-	publish(0);
+	publish_on(0);
 	world.input.n_slice_devices = 1;
 	world.slices[0] = world.slices[1];
 	lose_places(0);
@@ -635,34 +586,31 @@ static void a_pod_whose_grant_lost_its_place_has_users_on_other_devices(void **s
 }
 
 /* What is on offer has nobody, so it is no second pod. */
-static void a_device_that_a_plugin_offers_is_not_shared_by_the_one_claim_on_it(void **state)
+TEST(a_device_that_a_plugin_offers_is_not_shared_by_the_one_claim_on_it)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	slice(0, 0);
 	claim("a", 0);
-	assert_int_equal(publish(0)->sharing.mode, ATTRIBUTION_MODE_EXCLUSIVE);
+	assert_int_equal(publish_on(0)->sharing.mode, ATTRIBUTION_MODE_EXCLUSIVE);
 	lose_slices();
 	expect_tenant(settle(0), "uid-a", RUNNING, CONFIRMED);
 	assert_int_equal(settle(0)->sharing.mode, ATTRIBUTION_MODE_EXCLUSIVE);
 }
 
-static void a_pod_has_what_one_claim_gives_while_another_is_not_here(void **state)
+TEST(a_pod_has_what_one_claim_gives_while_another_is_not_here)
 {
-	(void)state;
 	start();
 	claim("b", 1);
 	const struct pod *pod = world.pods[1];
 	lack(&pod);
-	expect_tenants(publish(1), "uid-b/main");
+	expect_tenants(publish_on(1), "uid-b/main");
 	expect_unchanged();
 	world.input.n_lacking = 0;
 	expect_unchanged();
 }
 
-static void a_pod_whose_claim_waits_is_open_only_while_claims_are_unknown(void **state)
+TEST(a_pod_whose_claim_waits_is_open_only_while_claims_are_unknown)
 {
-	(void)state;
 	build_world_device(&world, 0);
 	slice(0, 0);
 	build_world_pod(&world, (struct build_pod){.name = "a", .claim = "gpu"});
@@ -676,111 +624,27 @@ static void a_pod_whose_claim_waits_is_open_only_while_claims_are_unknown(void *
 
 /* What claims hand out */
 
-static void an_idle_device_is_handed_out_by_claims_while_slices_are_incomplete(void **state)
+TEST(an_idle_device_is_handed_out_by_claims_while_slices_are_incomplete)
 {
-	(void)state;
 	build_world_device(&world, 0);
 	slice(0, 0);
-	expect_text(publish(0)->slots.summary, "0/1");
+	expect_text(publish_on(0)->slots.summary, "0/1");
 	world.input.n_slice_devices = 0;
 	leave_pool_incomplete();
 	expect_unchanged();
 	world.input.grants_unknown = false;
-	expect_text(publish(0)->slots.summary, "0/0");
+	expect_text(publish_on(0)->slots.summary, "0/0");
 }
 
-static void a_claim_for_a_podgroup_hides_who_has_the_device(void **state)
+TEST(a_claim_for_a_podgroup_hides_who_has_the_device)
 {
-	(void)state;
 	start();
 	world.slices[1].is_nameless = true;
-	expect_condition(publish(1), "Attributed", CONDITION_UNKNOWN, "ReservedOtherwise");
+	expect_condition(publish_on(1), "Attributed", CONDITION_UNKNOWN, "ReservedOtherwise");
 	/* As long as nothing else can be read. */
 	world.input.n_slice_devices = 0;
 	deny();
-	expect_condition(publish(1), "Attributed", CONDITION_UNKNOWN, "ReservedOtherwise");
+	expect_condition(publish_on(1), "Attributed", CONDITION_UNKNOWN, "ReservedOtherwise");
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(a_new_tenant_comes_by_a_claim_only_while_nothing_contradicts_slices),
-	cmocka_unit_test(a_tenant_by_a_claim_stays_in_every_state),
-	cmocka_unit_test_setup_teardown(
-		while_pods_and_claims_are_old_the_claim_stays_a_witness, set_up, tear_down),
-	cmocka_unit_test(a_tenant_by_a_claim_ends_with_its_pod_in_every_state),
-	cmocka_unit_test_setup_teardown(
-		while_claims_cannot_be_read_nobody_is_known_for_sure,
-		set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_device_that_no_claim_hands_out_is_known_all_the_same,
-		set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		without_pods_that_use_claims_nothing_is_unknown,
-		set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_boot_that_renumbers_moves_tenants_when_slices_tell_it_too,
-		set_up, tear_down),
-	cmocka_unit_test(a_boot_that_renumbers_leaves_no_tenant_confirmed_by_what_was_published),
-	cmocka_unit_test_setup_teardown(
-		a_device_with_another_number_that_no_slice_describes_keeps_its_tenant, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		slices_that_name_another_device_end_a_tenant_before_nvml_bears_them_out,
-		set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		no_number_is_read_from_a_name,
-		set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_grant_without_a_place_leaves_its_tenant_where_it_was,
-		set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		partitions_without_a_place_stay_as_they_were,
-		set_up, tear_down),
-	cmocka_unit_test_setup_teardown(who_watches_stays_without_a_place_too, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_grant_that_was_never_placed_is_unplaced,
-		set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_device_to_which_slices_give_another_name_is_not_where_a_grant_was,
-		set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_second_grant_without_a_place_is_unplaced_beside_the_first,
-		set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		what_the_kubelet_gave_is_no_claims_to_keep,
-		set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_tenant_whose_claim_is_not_here_stays_unconfirmed_until_it_is,
-		set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_tenant_whose_claim_is_not_here_is_unconfirmed_on_a_device_numbered_anew,
-		set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_tenant_whose_claim_comes_back_without_a_device_goes, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_tenant_whose_claim_comes_back_for_another_device_leaves_this_one,
-		set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		regress_14_what_the_plugin_gave_stays_though_a_claim_gives_another_device,
-		set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		what_a_claim_gave_moves_with_it_though_no_book_can_be_read, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_device_that_a_plugin_offers_is_not_shared_by_the_one_claim_on_it,
-		set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_pod_whose_grant_lost_its_place_has_users_on_other_devices,
-		set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_pod_has_what_one_claim_gives_while_another_is_not_here,
-		set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_pod_whose_claim_waits_is_open_only_while_claims_are_unknown,
-		set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		an_idle_device_is_handed_out_by_claims_while_slices_are_incomplete,
-		set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_claim_for_a_podgroup_hides_who_has_the_device,
-		set_up, tear_down),
-};
-
-TEST_MAIN(tests)
+TESTS(set_up, tear_down)

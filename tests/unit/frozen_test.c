@@ -97,7 +97,7 @@ static void expect_as_before(const struct attribution_status *status)
 }
 
 /* Whatever is said of holders, with or without UIDs, by a report or without one. */
-static void while_pods_are_old_holders_are_those_that_are_published(void **state)
+TEST(while_pods_are_old_holders_are_those_that_are_published)
 {
 	static const struct {
 		enum inventory_age age;
@@ -128,9 +128,8 @@ static void while_pods_are_old_holders_are_those_that_are_published(void **state
 	}
 }
 
-static void once_pods_are_read_again_the_news_count(void **state)
+TEST(once_pods_are_read_again_the_news_count)
 {
-	(void)state;
 	publish();
 	world.input.pods_age = INVENTORY_DENIED;
 	let_another_come();
@@ -146,9 +145,8 @@ static void once_pods_are_read_again_the_news_count(void **state)
 	expect_condition(status, "Attributed", CONDITION_TRUE, "AllResolved");
 }
 
-static void what_was_wrong_before_is_not_known_either(void **state)
+TEST(what_was_wrong_before_is_not_known_either)
 {
-	(void)state;
 	build_world_run(&world, (struct build_pod){.name = "c"}, build_world_replica(&world, 0, 0));
 	publish();
 	expect_condition(publish_later(), "Attributed", CONDITION_FALSE, "SlotHeldTwice");
@@ -159,9 +157,8 @@ static void what_was_wrong_before_is_not_known_either(void **state)
 	expect_condition(publish_later(), "Attributed", CONDITION_FALSE, "SlotHeldTwice");
 }
 
-static void of_a_device_of_which_nothing_was_published_nobody_is_known(void **state)
+TEST(of_a_device_of_which_nothing_was_published_nobody_is_known)
 {
-	(void)state;
 	struct attribution object = {.uuid = build_world_uuid(&world, 0)};
 	for (int has_object = 0; has_object < 2; has_object++) {
 		if (has_object)
@@ -179,9 +176,8 @@ static void of_a_device_of_which_nothing_was_published_nobody_is_known(void **st
 }
 
 /* An event is told once, and to people. */
-static void a_new_event_names_published_tenants_only(void **state)
+TEST(a_new_event_names_published_tenants_only)
 {
-	(void)state;
 	publish();
 	let_another_come();
 	build_world_event(&world, build_world_uuid(&world, 0), 79, BUILD_WORLD_NOW);
@@ -212,9 +208,8 @@ static const struct {
 	{{.witnesses = {0}}, {false, false}},
 };
 
-static void a_name_alone_speaks_for_whom_no_good_checkpoint_has(void **state)
+TEST(a_name_alone_speaks_for_whom_no_good_checkpoint_has)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		for (int is_by_names = 0; is_by_names < 2; is_by_names++)
 			assert_int_equal(
@@ -224,18 +219,4 @@ static void a_name_alone_speaks_for_whom_no_good_checkpoint_has(void **state)
 	}
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(while_pods_are_old_holders_are_those_that_are_published,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(once_pods_are_read_again_the_news_count, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(what_was_wrong_before_is_not_known_either, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		of_a_device_of_which_nothing_was_published_nobody_is_known, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_new_event_names_published_tenants_only, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(a_name_alone_speaks_for_whom_no_good_checkpoint_has, set_up,
-					tear_down),
-};
-
-TEST_MAIN(tests)
+TESTS(set_up, tear_down)

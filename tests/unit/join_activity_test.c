@@ -224,17 +224,4 @@ TEST(a_partition_that_dcgm_measured_has_its_word_as_evidence)
 	assert_true(view_equal(*ARRAY_AT(published()->evidence, struct view, 0), VIEW("DCGM")));
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_set_up(a_figure_that_moves_is_no_write_and_a_change_of_state_is_one),
-	cmocka_unit_test_set_up(a_silent_agent_makes_it_unknown_and_its_return_idle_as_before),
-	cmocka_unit_test_set_up(
-		a_restart_of_the_controller_writes_nothing_until_the_agent_is_silent_for_long),
-	cmocka_unit_test_set_up(a_restart_of_the_agent_writes_nothing_if_no_sample_is_missing),
-	cmocka_unit_test_set_up(a_boot_ends_what_was_measured_before_it),
-	cmocka_unit_test_set_up(
-		a_driver_that_fails_for_a_sample_changes_nothing_and_for_long_makes_it_unknown),
-	cmocka_unit_test_set_up(without_an_agent_nothing_is_measured),
-	cmocka_unit_test_set_up(each_partition_has_its_own_which_silence_ends_too),
-	cmocka_unit_test_set_up(a_partition_that_dcgm_measured_has_its_word_as_evidence),
-};
-TEST_MAIN(tests)
+TESTS(set_up, tear_down)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the join tells the rules of assess/drift.h, and what becomes of their verdict. */
-
 #include "lib/scenario.h"
-#include "lib/world_test.h"
+#include "lib/world_fixture.h"
+
+/* What the join tells the rules of assess/drift.h, and what becomes of their verdict. */
 
 #define WANTED "label gpu.deploy.device-plugin=true;"
 #define A_PLUGIN "capacity 1; pod plugin namespace=gpu-operator nogpu operand=plugin ready;"
@@ -221,7 +221,7 @@ static bool is_leak_with_holder_of(unsigned held)
 	static struct report_resource_devices offers[2];
 	struct array pending;
 
-	world_again();
+	start_anew();
 	world.intent = (struct intent){.known = true};
 	world.report.boot_id = VIEW("one");
 	build_world_cut(&world, 0, 2);
@@ -241,7 +241,7 @@ static bool is_leak_with_holder_of(unsigned held)
 							 0)->type, VIEW("SlotsLeaked"));
 }
 
-WORLD_TEST(free_slots_are_counted_for_each_resource)
+TEST(free_slots_are_counted_for_each_resource)
 {
 	assert_true(is_leak_with_holder_of(1));
 	assert_false(is_leak_with_holder_of(0));
@@ -324,19 +324,19 @@ static bool is_config_unread(void)
 			  VIEW("ConfigUnreadable"));
 }
 
-WORLD_TEST(layouts_of_the_nodes_mig_manager_count_while_they_can_be_read)
+TEST(layouts_of_the_nodes_mig_manager_count_while_they_can_be_read)
 {
 	let_manager_make_layouts();
 	world.intent.node_layouts_state = INTENT_CONFIG_THERE;
 	assert_false(is_config_unread());
 
-	world_again();
+	start_anew();
 	let_manager_make_layouts();
 	world.intent.node_layouts_state = INTENT_CONFIG_UNREADABLE;
 	assert_true(is_config_unread());
 }
 
-WORLD_TEST(replicas_are_counted_for_each_resource_of_mig_devices)
+TEST(replicas_are_counted_for_each_resource_of_mig_devices)
 {
 	static const struct {
 		int64_t first, second;
@@ -344,7 +344,7 @@ WORLD_TEST(replicas_are_counted_for_each_resource_of_mig_devices)
 	} rows[] = {{2, 4, false}, {4, 4, true}, {2, 2, true}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		world_again();
+		start_anew();
 		build_world_govern(&world, "gpu-operator");
 		share_two_profiles();
 		intend_replicas(rows[i].first, rows[i].second);
@@ -392,7 +392,7 @@ static unsigned writes_a_device(void)
 
 static void govern_two_devices(void)
 {
-	world_again();
+	start_anew();
 	undo();
 	build_world_exclusive(&world, 0);
 	build_world_exclusive(&world, 1);
@@ -400,7 +400,7 @@ static void govern_two_devices(void)
 }
 
 /* The table of crds/README.md that says how often an edit of a policy is written. */
-WORLD_TEST(an_edit_of_a_policy_is_as_many_writes_of_each_device_as_is_said)
+TEST(an_edit_of_a_policy_is_as_many_writes_of_each_device_as_is_said)
 {
 	static const struct {
 		void (*edit)(void);
@@ -428,7 +428,7 @@ WORLD_TEST(an_edit_of_a_policy_is_as_many_writes_of_each_device_as_is_said)
 	}
 }
 
-WORLD_TEST(an_edit_that_is_undone_within_the_hold_off_is_two_writes_of_each_device)
+TEST(an_edit_that_is_undone_within_the_hold_off_is_two_writes_of_each_device)
 {
 	govern_two_devices();
 	switch_plugin_off();
@@ -444,12 +444,4 @@ WORLD_TEST(an_edit_that_is_undone_within_the_hold_off_is_two_writes_of_each_devi
 	assert_int_equal(build_world_status(&world, 0)->intent.state, ATTRIBUTION_INTENT_IN_SYNC);
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_world(free_slots_are_counted_for_each_resource),
-	cmocka_unit_test_world(layouts_of_the_nodes_mig_manager_count_while_they_can_be_read),
-	cmocka_unit_test_world(replicas_are_counted_for_each_resource_of_mig_devices),
-	cmocka_unit_test_world(an_edit_of_a_policy_is_as_many_writes_of_each_device_as_is_said),
-	cmocka_unit_test_world(
-		an_edit_that_is_undone_within_the_hold_off_is_two_writes_of_each_device),
-};
-SCENARIO_MAIN_WITH(promises, tests)
+SCENARIO_MAIN_WITH(promises, set_up, tear_down)

@@ -2,10 +2,7 @@
 
 /* Bounds of what is published. */
 
-#include "lib/build_world.h"
-#include "lib/expect_status.h"
-#include "lib/test_main.h"
-
+#include "lib/world_fixture.h"
 #include "base/limits.h"
 #include "join/stages.h"
 
@@ -13,29 +10,7 @@
 #define DISPUTED ATTRIBUTION_CONFIDENCE_DISPUTED
 #define RUNNING ATTRIBUTION_PHASE_RUNNING
 
-static struct build_world world;
-
-static int set_up(void **state)
-{
-	(void)state;
-	build_world_init(&world);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	build_world_deinit(&world);
-	return 0;
-}
-
-static const struct attribution_status *publish(void)
-{
-	build_world_publish(&world);
-	return build_world_status(&world, 0);
-}
-
-static const struct attribution_status *publish_later(void)
+static const struct attribution_status *publish_and_settle(void)
 {
 	publish();
 	build_world_wait(&world, world.limits.disagreement_ms);
@@ -43,20 +18,12 @@ static const struct attribution_status *publish_later(void)
 	return publish();
 }
 
-static void start_anew(void)
+TEST(partitions_beyond_the_bound_are_counted)
 {
-	tear_down(NULL);
-	set_up(NULL);
-}
-
-static void partitions_beyond_the_bound_are_counted(void **state)
-{
-	(void)state;
 	for (unsigned n = LIMIT_PARTITIONS; n <= LIMIT_PARTITIONS + 2; n++) {
-		tear_down(state);
-		set_up(state);
+		start_anew();
 		build_world_cut(&world, 0, n);
-		build_world_pod(&world, (struct build_pod){.name = "a"});
+		world_pod("a");
 		for (unsigned i = 0; i < n; i++)
 			build_world_book(&world, "uid-a", "main", build_world_mig(&world, 0, i));
 		const struct attribution_tenant *t = expect_tenant(publish(), "uid-a", RUNNING,
@@ -76,17 +43,15 @@ static void partitions_beyond_the_bound_are_counted(void **state)
 	}
 }
 
-static void tenants_beyond_the_bound_are_counted(void **state)
+TEST(tenants_beyond_the_bound_are_counted)
 {
-	(void)state;
 	for (unsigned beyond = 0; beyond < 3; beyond++) {
 		const unsigned n = LIMIT_TENANTS + beyond;
 		start_anew();
 		build_world_shared(&world, 0, n);
 		for (unsigned i = 0; i < n; i++) {
 			const char *name = build_world_text(&world, "p%03u", i).ptr;
-			build_world_run(&world, (struct build_pod){.name = name},
-					build_world_replica(&world, 0, i));
+			world_run(name, build_world_replica(&world, 0, i));
 		}
 		const struct attribution_status *status = publish();
 		const char *summary = build_world_text(&world, "ml/p000 +%u", n - 1).ptr;
@@ -106,14 +71,12 @@ static void tenants_beyond_the_bound_are_counted(void **state)
 	}
 }
 
-static void those_that_left_are_bounded_and_newest_first(void **state)
+TEST(those_that_left_are_bounded_and_newest_first)
 {
-	(void)state;
 	build_world_shared(&world, 0, 20);
 	for (unsigned i = 0; i < 20; i++) {
 		const char *name = build_world_text(&world, "p%02u", i).ptr;
-		build_world_run(&world, (struct build_pod){.name = name},
-				build_world_replica(&world, 0, i));
+		world_run(name, build_world_replica(&world, 0, i));
 	}
 	publish();
 	for (unsigned i = 0; i < 20; i++) {
@@ -130,15 +93,13 @@ static void those_that_left_are_bounded_and_newest_first(void **state)
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
-static void those_that_left_at_once_are_bounded_too(void **state)
+TEST(those_that_left_at_once_are_bounded_too)
 {
-	(void)state;
 	const unsigned n = LIMIT_RECENT_TENANTS + 1;
 	build_world_shared(&world, 0, n);
 	for (unsigned i = 0; i < n; i++) {
 		const char *name = build_world_text(&world, "p%02u", i).ptr;
-		build_world_run(&world, (struct build_pod){.name = name},
-				build_world_replica(&world, 0, i));
+		world_run(name, build_world_replica(&world, 0, i));
 	}
 	publish();
 	for (unsigned i = 0; i < n; i++)
@@ -168,18 +129,15 @@ static const struct attribution_statement *find_said(const struct attribution_st
 	return NULL;
 }
 
-static void ids_that_another_witness_lacks_come_first_and_those_beyond_the_bound_are_counted(
-	void **state)
+TEST(ids_that_another_witness_lacks_come_first_and_those_beyond_the_bound_are_counted)
 {
-	(void)state;
 	static const struct {
 		uint32_t n, left_out;
 	} rows[] = {{LIMIT_STATED_IDS, 0}, {LIMIT_STATED_IDS + 1, 1}, {LIMIT_STATED_IDS + 3, 3}};
 	for (size_t row = 0; row < ARRAY_SIZE(rows); row++) {
-		tear_down(NULL);
-		set_up(NULL);
+		start_anew();
 		build_world_shared(&world, 0, rows[row].n);
-		build_world_pod(&world, (struct build_pod){.name = "a"});
+		world_pod("a");
 		/* The last one by its letters is the one that the checkpoint has alone. */
 		for (uint32_t i = 0; i < rows[row].n; i++) {
 			struct view id = build_world_replica(&world, 0, 10 + i);
@@ -187,7 +145,7 @@ static void ids_that_another_witness_lacks_come_first_and_those_beyond_the_bound
 			if (i + 1 < rows[row].n)
 				build_world_list(&world, "a", "main", id);
 		}
-		const struct attribution_status *status = publish_later();
+		const struct attribution_status *status = publish_and_settle();
 		const struct attribution_statement *said = find_said(status, "Checkpoint");
 		assert_int_equal(said->slots, rows[row].n);
 		assert_int_equal(said->device_ids.count, LIMIT_STATED_IDS);
@@ -204,9 +162,8 @@ static void ids_that_another_witness_lacks_come_first_and_those_beyond_the_bound
 	}
 }
 
-static void those_beyond_the_bound_are_counted_and_disputed_too(void **state)
+TEST(those_beyond_the_bound_are_counted_and_disputed_too)
 {
-	(void)state;
 	const unsigned n = LIMIT_SOURCE_DISAGREEMENT + 2;
 	build_world_shared(&world, 0, n);
 	build_world_device(&world, 1);
@@ -215,7 +172,7 @@ static void those_beyond_the_bound_are_counted_and_disputed_too(void **state)
 				(struct build_pod){.name = build_world_text(&world, "p%02u", i).ptr,
 						   .told = {build_world_uuid(&world, 1)}},
 				build_world_replica(&world, 0, n - 1 - i));
-	const struct attribution_status *status = publish_later();
+	const struct attribution_status *status = publish_and_settle();
 	assert_int_equal(status->source_disagreements.count, LIMIT_SOURCE_DISAGREEMENT);
 	assert_int_equal(status->source_disagreements_left_out, 2);
 	expect_text(
@@ -231,9 +188,8 @@ static void those_beyond_the_bound_are_counted_and_disputed_too(void **state)
 }
 
 /* As another release may have written them. */
-static void of_more_published_ones_than_the_bound_the_rest_is_counted(void **state)
+TEST(of_more_published_ones_than_the_bound_the_rest_is_counted)
 {
-	(void)state;
 	const unsigned n = LIMIT_SOURCE_DISAGREEMENT + 1;
 	struct attribution_disagreement before[LIMIT_SOURCE_DISAGREEMENT + 1];
 	build_world_shared(&world, 0, n);
@@ -248,7 +204,7 @@ static void of_more_published_ones_than_the_bound_the_rest_is_counted(void **sta
 			.pod_uid = build_world_text(&world, "uid-p%02u", i),
 			.container = VIEW("main")};
 	}
-	publish_later();
+	publish_and_settle();
 	struct attribution object = *build_world_previous(&world, 0)->object;
 	object.status.source_disagreements = (struct array){before, n, true};
 	build_world_previous(&world, 0)->object = &object;
@@ -258,16 +214,15 @@ static void of_more_published_ones_than_the_bound_the_rest_is_counted(void **sta
 	assert_int_equal(status->source_disagreements_left_out, 1);
 }
 
-static void the_number_left_out_stays_whatever_is_new(void **state)
+TEST(the_number_left_out_stays_whatever_is_new)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	for (unsigned i = 0; i < LIMIT_UNPLACED_TENANTS + 3; i++)
 		build_world_run(
 			&world,
 			(struct build_pod){.name = build_world_text(&world, "p%02u", i).ptr},
 			VIEW("x"));
-	publish_later();
+	publish_and_settle();
 	build_world_report(&world);
 	assert_int_equal(build_world_count_writes(&world), 0);
 	/* Nor does a restart make one that was left out new. */
@@ -277,24 +232,23 @@ static void the_number_left_out_stays_whatever_is_new(void **state)
 	assert_int_equal(build_world_count_writes(&world), 0);
 	assert_int_equal(build_world_status(&world, 0)->unplaced_tenants_left_out, 3);
 	/* One more is counted in time. */
-	build_world_run(&world, (struct build_pod){.name = "p99"}, VIEW("x"));
+	world_run("p99", VIEW("x"));
 	assert_int_equal(publish()->unplaced_tenants_left_out, 3);
-	assert_int_equal(publish_later()->unplaced_tenants_left_out, 4);
+	assert_int_equal(publish_and_settle()->unplaced_tenants_left_out, 4);
 	/* Fewer are, when none is waited for. */
 	build_world_remove_pod(&world, "uid-p00");
 	assert_int_equal(publish()->unplaced_tenants_left_out, 3);
 }
 
-static void those_beyond_the_bound_are_counted(void **state)
+TEST(those_beyond_the_bound_are_counted)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	for (unsigned i = 0; i < LIMIT_UNPLACED_TENANTS + 3; i++)
 		build_world_run(
 			&world,
 			(struct build_pod){.name = build_world_text(&world, "p%02u", i).ptr},
 			build_world_text(&world, "x-%u", i));
-	const struct attribution_status *status = publish_later();
+	const struct attribution_status *status = publish_and_settle();
 	assert_int_equal(status->unplaced_tenants.count, LIMIT_UNPLACED_TENANTS);
 	assert_int_equal(status->unplaced_tenants_left_out, 3);
 	expect_text(ARRAY_AT(status->unplaced_tenants, struct attribution_unplaced, 15)->pod_uid,
@@ -302,20 +256,19 @@ static void those_beyond_the_bound_are_counted(void **state)
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
-static void ids_beyond_the_bound_are_counted(void **state)
+TEST(ids_beyond_the_bound_are_counted)
 {
-	(void)state;
 	static const unsigned counts[] = {1, LIMIT_UNPLACED_IDS - 1, LIMIT_UNPLACED_IDS,
 					  LIMIT_UNPLACED_IDS + 1, LIMIT_UNPLACED_IDS + 2};
 	build_world_exclusive(&world, 0);
-	build_world_pod(&world, (struct build_pod){.name = "a"});
+	world_pod("a");
 	for (size_t row = 0; row < ARRAY_SIZE(counts); row++) {
 		unsigned n = counts[row] < LIMIT_UNPLACED_IDS ? counts[row] : LIMIT_UNPLACED_IDS;
 		build_world_book_nothing(&world);
 		for (unsigned i = 0; i < counts[row]; i++)
 			build_world_book(&world, "uid-a", "main",
 					 build_world_text(&world, "x-%02u", i));
-		const struct attribution_unplaced *u = ARRAY_AT(publish_later()->unplaced_tenants,
+		const struct attribution_unplaced *u = ARRAY_AT(publish_and_settle()->unplaced_tenants,
 								struct attribution_unplaced, 0);
 		assert_true(u->device_ids.present);
 		assert_int_equal(u->device_ids.count, n);
@@ -326,9 +279,8 @@ static void ids_beyond_the_bound_are_counted(void **state)
 	}
 }
 
-static void none_is_an_empty_list(void **state)
+TEST(none_is_an_empty_list)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
 	const struct array none = publish()->unplaced_tenants;
 	assert_true(none.present);
@@ -336,9 +288,8 @@ static void none_is_an_empty_list(void **state)
 	assert_null(none.items);
 }
 
-static void the_longest_message_fits(void **state)
+TEST(the_longest_message_fits)
 {
-	(void)state;
 	static char name[OVERLAP_PODS + 1][LIMIT_TEXT_NAME + 1], namespace[LIMIT_TEXT_LABEL + 1];
 	static char uid[OVERLAP_PODS + 1][2];
 	memset(namespace, 'n', LIMIT_TEXT_LABEL);
@@ -353,16 +304,15 @@ static void the_longest_message_fits(void **state)
 		build_world_book(&world, uid[i], "main", build_world_replica(&world, 0, 0));
 	}
 	build_world_fail_list(&world);
-	const struct condition *attributed = attribution_find_condition(publish_later(),
+	const struct condition *attributed = attribution_find_condition(publish_and_settle(),
 									VIEW("Attributed"));
 	expect_text(attributed->reason, "SlotHeldTwice");
 	assert_true(attributed->message.len > OVERLAP_PODS * (LIMIT_TEXT_NAME + LIMIT_TEXT_LABEL));
 	assert_true(attributed->message.len < OVERLAP_MESSAGE);
 }
 
-static void the_disputed_the_unplaced_and_their_numbers_outlive_a_restart(void **state)
+TEST(the_disputed_the_unplaced_and_their_numbers_outlive_a_restart)
 {
-	(void)state;
 	const unsigned n = LIMIT_SOURCE_DISAGREEMENT + 2;
 	build_world_shared(&world, 0, n);
 	build_world_device(&world, 1);
@@ -373,7 +323,7 @@ static void the_disputed_the_unplaced_and_their_numbers_outlive_a_restart(void *
 			(struct build_pod){.name = name, .told = {build_world_uuid(&world, 1)}},
 			build_world_replica(&world, 0, i));
 		name = build_world_text(&world, "q%02u", i).ptr;
-		build_world_run(&world, (struct build_pod){.name = name}, VIEW("x"));
+		world_run(name, VIEW("x"));
 	}
 	build_world_wait(&world, world.limits.disagreement_ms);
 	const struct attribution_status *status = publish();
@@ -388,9 +338,8 @@ static void the_disputed_the_unplaced_and_their_numbers_outlive_a_restart(void *
 	assert_int_equal(status->source_disagreements_left_out, 2);
 }
 
-static void a_node_gets_no_more_objects_than_its_share(void **state)
+TEST(a_node_gets_no_more_objects_than_its_share)
 {
-	(void)state;
 	unsigned n = 0;
 	/* Each report names other devices; those before are missing. */
 	for (unsigned round = 0; round < 4; round++) {
@@ -420,29 +369,4 @@ static void a_node_gets_no_more_objects_than_its_share(void **state)
 	assert_int_equal(world.result.refused.objects, 3);
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(partitions_beyond_the_bound_are_counted, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(tenants_beyond_the_bound_are_counted, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(those_that_left_are_bounded_and_newest_first, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(those_that_left_at_once_are_bounded_too, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		ids_that_another_witness_lacks_come_first_and_those_beyond_the_bound_are_counted,
-		set_up, tear_down),
-	cmocka_unit_test_setup_teardown(those_beyond_the_bound_are_counted_and_disputed_too, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(of_more_published_ones_than_the_bound_the_rest_is_counted,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(the_number_left_out_stays_whatever_is_new, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(those_beyond_the_bound_are_counted, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(ids_beyond_the_bound_are_counted, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(none_is_an_empty_list, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(the_longest_message_fits, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		the_disputed_the_unplaced_and_their_numbers_outlive_a_restart, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_node_gets_no_more_objects_than_its_share, set_up,
-					tear_down),
-};
-
-TEST_MAIN(tests)
+TESTS(set_up, tear_down)

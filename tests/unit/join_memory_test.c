@@ -2,34 +2,11 @@
 
 /* A join that runs out of memory. */
 
-#include "lib/build_world.h"
 #include "lib/failing_malloc.h"
-#include "lib/test_main.h"
-
+#include "lib/world_fixture.h"
 #include "schema/attribution_doc.h"
 
 #define CHUNK ((size_t)65536) /* an arena's largest */
-
-static struct build_world world;
-
-static int set_up(void **state)
-{
-	(void)state;
-	build_world_init(&world);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	build_world_deinit(&world);
-	return 0;
-}
-
-static void publish(void)
-{
-	build_world_publish(&world);
-}
 
 static void expect_same_result(const struct join_result *a, const struct join_result *b)
 {
@@ -48,9 +25,9 @@ static void make_all(void)
 {
 	build_world_shared(&world, 0, 4);
 	build_world_cut(&world, 1, 2);
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
-	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_mig(&world, 1, 0));
-	build_world_run(&world, (struct build_pod){.name = "c"}, build_world_replica(&world, 0, 1));
+	world_run("a", build_world_replica(&world, 0, 0));
+	world_run("b", build_world_mig(&world, 1, 0));
+	world_run("c", build_world_replica(&world, 0, 1));
 	build_world_list(&world, "ghost", "main", build_world_replica(&world, 0, 3));
 	build_world_event(&world, build_world_uuid(&world, 0), 79, BUILD_WORLD_NOW);
 	build_world_run(&world,
@@ -77,9 +54,8 @@ static void make_all(void)
 	build_world_device(&world, 4)->model = VIEW("A model");
 }
 
-static void running_out_of_memory_fails_and_changes_nothing(void **state)
+TEST(running_out_of_memory_fails_and_changes_nothing)
 {
-	(void)state;
 	struct error err;
 	unsigned n_failures = 0;
 	make_all();
@@ -114,9 +90,8 @@ static void leave_room(struct arena *arena, size_t room)
 	assert_non_null(arena_alloc(arena, 1, CHUNK - room));
 }
 
-static void a_single_failed_allocation_fails_and_changes_nothing(void **state)
+TEST(a_single_failed_allocation_fails_and_changes_nothing)
 {
-	(void)state;
 	struct error err;
 	make_all();
 	for (int i = 0; i < 3; i++) {
@@ -143,11 +118,4 @@ static void a_single_failed_allocation_fails_and_changes_nothing(void **state)
 	}
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(running_out_of_memory_fails_and_changes_nothing, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(a_single_failed_allocation_fails_and_changes_nothing,
-					set_up, tear_down),
-};
-
-TEST_MAIN(tests)
+TESTS(set_up, tear_down)

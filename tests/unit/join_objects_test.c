@@ -4,10 +4,7 @@
 
 #include <stdlib.h>
 
-#include "lib/build_world.h"
-#include "lib/expect_status.h"
-#include "lib/test_main.h"
-
+#include "lib/world_fixture.h"
 #include "base/limits.h"
 
 #define CONFIRMED ATTRIBUTION_CONFIDENCE_CONFIRMED
@@ -15,32 +12,10 @@
 #define RUNNING ATTRIBUTION_PHASE_RUNNING
 #define MIG_1 "MIG-00000000-0000-4000-8000-000000000001"
 
-static struct build_world world;
-
-static int set_up(void **state)
-{
-	(void)state;
-	build_world_init(&world);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	build_world_deinit(&world);
-	return 0;
-}
-
-static const struct attribution_status *publish(void)
-{
-	build_world_publish(&world);
-	return build_world_status(&world, 0);
-}
-
 static void run_a(void)
 {
 	build_world_exclusive(&world, 0);
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
+	world_run("a", build_world_uuid(&world, 0));
 }
 
 /* Device 0 is held by pod "a", and that is published. */
@@ -75,14 +50,8 @@ static void publish_one_tenant(void)
 	publish_a();
 }
 
-static void run(const char *name, struct view id)
+TEST(a_pod_has_a_workload_when_it_has_an_owner)
 {
-	build_world_run(&world, (struct build_pod){.name = name}, id);
-}
-
-static void a_pod_has_a_workload_when_it_has_an_owner(void **state)
-{
-	(void)state;
 	static const char *const kinds[] = {"", "X", "Job"};
 	publish_one_tenant();
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
@@ -105,9 +74,8 @@ static void a_pod_has_a_workload_when_it_has_an_owner(void **state)
 	}
 }
 
-static void a_device_without_an_object_is_created_under_its_uuid_in_lower_case(void **state)
+TEST(a_device_without_an_object_is_created_under_its_uuid_in_lower_case)
 {
-	(void)state;
 	run_a();
 	world.devices[0].uuid = VIEW("GPU-0000000A-0000-4000-8000-0123456789AB");
 	build_world_join(&world);
@@ -125,9 +93,8 @@ static void a_device_without_an_object_is_created_under_its_uuid_in_lower_case(v
 	expect_text(world.result.devices[0].name, "gpu-@az[`az{");
 }
 
-static void an_object_that_was_just_created_gets_its_first_status(void **state)
+TEST(an_object_that_was_just_created_gets_its_first_status)
 {
-	(void)state;
 	static const struct condition fresh = {.type = VIEW_INIT("ReportFresh"),
 					       .status = CONDITION_TRUE,
 					       .reason = VIEW_INIT("Pending")};
@@ -149,9 +116,8 @@ static void an_object_that_was_just_created_gets_its_first_status(void **state)
 			    ->last_transition_time == BUILD_WORLD_NOW);
 }
 
-static void a_status_says_which_report_it_was_made_from(void **state)
+TEST(a_status_says_which_report_it_was_made_from)
 {
-	(void)state;
 	static const struct attribution_report expected = {VIEW_INIT("boot"), 7, 42, 1234};
 	run_a();
 	world.report.boot_id = expected.boot_id;
@@ -170,9 +136,8 @@ static void a_status_says_which_report_it_was_made_from(void **state)
 	assert_int_equal(publish()->report.sequence, 43);
 }
 
-static void the_generation_is_observed(void **state)
+TEST(the_generation_is_observed)
 {
-	(void)state;
 	publish_a();
 	struct attribution object = *build_world_previous(&world, 0)->object;
 	object.generation = 3;
@@ -189,9 +154,8 @@ static void the_generation_is_observed(void **state)
 	assert_int_equal(build_world_status(&world, 0)->observed_generation, 4);
 }
 
-static void devices_come_in_the_order_of_their_uuids(void **state)
+TEST(devices_come_in_the_order_of_their_uuids)
 {
-	(void)state;
 	build_world_exclusive(&world, 2);
 	build_world_exclusive(&world, 0);
 	build_world_exclusive(&world, 1);
@@ -201,9 +165,8 @@ static void devices_come_in_the_order_of_their_uuids(void **state)
 		assert_ptr_equal(build_world_joined(&world, i), &world.result.devices[i]);
 }
 
-static void an_object_without_a_node_goes_to_the_most_recent_report(void **state)
+TEST(an_object_without_a_node_goes_to_the_most_recent_report)
 {
-	(void)state;
 	static const struct {
 		int64_t age, claimed_age;
 		unsigned n_writes;
@@ -222,9 +185,8 @@ static void an_object_without_a_node_goes_to_the_most_recent_report(void **state
 	}
 }
 
-static void a_device_that_a_more_recent_report_names_is_created_by_that_node(void **state)
+TEST(a_device_that_a_more_recent_report_names_is_created_by_that_node)
 {
-	(void)state;
 	run_a();
 	const struct view contested = build_world_uuid(&world, 0);
 	world.input.contested = &contested;
@@ -244,9 +206,8 @@ static void a_device_that_a_more_recent_report_names_is_created_by_that_node(voi
 }
 
 /* Index and PCI address are those of the one before; the books name that one still. */
-static void a_card_in_the_place_of_another_has_an_object_and_tenants_of_its_own(void **state)
+TEST(a_card_in_the_place_of_another_has_an_object_and_tenants_of_its_own)
 {
-	(void)state;
 	static const struct view other = VIEW_INIT("GPU-0000000a-0000-4000-8000-0123456789ab");
 	publish_a();
 	world.devices[0].uuid = other;
@@ -265,16 +226,15 @@ static void a_card_in_the_place_of_another_has_an_object_and_tenants_of_its_own(
 	build_world_remove_pod(&world, "uid-a");
 	build_world_list_nothing(&world);
 	build_world_book_nothing(&world);
-	build_world_run(&world, (struct build_pod){.name = "b"}, other);
+	world_run("b", other);
 	build_world_join(&world);
 	for (size_t i = 0; i < world.result.n_devices; i++)
 		expect_tenants(&world.result.devices[i].status,
 			       view_equal(world.result.devices[i].uuid, other) ? "uid-b/main" : "");
 }
 
-static void a_node_that_is_there_is_not_buried_however_short_the_limit(void **state)
+TEST(a_node_that_is_there_is_not_buried_however_short_the_limit)
 {
-	(void)state;
 	publish_a();
 	world.limits.node_gone_ms = 0;
 	build_world_wait(&world, world.limits.report_stale_ms);
@@ -283,9 +243,8 @@ static void a_node_that_is_there_is_not_buried_however_short_the_limit(void **st
 	assert_int_equal(build_world_joined(&world, 0)->action, JOIN_WRITE);
 }
 
-static void a_node_that_is_gone_deletes_nothing_of_other_nodes_and_nothing_twice(void **state)
+TEST(a_node_that_is_gone_deletes_nothing_of_other_nodes_and_nothing_twice)
 {
-	(void)state;
 	publish_a();
 	build_world_wait(&world, world.limits.report_stale_ms);
 	publish();
@@ -300,9 +259,8 @@ static void a_node_that_is_gone_deletes_nothing_of_other_nodes_and_nothing_twice
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
-static void without_a_policy_the_device_is_unmanaged(void **state)
+TEST(without_a_policy_the_device_is_unmanaged)
 {
-	(void)state;
 	publish_a();
 	const struct attribution_status *status = build_world_status(&world, 0);
 	assert_int_equal(status->intent.state, ATTRIBUTION_INTENT_UNMANAGED);
@@ -320,9 +278,8 @@ static void without_a_policy_the_device_is_unmanaged(void **state)
 	expect_condition(status, "InSync", CONDITION_UNKNOWN, "PolicyUnreadable");
 }
 
-static void activity_is_that_of_the_report_and_has_the_scope_of_the_mode(void **state)
+TEST(activity_is_that_of_the_report_and_has_the_scope_of_the_mode)
 {
-	(void)state;
 	build_world_cut(&world, 2, 1);
 	build_world_offer_nothing(&world);
 	for (unsigned i = 0; i < 2; i++)
@@ -345,9 +302,8 @@ static void activity_is_that_of_the_report_and_has_the_scope_of_the_mode(void **
 }
 
 /* An event need not be reported again when a status holds it, or none ever will. */
-static void events_of_a_device_that_another_node_may_leave_to_this_are_not_done(void **state)
+TEST(events_of_a_device_that_another_node_may_leave_to_this_are_not_done)
 {
-	(void)state;
 	build_world_exclusive(&world, 1);
 	run_a();
 	publish();
@@ -377,9 +333,8 @@ static void events_of_a_device_that_another_node_may_leave_to_this_are_not_done(
 	assert_int_equal(world.result.events_until, 4);
 }
 
-static void events_of_a_device_that_the_driver_may_list_again_are_not_done(void **state)
+TEST(events_of_a_device_that_the_driver_may_list_again_are_not_done)
 {
-	(void)state;
 	const int64_t now = world.report.observed_at + 1000; /* report_held_ms */
 	const struct {
 		int64_t time, until;
@@ -404,9 +359,8 @@ static void events_of_a_device_that_the_driver_may_list_again_are_not_done(void 
 	}
 }
 
-static void without_an_agent_no_device_is_taken_from_another_node(void **state)
+TEST(without_an_agent_no_device_is_taken_from_another_node)
 {
-	(void)state;
 	publish_without_agent();
 	hand_to_other_node();
 	build_world_previous(&world, 0)->is_named_elsewhere = true;
@@ -421,9 +375,8 @@ static void without_an_agent_no_device_is_taken_from_another_node(void **state)
 	assert_int_equal(build_world_count_writes(&world), 1);
 }
 
-static void without_agents_a_device_goes_where_the_api_server_still_names_it(void **state)
+TEST(without_agents_a_device_goes_where_the_api_server_still_names_it)
 {
-	(void)state;
 	publish_without_agent();
 	hand_to_other_node();
 	struct join_previous *previous = build_world_previous(&world, 0);
@@ -464,11 +417,10 @@ static void without_agents_a_device_goes_where_the_api_server_still_names_it(voi
 }
 
 /* The status that is carried over may be another's than the tenant's. */
-static void a_mig_device_that_the_status_lacks_is_looked_for_in_it_alone(void **state)
+TEST(a_mig_device_that_the_status_lacks_is_looked_for_in_it_alone)
 {
-	(void)state;
 	build_world_cut(&world, 0, 1);
-	run("a", build_world_mig(&world, 0, 0));
+	world_run("a", build_world_mig(&world, 0, 0));
 	publish();
 	build_world_restart(&world);
 	struct join_previous *previous = build_world_previous(&world, 0);
@@ -485,46 +437,4 @@ static void a_mig_device_that_the_status_lacks_is_looked_for_in_it_alone(void **
 	free(other);
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(a_pod_has_a_workload_when_it_has_an_owner, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_device_without_an_object_is_created_under_its_uuid_in_lower_case, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(an_object_that_was_just_created_gets_its_first_status,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(a_status_says_which_report_it_was_made_from, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(the_generation_is_observed, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(devices_come_in_the_order_of_their_uuids, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(an_object_without_a_node_goes_to_the_most_recent_report,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_device_that_a_more_recent_report_names_is_created_by_that_node, set_up,
-		tear_down),
-	cmocka_unit_test_set_up(a_card_in_the_place_of_another_has_an_object_and_tenants_of_its_own),
-	cmocka_unit_test_setup_teardown(a_node_that_is_there_is_not_buried_however_short_the_limit,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_node_that_is_gone_deletes_nothing_of_other_nodes_and_nothing_twice, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(without_a_policy_the_device_is_unmanaged, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(activity_is_that_of_the_report_and_has_the_scope_of_the_mode, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		events_of_a_device_that_another_node_may_leave_to_this_are_not_done, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(events_of_a_device_that_the_driver_may_list_again_are_not_done, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(without_an_agent_no_device_is_taken_from_another_node,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		without_agents_a_device_goes_where_the_api_server_still_names_it, set_up,
-		tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_mig_device_that_the_status_lacks_is_looked_for_in_it_alone, set_up, tear_down),
-};
-
-TEST_MAIN(tests)
+TESTS(set_up, tear_down)

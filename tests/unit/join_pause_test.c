@@ -84,12 +84,4 @@ TEST(without_memory_nobody_waits)
 	}
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_set_up(a_node_waits_for_twenty_times_what_its_join_took),
-	cmocka_unit_test_set_up(after_a_cheap_join_nobody_waits),
-	cmocka_unit_test_set_up(a_dear_node_gets_no_more_than_its_share),
-	cmocka_unit_test_set_up(pauses_that_have_ended_are_forgotten_and_there_is_a_limit),
-	cmocka_unit_test_set_up(without_memory_nobody_waits),
-};
-
-TEST_MAIN(tests)
+TESTS(set_up, tear_down)

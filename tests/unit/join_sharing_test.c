@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "lib/world_test.h"
-
+#include "lib/world_fixture.h"
 #include "join/subject.h"
 
 /* As many lines as a conclusion has here. */
@@ -72,7 +71,7 @@ static void read_grants(size_t n)
 #define MIG "MIG-00000000-0000-4000-8000-00000000000"
 
 /* The device has two partitions. Each row replaces the offer of the one before. */
-WORLD_TEST(the_forms_of_the_ids_on_offer_tell_the_mode_and_their_number_the_replicas)
+TEST(the_forms_of_the_ids_on_offer_tell_the_mode_and_their_number_the_replicas)
 {
 	static const struct {
 		const char *ids[6];
@@ -110,7 +109,7 @@ WORLD_TEST(the_forms_of_the_ids_on_offer_tell_the_mode_and_their_number_the_repl
 }
 
 /* Four replicas, or the whole device. Each row begins with a new world. */
-WORLD_TEST(clues_tell_mps_from_time_slicing_and_what_contradicts_is_said)
+TEST(clues_tell_mps_from_time_slicing_and_what_contradicts_is_said)
 {
 	enum { ANY = REPORT_COMPUTE_UNKNOWN, DEFAULT = REPORT_COMPUTE_DEFAULT,
 	       EXCLUSIVE = REPORT_COMPUTE_EXCLUSIVE_PROCESS, NONE = REPORT_COMPUTE_PROHIBITED };
@@ -191,7 +190,7 @@ WORLD_TEST(clues_tell_mps_from_time_slicing_and_what_contradicts_is_said)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const bool is_whole = strchr(rows[i].held, 'w') != NULL;
 		unsigned replica = 0;
-		world_again();
+		start_anew();
 		struct report_device *device = is_whole ? build_world_exclusive(&world, 0)
 							: build_world_shared(&world, 0, 4);
 		device->compute_mode = rows[i].compute_mode;
@@ -227,12 +226,12 @@ static void offer_replicas_of_a_part(void)
 }
 
 /* There is no mode for it. */
-WORLD_TEST(a_pipe_contradicts_that_replicas_of_a_part_take_turns)
+TEST(a_pipe_contradicts_that_replicas_of_a_part_take_turns)
 {
 	static const char *const ids[] = {"MIG-00000000-0000-4000-8000-000000000000::0",
 					  "nvidia0/gi0/vgpu0", "nvidia0/gi1/vgpu0"};
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
-		world_again();
+		start_anew();
 		build_world_cut(&world, 0, 2);
 		build_world_offer_nothing(&world);
 		build_world_offer(&world, view_from(ids[i]));
@@ -247,7 +246,7 @@ WORLD_TEST(a_pipe_contradicts_that_replicas_of_a_part_take_turns)
 	}
 }
 
-WORLD_TEST(a_pipe_that_was_given_with_another_form_contradicts_nothing)
+TEST(a_pipe_that_was_given_with_another_form_contradicts_nothing)
 {
 	offer_replicas_of_a_part();
 	world_run("a", VIEW(MIG "0::0"));
@@ -261,7 +260,7 @@ WORLD_TEST(a_pipe_that_was_given_with_another_form_contradicts_nothing)
 }
 
 /* GKE's MPS leaves it as it is. */
-WORLD_TEST(the_default_compute_mode_says_nothing_of_gkes_replicas)
+TEST(the_default_compute_mode_says_nothing_of_gkes_replicas)
 {
 	static const struct {
 		bool mps;
@@ -272,7 +271,7 @@ WORLD_TEST(the_default_compute_mode_says_nothing_of_gkes_replicas)
 		{false, ATTRIBUTION_MODE_TIME_SLICED, "an allocation response has no MPS pipe"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		world_again();
+		start_anew();
 		build_world_device(&world, 0);
 		build_world_offer(&world, VIEW("nvidia0/vgpu0"));
 		build_world_offer(&world, VIEW("nvidia0/vgpu1"));
@@ -288,7 +287,7 @@ WORLD_TEST(the_default_compute_mode_says_nothing_of_gkes_replicas)
 }
 
 /* Who has a whole device of GKE's shares it by means of its own. */
-WORLD_TEST(the_default_compute_mode_tells_of_gkes_whole_devices)
+TEST(the_default_compute_mode_tells_of_gkes_whole_devices)
 {
 	build_world_device(&world, 0);
 	build_world_offer(&world, VIEW("nvidia0"));
@@ -298,20 +297,20 @@ WORLD_TEST(the_default_compute_mode_tells_of_gkes_whole_devices)
 }
 
 /* It is the plugin that does not share, and whole devices that it is about. */
-WORLD_TEST(the_label_says_nothing_of_what_others_share_or_of_parts)
+TEST(the_label_says_nothing_of_what_others_share_or_of_parts)
 {
 	set_label(&world, VIEW("none"));
 	build_world_exclusive(&world, 0);
 	reserve(build_world_uuid(&world, 0));
 	join_group("a");
 	EXPECT(TIME_SLICED, 1, EVIDENCE_DEFAULT_MODE);
-	world_again();
+	start_anew();
 	set_label(&world, VIEW("time-slicing"));
 	build_world_cut(&world, 0, 2);
 	EXPECT(MIG, 1, EVIDENCE_MIG_IDS);
 }
 
-WORLD_TEST(a_pipe_under_the_default_mode_is_mps_and_both_are_said)
+TEST(a_pipe_under_the_default_mode_is_mps_and_both_are_said)
 {
 	build_world_shared(&world, 0, 4);
 	hold(0, true);
@@ -327,7 +326,7 @@ WORLD_TEST(a_pipe_under_the_default_mode_is_mps_and_both_are_said)
 }
 
 /* They had it one after the other, and the kubelet has not forgotten the first. */
-WORLD_TEST(holders_of_one_replica_that_contradict_are_named_both)
+TEST(holders_of_one_replica_that_contradict_are_named_both)
 {
 	build_world_shared(&world, 0, 4);
 	hold(0, true);
@@ -336,7 +335,7 @@ WORLD_TEST(holders_of_one_replica_that_contradict_are_named_both)
 	EXPECT(UNKNOWN, 4, EVIDENCE_WITH_PIPE, EVIDENCE_WITHOUT_PIPE);
 }
 
-WORLD_TEST(contradicting_allocations_are_named_both)
+TEST(contradicting_allocations_are_named_both)
 {
 	build_world_shared(&world, 0, 4);
 	hold(0, true);
@@ -348,7 +347,7 @@ WORLD_TEST(contradicting_allocations_are_named_both)
 	EXPECT(UNKNOWN, 4, EVIDENCE_REPLICA_IDS);
 }
 
-WORLD_TEST(without_ids_mig_mode_tells)
+TEST(without_ids_mig_mode_tells)
 {
 	struct report_device *device = build_world_device(&world, 0);
 	EXPECT(UNKNOWN, 0, EVIDENCE_NO_IDS);
@@ -362,7 +361,7 @@ WORLD_TEST(without_ids_mig_mode_tells)
 	EXPECT(MIG, 0, EVIDENCE_MIG_IS_ON);
 }
 
-WORLD_TEST(sources_that_fail_leave_an_unknown_mode_with_its_reason)
+TEST(sources_that_fail_leave_an_unknown_mode_with_its_reason)
 {
 	build_world_exclusive(&world, 0);
 	build_world_offer(&world, VIEW(GPU "::x"));
@@ -375,7 +374,7 @@ WORLD_TEST(sources_that_fail_leave_an_unknown_mode_with_its_reason)
 	EXPECT(UNKNOWN, 0, EVIDENCE_NO_IDS);
 }
 
-WORLD_TEST(a_settling_kubelets_short_offer_changes_no_mode)
+TEST(a_settling_kubelets_short_offer_changes_no_mode)
 {
 	build_world_shared(&world, 0, 4);
 	hold(0, true);
@@ -394,7 +393,7 @@ WORLD_TEST(a_settling_kubelets_short_offer_changes_no_mode)
 }
 
 /* The replicas have another resource's name now, and the same numbers. */
-WORLD_TEST(what_was_given_under_another_name_tells_nothing_of_what_is_on_offer)
+TEST(what_was_given_under_another_name_tells_nothing_of_what_is_on_offer)
 {
 	build_world_shared(&world, 0, 4);
 	hold(0, true);
@@ -407,7 +406,7 @@ WORLD_TEST(what_was_given_under_another_name_tells_nothing_of_what_is_on_offer)
 	EXPECT(TIME_SLICED, 4, EVIDENCE_WITHOUT_PIPE);
 }
 
-WORLD_TEST(a_silent_checkpoint_holds_up_nothing_that_it_did_not_tell)
+TEST(a_silent_checkpoint_holds_up_nothing_that_it_did_not_tell)
 {
 	struct report_device *device = build_world_shared(&world, 0, 4);
 	build_world_fail_book(&world);
@@ -416,7 +415,7 @@ WORLD_TEST(a_silent_checkpoint_holds_up_nothing_that_it_did_not_tell)
 	EXPECT(MPS, 4, EVIDENCE_EXCLUSIVE_PROCESS);
 }
 
-WORLD_TEST(held_ids_alone_make_the_replicas_neither_fewer_nor_more)
+TEST(held_ids_alone_make_the_replicas_neither_fewer_nor_more)
 {
 	build_world_shared(&world, 0, 4);
 	hold(0, false);
@@ -437,19 +436,19 @@ WORLD_TEST(held_ids_alone_make_the_replicas_neither_fewer_nor_more)
 	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS);
 }
 
-WORLD_TEST(replicas_of_which_none_was_ever_on_offer_are_not_counted)
+TEST(replicas_of_which_none_was_ever_on_offer_are_not_counted)
 {
 	build_world_shared(&world, 0, 4);
 	build_world_offer_nothing(&world);
 	hold(0, false);
 	hold(2, false);
 	EXPECT(TIME_SLICED, 0, EVIDENCE_WITHOUT_PIPE);
-	world_again();
+	start_anew();
 	build_world_cut(&world, 0, 2);
 	build_world_offer_nothing(&world);
 	world_run("a", VIEW(MIG "1::1"));
 	EXPECT(MIG_TIME_SLICED, 0, EVIDENCE_MIG_IDS, EVIDENCE_REPLICA_IDS);
-	world_again();
+	start_anew();
 	build_world_without_agent(&world);
 	build_world_pod(&world, (struct build_pod){.name = "a",
 						   .told = {build_world_replica(&world, 0, 0)}});
@@ -457,7 +456,7 @@ WORLD_TEST(replicas_of_which_none_was_ever_on_offer_are_not_counted)
 						   .told = {build_world_replica(&world, 0, 2)}});
 	EXPECT(UNKNOWN, 0, EVIDENCE_REPLICA_IDS);
 	/* That a whole device or a MIG device is one, its ID says. */
-	world_again();
+	start_anew();
 	build_world_device(&world, 0);
 	world_run("a", build_world_uuid(&world, 0));
 	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS);
@@ -468,7 +467,7 @@ WORLD_TEST(replicas_of_which_none_was_ever_on_offer_are_not_counted)
 	assert_int_equal(build_world_status(&world, 1)->sharing.replicas, 1);
 }
 
-WORLD_TEST(how_a_device_is_shared_out_is_what_is_on_offer)
+TEST(how_a_device_is_shared_out_is_what_is_on_offer)
 {
 	static const char left_over[] = "a pod holds a device ID that is no longer offered";
 	char evidence[128];
@@ -491,7 +490,7 @@ static void leave_over(struct view before, struct view now)
 	build_world_publish(&world);
 }
 
-WORLD_TEST(while_a_plugin_is_away_what_was_left_over_before_still_is)
+TEST(while_a_plugin_is_away_what_was_left_over_before_still_is)
 {
 	static const char evidence[] = "an allocation response has no MPS pipe,"
 				       "a pod holds a device ID that is no longer offered";
@@ -508,7 +507,7 @@ WORLD_TEST(while_a_plugin_is_away_what_was_left_over_before_still_is)
 	EXPECT(UNKNOWN, 0, EVIDENCE_NO_IDS);
 }
 
-WORLD_TEST(what_was_left_over_makes_no_replicas_while_a_plugin_is_away)
+TEST(what_was_left_over_makes_no_replicas_while_a_plugin_is_away)
 {
 	build_world_exclusive(&world, 0);
 	leave_over(build_world_replica(&world, 0, 0), build_world_uuid(&world, 0));
@@ -518,7 +517,7 @@ WORLD_TEST(what_was_left_over_makes_no_replicas_while_a_plugin_is_away)
 }
 
 /* By whole devices: a replica is what was left over. */
-WORLD_TEST(while_a_plugin_is_away_a_reservation_shares_the_device_out_as_before)
+TEST(while_a_plugin_is_away_a_reservation_shares_the_device_out_as_before)
 {
 	build_world_exclusive(&world, 0);
 	reserve(build_world_uuid(&world, 0));
@@ -534,7 +533,7 @@ WORLD_TEST(while_a_plugin_is_away_a_reservation_shares_the_device_out_as_before)
 	EXPECT(TIME_SLICED, 1, EVIDENCE_DEFAULT_MODE);
 }
 
-WORLD_TEST(while_a_plugin_is_away_hami_makes_as_many_of_the_device_as_before)
+TEST(while_a_plugin_is_away_hami_makes_as_many_of_the_device_as_before)
 {
 	build_world_device(&world, 0);
 	for (unsigned i = 0; i < 3; i++)
@@ -549,7 +548,7 @@ WORLD_TEST(while_a_plugin_is_away_hami_makes_as_many_of_the_device_as_before)
 }
 
 /* Its device has a name that could be a replica's, and no slot. */
-WORLD_TEST(who_watches_a_shared_device_was_given_no_allocation)
+TEST(who_watches_a_shared_device_was_given_no_allocation)
 {
 	build_world_shared(&world, 0, 2);
 	world_pod("a");
@@ -561,7 +560,7 @@ WORLD_TEST(who_watches_a_shared_device_was_given_no_allocation)
 }
 
 /* The plugin has gone for good; a driver of dynamic resource allocation has the device now. */
-WORLD_TEST(what_a_plugin_had_on_offer_says_nothing_of_a_device_that_claims_give)
+TEST(what_a_plugin_had_on_offer_says_nothing_of_a_device_that_claims_give)
 {
 	build_world_shared(&world, 0, 4);
 	leave_over(build_world_uuid(&world, 0), build_world_replica(&world, 0, 0));
@@ -576,7 +575,7 @@ WORLD_TEST(what_a_plugin_had_on_offer_says_nothing_of_a_device_that_claims_give)
 	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS);
 }
 
-WORLD_TEST(what_was_given_before_replicas_says_nothing_of_mps)
+TEST(what_was_given_before_replicas_says_nothing_of_mps)
 {
 	build_world_shared(&world, 0, 2)->compute_mode = REPORT_COMPUTE_EXCLUSIVE_PROCESS;
 	world_run("a", build_world_uuid(&world, 0));
@@ -584,7 +583,7 @@ WORLD_TEST(what_was_given_before_replicas_says_nothing_of_mps)
 }
 
 /* The plugin was configured anew, from MPS to time-slicing; a pod that was there runs on. */
-WORLD_TEST(what_was_given_of_another_offer_says_nothing_of_mps)
+TEST(what_was_given_of_another_offer_says_nothing_of_mps)
 {
 	build_world_shared(&world, 0, 2)->compute_mode = REPORT_COMPUTE_UNKNOWN;
 	hold(3, true);
@@ -598,7 +597,7 @@ WORLD_TEST(what_was_given_of_another_offer_says_nothing_of_mps)
 	EXPECT(TIME_SLICED, 2, EVIDENCE_WITHOUT_PIPE);
 }
 
-WORLD_TEST(a_claim_alone_is_exclusive_and_a_shared_one_is_not)
+TEST(a_claim_alone_is_exclusive_and_a_shared_one_is_not)
 {
 	build_world_device(&world, 0);
 	world_pod("a");
@@ -617,7 +616,7 @@ WORLD_TEST(a_claim_alone_is_exclusive_and_a_shared_one_is_not)
 	EXPECT(UNKNOWN, 1, EVIDENCE_SHARED_ID);
 }
 
-WORLD_TEST(several_shares_of_several_pods_share_the_device)
+TEST(several_shares_of_several_pods_share_the_device)
 {
 	build_world_device(&world, 0);
 	world_pod("a");
@@ -631,7 +630,7 @@ WORLD_TEST(several_shares_of_several_pods_share_the_device)
 	EXPECT(TIME_SLICED, 1, EVIDENCE_DEFAULT_MODE, EVIDENCE_SHARE_BY_CLAIM);
 }
 
-WORLD_TEST(one_share_alone_does_not_make_the_device_exclusive)
+TEST(one_share_alone_does_not_make_the_device_exclusive)
 {
 	build_world_device(&world, 0);
 	world_pod("a");
@@ -648,7 +647,7 @@ WORLD_TEST(one_share_alone_does_not_make_the_device_exclusive)
 	}
 }
 
-WORLD_TEST(one_share_of_a_part_alone_is_not_all_of_it)
+TEST(one_share_of_a_part_alone_is_not_all_of_it)
 {
 	build_world_device(&world, 0);
 	world_pod("a");
@@ -666,7 +665,7 @@ WORLD_TEST(one_share_of_a_part_alone_is_not_all_of_it)
 	}
 }
 
-WORLD_TEST(a_pod_that_is_given_what_another_still_has_shares_nothing)
+TEST(a_pod_that_is_given_what_another_still_has_shares_nothing)
 {
 	build_world_exclusive(&world, 0);
 	build_world_run(&world, (struct build_pod){.name = "a", .deleting = true},
@@ -676,7 +675,7 @@ WORLD_TEST(a_pod_that_is_given_what_another_still_has_shares_nothing)
 	expect_tenants(build_world_status(&world, 0), "uid-a/main,uid-b/main");
 }
 
-WORLD_TEST(claims_of_parts_are_mig)
+TEST(claims_of_parts_are_mig)
 {
 	build_world_cut(&world, 0, 2);
 	build_world_offer_nothing(&world);
@@ -701,7 +700,7 @@ static struct grant *grant_part(const char *uid, unsigned partition)
 	return grant;
 }
 
-WORLD_TEST(a_part_that_several_pods_have_by_one_claim_is_shared)
+TEST(a_part_that_several_pods_have_by_one_claim_is_shared)
 {
 	static const char *const names[] = {"a", "b", "c"};
 	build_world_cut(&world, 0, 3);
@@ -734,10 +733,10 @@ WORLD_TEST(a_part_that_several_pods_have_by_one_claim_is_shared)
 }
 
 /* Its name is all that is known of it. While claims cannot be read it stays as published. */
-WORLD_TEST(a_part_without_a_uuid_is_shared_when_two_pods_have_the_same)
+TEST(a_part_without_a_uuid_is_shared_when_two_pods_have_the_same)
 {
 	for (unsigned is_other = 0; is_other < 2; is_other++) {
-		world_again();
+		start_anew();
 		build_world_device(&world, 0)->mig =
 			(struct report_mig){.present = true, .current = true};
 		world_pod("a");
@@ -756,7 +755,7 @@ WORLD_TEST(a_part_without_a_uuid_is_shared_when_two_pods_have_the_same)
 }
 
 /* Of MPS by replicas one is left over; a claim gives a share of what is a whole device now. */
-WORLD_TEST(there_is_room_for_all_that_can_be_said_at_once)
+TEST(there_is_room_for_all_that_can_be_said_at_once)
 {
 	struct report_device *device = build_world_shared(&world, 0, 4);
 	hold(0, true);
@@ -774,7 +773,7 @@ WORLD_TEST(there_is_room_for_all_that_can_be_said_at_once)
 	       EVIDENCE_MIG_CONTRADICTS, EVIDENCE_LABEL_TIME_SLICING, EVIDENCE_LEFT_OVER_ID);
 }
 
-WORLD_TEST(a_reservation_shares_the_device_out_by_time)
+TEST(a_reservation_shares_the_device_out_by_time)
 {
 	build_world_exclusive(&world, 0);
 	reserve(build_world_uuid(&world, 0));
@@ -783,7 +782,7 @@ WORLD_TEST(a_reservation_shares_the_device_out_by_time)
 	EXPECT(TIME_SLICED, 1, EVIDENCE_DEFAULT_MODE);
 }
 
-WORLD_TEST(whoever_shares_the_whole_device_shares_no_part_of_it)
+TEST(whoever_shares_the_whole_device_shares_no_part_of_it)
 {
 	build_world_cut(&world, 0, 2);
 	reserve(build_world_uuid(&world, 0));
@@ -791,7 +790,7 @@ WORLD_TEST(whoever_shares_the_whole_device_shares_no_part_of_it)
 	EXPECT(MIG, 1, EVIDENCE_MIG_IDS, EVIDENCE_LEFT_OVER_ID);
 }
 
-WORLD_TEST(who_still_holds_what_hami_gave_shares_no_whole_device)
+TEST(who_still_holds_what_hami_gave_shares_no_whole_device)
 {
 	build_world_exclusive(&world, 0);
 	build_world_run(&world,
@@ -803,7 +802,7 @@ WORLD_TEST(who_still_holds_what_hami_gave_shares_no_whole_device)
 	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS);
 }
 
-WORLD_TEST(while_claims_cannot_be_read_a_claimed_device_is_shared_as_before)
+TEST(while_claims_cannot_be_read_a_claimed_device_is_shared_as_before)
 {
 	build_world_device(&world, 0);
 	build_world_device(&world, 1);
@@ -822,7 +821,7 @@ WORLD_TEST(while_claims_cannot_be_read_a_claimed_device_is_shared_as_before)
 	EXPECT(EXCLUSIVE, 1, EVIDENCE_GPU_IDS);
 }
 
-WORLD_TEST(containers_of_one_pod_share_nothing_while_claims_cannot_be_read)
+TEST(containers_of_one_pod_share_nothing_while_claims_cannot_be_read)
 {
 	build_world_device(&world, 0);
 	build_world_pod(&world, (struct build_pod){.name = "a", .second = "side"});
@@ -841,7 +840,7 @@ WORLD_TEST(containers_of_one_pod_share_nothing_while_claims_cannot_be_read)
 	}
 }
 
-WORLD_TEST(a_claim_that_cannot_be_read_leaves_the_replicas_as_they_are)
+TEST(a_claim_that_cannot_be_read_leaves_the_replicas_as_they_are)
 {
 	build_world_shared(&world, 0, 4);
 	world_pod("a");
@@ -851,7 +850,7 @@ WORLD_TEST(a_claim_that_cannot_be_read_leaves_the_replicas_as_they_are)
 	EXPECT(TIME_SLICED, 4, EVIDENCE_DEFAULT_MODE);
 }
 
-WORLD_TEST(a_claimant_that_is_over_keeps_no_mode)
+TEST(a_claimant_that_is_over_keeps_no_mode)
 {
 	build_world_device(&world, 0);
 	world_pod("a");
@@ -866,52 +865,4 @@ WORLD_TEST(a_claimant_that_is_over_keeps_no_mode)
 	EXPECT(UNKNOWN, 0, EVIDENCE_NO_IDS);
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_world(a_part_without_a_uuid_is_shared_when_two_pods_have_the_same),
-	cmocka_unit_test_world(there_is_room_for_all_that_can_be_said_at_once),
-	cmocka_unit_test_world(
-		the_forms_of_the_ids_on_offer_tell_the_mode_and_their_number_the_replicas),
-	cmocka_unit_test_world(clues_tell_mps_from_time_slicing_and_what_contradicts_is_said),
-	cmocka_unit_test_world(holders_of_one_replica_that_contradict_are_named_both),
-	cmocka_unit_test_world(a_pipe_contradicts_that_replicas_of_a_part_take_turns),
-	cmocka_unit_test_world(a_pipe_that_was_given_with_another_form_contradicts_nothing),
-	cmocka_unit_test_world(the_default_compute_mode_says_nothing_of_gkes_replicas),
-	cmocka_unit_test_world(the_default_compute_mode_tells_of_gkes_whole_devices),
-	cmocka_unit_test_world(the_label_says_nothing_of_what_others_share_or_of_parts),
-	cmocka_unit_test_world(a_pipe_under_the_default_mode_is_mps_and_both_are_said),
-	cmocka_unit_test_world(what_was_given_of_another_offer_says_nothing_of_mps),
-	cmocka_unit_test_world(replicas_of_which_none_was_ever_on_offer_are_not_counted),
-	cmocka_unit_test_world(contradicting_allocations_are_named_both),
-	cmocka_unit_test_world(without_ids_mig_mode_tells),
-	cmocka_unit_test_world(a_silent_checkpoint_holds_up_nothing_that_it_did_not_tell),
-	cmocka_unit_test_world(held_ids_alone_make_the_replicas_neither_fewer_nor_more),
-	cmocka_unit_test_world(how_a_device_is_shared_out_is_what_is_on_offer),
-	cmocka_unit_test_world(what_was_given_before_replicas_says_nothing_of_mps),
-	cmocka_unit_test_world(a_claim_alone_is_exclusive_and_a_shared_one_is_not),
-	cmocka_unit_test_world(one_share_of_a_part_alone_is_not_all_of_it),
-	cmocka_unit_test_world(one_share_alone_does_not_make_the_device_exclusive),
-	cmocka_unit_test_world(several_shares_of_several_pods_share_the_device),
-	cmocka_unit_test_world(claims_of_parts_are_mig),
-	cmocka_unit_test_world(whoever_shares_the_whole_device_shares_no_part_of_it),
-	cmocka_unit_test_world(a_reservation_shares_the_device_out_by_time),
-	cmocka_unit_test_world(who_still_holds_what_hami_gave_shares_no_whole_device),
-	cmocka_unit_test_world(while_claims_cannot_be_read_a_claimed_device_is_shared_as_before),
-	cmocka_unit_test_world(a_claimant_that_is_over_keeps_no_mode),
-	cmocka_unit_test_world(sources_that_fail_leave_an_unknown_mode_with_its_reason),
-	cmocka_unit_test_world(a_settling_kubelets_short_offer_changes_no_mode),
-	cmocka_unit_test_world(what_was_given_under_another_name_tells_nothing_of_what_is_on_offer),
-	cmocka_unit_test_world(a_pod_that_is_given_what_another_still_has_shares_nothing),
-	cmocka_unit_test_world(containers_of_one_pod_share_nothing_while_claims_cannot_be_read),
-	cmocka_unit_test_world(a_claim_that_cannot_be_read_leaves_the_replicas_as_they_are),
-	cmocka_unit_test_world(a_part_that_several_pods_have_by_one_claim_is_shared),
-	cmocka_unit_test_world(while_a_plugin_is_away_what_was_left_over_before_still_is),
-	cmocka_unit_test_world(
-		what_a_plugin_had_on_offer_says_nothing_of_a_device_that_claims_give),
-	cmocka_unit_test_world(what_was_left_over_makes_no_replicas_while_a_plugin_is_away),
-	cmocka_unit_test_world(
-		while_a_plugin_is_away_a_reservation_shares_the_device_out_as_before),
-	cmocka_unit_test_world(while_a_plugin_is_away_hami_makes_as_many_of_the_device_as_before),
-	cmocka_unit_test_world(who_watches_a_shared_device_was_given_no_allocation),
-};
-
-TEST_MAIN(tests)
+TESTS(set_up, tear_down)

@@ -1,39 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "lib/build_world.h"
-#include "lib/expect_status.h"
 #include "lib/failing_malloc.h"
-#include "lib/test_main.h"
-
+#include "lib/world_fixture.h"
 #include "base/limits.h"
 #include "schema/attribution_doc.h"
-
-static struct build_world world;
-
-static int set_up(void **state)
-{
-	(void)state;
-	build_world_init(&world);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	build_world_deinit(&world);
-	return 0;
-}
-
-static const struct attribution_status *publish(void)
-{
-	build_world_publish(&world);
-	return build_world_status(&world, 0);
-}
 
 static void run_a(void)
 {
 	build_world_exclusive(&world, 0);
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
+	world_run("a", build_world_uuid(&world, 0));
 }
 
 /* Device 0 is held by pod "a", and that is published. */
@@ -43,9 +18,8 @@ static void publish_a(void)
 	publish();
 }
 
-static void an_unchanged_world_is_kept_and_a_changed_one_written(void **state)
+TEST(an_unchanged_world_is_kept_and_a_changed_one_written)
 {
-	(void)state;
 	publish_a();
 	assert_int_equal(build_world_count_writes(&world), 0);
 	build_world_wait(&world, 1000);
@@ -55,9 +29,8 @@ static void an_unchanged_world_is_kept_and_a_changed_one_written(void **state)
 	expect_text(build_world_status(&world, 0)->device.driver_version, "590.1");
 }
 
-static void without_a_report_it_is_said_what_may_be_read_no_more(void **state)
+TEST(without_a_report_it_is_said_what_may_be_read_no_more)
 {
-	(void)state;
 	static const struct {
 		bool pods, grants; /* may be read no more */
 		int plugins, claims; /* the condition of what each hands out */
@@ -74,7 +47,7 @@ static void without_a_report_it_is_said_what_may_be_read_no_more(void **state)
 	publish_a();
 	build_world_device(&world, 1);
 	build_world_slice(&world, 1);
-	build_world_pod(&world, (struct build_pod){.name = "b"});
+	world_pod("b");
 	build_world_grant(&world, "uid-b", "main", 1);
 	publish();
 	expect_condition(build_world_status(&world, 1), "Attributed", CONDITION_TRUE,
@@ -95,9 +68,8 @@ static void without_a_report_it_is_said_what_may_be_read_no_more(void **state)
 /* Settling */
 
 /* The checkpoint has none of four tenants, and two times two of them have one ID. */
-static void each_fact_waits_of_as_many_as_there_can_be(void **state)
+TEST(each_fact_waits_of_as_many_as_there_can_be)
 {
-	(void)state;
 	static const char *const names[] = {"a", "b", "c", "d"};
 	build_world_shared(&world, 0, 4);
 	for (unsigned i = 0; i < 4; i++) {
@@ -116,14 +88,13 @@ static void each_fact_waits_of_as_many_as_there_can_be(void **state)
 }
 
 /* Two by two containers have one ID, and of each pod the List has but the first. */
-static void each_fact_waits_however_few_pods_hold_many_slots(void **state)
+TEST(each_fact_waits_however_few_pods_hold_many_slots)
 {
-	(void)state;
 	static const char *const names[] = {"a", "b"}, *const uids[] = {"uid-a", "uid-b"};
 	enum { N_CONTAINERS = 8 };
 	build_world_shared(&world, 0, N_CONTAINERS);
 	for (unsigned p = 0; p < ARRAY_SIZE(names); p++) {
-		build_world_pod(&world, (struct build_pod){.name = names[p]});
+		world_pod(names[p]);
 		for (unsigned i = 0; i < N_CONTAINERS; i++)
 			build_world_book(&world, uids[p], build_world_text(&world, "c%u", i).ptr,
 					 build_world_replica(&world, 0, i));
@@ -135,14 +106,12 @@ static void each_fact_waits_however_few_pods_hold_many_slots(void **state)
 			 "AllResolved");
 }
 
-
-static void without_a_report_who_is_gone_is_unplaced_no_more(void **state)
+TEST(without_a_report_who_is_gone_is_unplaced_no_more)
 {
-	(void)state;
 	build_world_device(&world, 0);
-	build_world_run(&world, (struct build_pod){.name = "deleted"}, VIEW("x"));
-	build_world_run(&world, (struct build_pod){.name = "failed"}, VIEW("x"));
-	build_world_run(&world, (struct build_pod){.name = "on"}, VIEW("x"));
+	world_run("deleted", VIEW("x"));
+	world_run("failed", VIEW("x"));
+	world_run("on", VIEW("x"));
 	build_world_book(&world, "stranger", "main", VIEW("y"));
 	build_world_list(&world, "stranger", "main", VIEW("y"));
 	build_world_list(&world, "ghost", "main", VIEW("z"));
@@ -158,17 +127,4 @@ static void without_a_report_who_is_gone_is_unplaced_no_more(void **state)
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(
-		an_unchanged_world_is_kept_and_a_changed_one_written, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(without_a_report_it_is_said_what_may_be_read_no_more,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(each_fact_waits_of_as_many_as_there_can_be,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(each_fact_waits_however_few_pods_hold_many_slots, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(without_a_report_who_is_gone_is_unplaced_no_more, set_up,
-					tear_down),
-};
-
-TEST_MAIN(tests)
+TESTS(set_up, tear_down)

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "lib/world_test.h"
-
+#include "lib/world_fixture.h"
 #include "base/limits.h"
-
-static const struct attribution_status *publish(void)
-{
-	build_world_publish(&world);
-	return build_world_status(&world, 0);
-}
 
 /* What HAMi's plugin offers of device n. */
 static struct view hami_id(unsigned n, unsigned replica)
@@ -23,7 +16,7 @@ static const struct attribution_partition *partition_at(uint32_t i)
 	return ARRAY_AT(partitions, struct attribution_partition, i);
 }
 
-WORLD_TEST(the_device_is_described_as_nvml_does_with_dashes_in_the_model)
+TEST(the_device_is_described_as_nvml_does_with_dashes_in_the_model)
 {
 	build_world_exclusive(&world, 3);
 	build_world_publish(&world);
@@ -39,7 +32,7 @@ WORLD_TEST(the_device_is_described_as_nvml_does_with_dashes_in_the_model)
 	expect_text(device->cuda_version, "13.0");
 }
 
-WORLD_TEST(a_model_has_dashes_for_the_blanks_within_it)
+TEST(a_model_has_dashes_for_the_blanks_within_it)
 {
 	static const char *const rows[][2] = {
 		{"Tesla T4", "Tesla-T4"}, {"Tesla-T4 ", "Tesla-T4"}, {"", ""}, {"A B C", "A-B-C"}};
@@ -52,7 +45,7 @@ WORLD_TEST(a_model_has_dashes_for_the_blanks_within_it)
 	}
 }
 
-WORLD_TEST(versions_that_a_report_lacks_are_carried_over)
+TEST(versions_that_a_report_lacks_are_carried_over)
 {
 	build_world_exclusive(&world, 0);
 	publish();
@@ -68,7 +61,7 @@ WORLD_TEST(versions_that_a_report_lacks_are_carried_over)
 	expect_text(device->cuda_version, "9");
 }
 
-WORLD_TEST(partitions_come_in_the_order_of_their_uuids_with_their_slots)
+TEST(partitions_come_in_the_order_of_their_uuids_with_their_slots)
 {
 	struct report_device *device = build_world_cut(&world, 0, 3);
 	struct report_partition *items = device->partitions.items;
@@ -93,7 +86,7 @@ WORLD_TEST(partitions_come_in_the_order_of_their_uuids_with_their_slots)
 	expect_text(build_world_status(&world, 0)->slots.summary, "0/4");
 }
 
-WORLD_TEST(partitions_are_carried_over_while_nvml_is_silent)
+TEST(partitions_are_carried_over_while_nvml_is_silent)
 {
 	build_world_cut(&world, 0, 2);
 	publish();
@@ -108,7 +101,7 @@ WORLD_TEST(partitions_are_carried_over_while_nvml_is_silent)
 		assert_int_equal(partition_at(i)->slots, 1);
 }
 
-WORLD_TEST(partitions_are_those_that_nvml_lists_with_the_slots_on_offer)
+TEST(partitions_are_those_that_nvml_lists_with_the_slots_on_offer)
 {
 	struct report_device *device = build_world_cut(&world, 0, 2);
 	build_world_offer(&world,
@@ -126,7 +119,7 @@ WORLD_TEST(partitions_are_those_that_nvml_lists_with_the_slots_on_offer)
 	expect_text(partition_at(0)->profile, "1g.5gb");
 }
 
-WORLD_TEST(a_partition_that_is_new_while_no_offer_is_known_has_no_slots)
+TEST(a_partition_that_is_new_while_no_offer_is_known_has_no_slots)
 {
 	struct report_device *device = build_world_cut(&world, 0, 2);
 	device->partitions.count = 1;
@@ -141,7 +134,7 @@ WORLD_TEST(a_partition_that_is_new_while_no_offer_is_known_has_no_slots)
 	assert_int_equal(partition_at(1)->slots, 0);
 }
 
-WORLD_TEST(what_a_settling_kubelet_does_not_offer_yet_is_not_gone)
+TEST(what_a_settling_kubelet_does_not_offer_yet_is_not_gone)
 {
 	build_world_cut(&world, 0, 2);
 	world_run("a", build_world_mig(&world, 0, 0));
@@ -160,7 +153,7 @@ WORLD_TEST(what_a_settling_kubelet_does_not_offer_yet_is_not_gone)
 	assert_int_equal(partition_at(1)->slots, 0);
 }
 
-WORLD_TEST(what_a_lost_plugin_had_on_offer_stays_while_some_of_it_is_held)
+TEST(what_a_lost_plugin_had_on_offer_stays_while_some_of_it_is_held)
 {
 	build_world_cut(&world, 0, 2);
 	build_world_shared(&world, 1, 4);
@@ -184,7 +177,7 @@ WORLD_TEST(what_a_lost_plugin_had_on_offer_stays_while_some_of_it_is_held)
 }
 
 /* HAMi's annotation names the device, and the kubelet an ID of another one: it is no slot here. */
-WORLD_TEST(regress_14_of_a_device_that_hami_gave_and_offers_no_more_the_total_stays)
+TEST(regress_14_of_a_device_that_hami_gave_and_offers_no_more_the_total_stays)
 {
 	for (unsigned n = 0; n < 2; n++) {
 		build_world_device(&world, n);
@@ -213,7 +206,7 @@ WORLD_TEST(regress_14_of_a_device_that_hami_gave_and_offers_no_more_the_total_st
 	expect_text(build_world_status(&world, 1)->slots.summary, "0/0");
 }
 
-WORLD_TEST(of_shares_that_were_never_on_offer_the_total_is_not_known)
+TEST(of_shares_that_were_never_on_offer_the_total_is_not_known)
 {
 	build_world_device(&world, 0);
 	build_world_device(&world, 1);
@@ -232,7 +225,7 @@ WORLD_TEST(of_shares_that_were_never_on_offer_the_total_is_not_known)
 	expect_text(build_world_status(&world, 1)->slots.summary, "1/1");
 }
 
-WORLD_TEST(of_too_many_partitions_the_first_are_listed)
+TEST(of_too_many_partitions_the_first_are_listed)
 {
 	struct report_device *device = build_world_cut(&world, 0, LIMIT_PARTITIONS + 1);
 	for (uint32_t n = LIMIT_PARTITIONS - 1; n <= LIMIT_PARTITIONS + 1; n++) {
@@ -245,7 +238,7 @@ WORLD_TEST(of_too_many_partitions_the_first_are_listed)
 }
 
 /* One of them could not be read. */
-WORLD_TEST(a_list_of_partitions_that_is_not_known_is_the_one_that_was)
+TEST(a_list_of_partitions_that_is_not_known_is_the_one_that_was)
 {
 	struct report_device *device = build_world_cut(&world, 0, 3);
 	world_run("a", build_world_mig(&world, 0, 0));
@@ -265,7 +258,7 @@ WORLD_TEST(a_list_of_partitions_that_is_not_known_is_the_one_that_was)
 	assert_int_equal(publish()->partitions.count, 0);
 }
 
-WORLD_TEST(a_slot_counts_once_whoever_names_it)
+TEST(a_slot_counts_once_whoever_names_it)
 {
 	build_world_shared(&world, 0, 3);
 	world_run("a", build_world_replica(&world, 0, 0));
@@ -277,7 +270,7 @@ WORLD_TEST(a_slot_counts_once_whoever_names_it)
 	expect_text(status->slots.summary, "1/3");
 }
 
-WORLD_TEST(slots_are_those_on_offer_and_those_held_beside_them)
+TEST(slots_are_those_on_offer_and_those_held_beside_them)
 {
 	build_world_shared(&world, 0, 4);
 	world_run("a", build_world_replica(&world, 0, 0));
@@ -290,7 +283,7 @@ WORLD_TEST(slots_are_those_on_offer_and_those_held_beside_them)
 }
 
 /* Two tenants of one slot, one of whom no source names. */
-WORLD_TEST(slots_of_tenants_that_no_source_names_count_up_to_the_total)
+TEST(slots_of_tenants_that_no_source_names_count_up_to_the_total)
 {
 	build_world_device(&world, 1);
 	build_world_exclusive(&world, 0);
@@ -312,7 +305,7 @@ WORLD_TEST(slots_of_tenants_that_no_source_names_count_up_to_the_total)
 	}
 }
 
-WORLD_TEST(the_total_is_carried_over_while_no_offer_is_known)
+TEST(the_total_is_carried_over_while_no_offer_is_known)
 {
 	build_world_shared(&world, 0, 3);
 	world_run("a", build_world_replica(&world, 0, 0));
@@ -325,7 +318,7 @@ WORLD_TEST(the_total_is_carried_over_while_no_offer_is_known)
 	expect_text(publish()->slots.summary, "5/5");
 }
 
-WORLD_TEST(without_an_offer_ever_the_total_is_not_known)
+TEST(without_an_offer_ever_the_total_is_not_known)
 {
 	build_world_shared(&world, 0, 3);
 	world_run("a", build_world_replica(&world, 0, 0));
@@ -345,7 +338,7 @@ WORLD_TEST(without_an_offer_ever_the_total_is_not_known)
 }
 
 /* Its List may be short, its checkpoint cannot be read, and nobody knew the device before. */
-WORLD_TEST(what_is_given_out_is_not_known_while_a_new_node_settles)
+TEST(what_is_given_out_is_not_known_while_a_new_node_settles)
 {
 	build_world_exclusive(&world, 0);
 	world_pod("a");
@@ -358,7 +351,7 @@ WORLD_TEST(what_is_given_out_is_not_known_while_a_new_node_settles)
 	expect_text(status->slots.summary, "");
 }
 
-WORLD_TEST(who_is_new_while_no_book_says_anything_is_added)
+TEST(who_is_new_while_no_book_says_anything_is_added)
 {
 	build_world_shared(&world, 0, 4);
 	world_run("b", build_world_replica(&world, 0, 1));
@@ -374,7 +367,7 @@ WORLD_TEST(who_is_new_while_no_book_says_anything_is_added)
 	expect_text(publish()->slots.summary, "3/4");
 }
 
-WORLD_TEST(what_was_not_counted_is_counted_by_its_tenants)
+TEST(what_was_not_counted_is_counted_by_its_tenants)
 {
 	build_world_shared(&world, 0, 4);
 	world_run("a", build_world_replica(&world, 0, 0));
@@ -386,7 +379,7 @@ WORLD_TEST(what_was_not_counted_is_counted_by_its_tenants)
 	assert_int_equal(status->slots.allocated, 1);
 }
 
-WORLD_TEST(a_slice_describes_what_nvml_does_not)
+TEST(a_slice_describes_what_nvml_does_not)
 {
 	struct slice_device *slice = build_world_slice(&world, 0);
 	slice->uuid = VIEW("gpu-00000000-0000-4000-8000-0123456789ab");
@@ -410,7 +403,7 @@ WORLD_TEST(a_slice_describes_what_nvml_does_not)
 	expect_text(world.result.devices[0].status.device.driver_version, "590.1.0");
 }
 
-WORLD_TEST(a_device_that_no_slice_is_about_is_not_described)
+TEST(a_device_that_no_slice_is_about_is_not_described)
 {
 	static struct slice_device slice = {
 		.uuid = VIEW_INIT("GPU-00000001-0000-4000-8000-0123456789ab"),
@@ -429,7 +422,7 @@ WORLD_TEST(a_device_that_no_slice_is_about_is_not_described)
 	expect_text(build_world_status(&world, 1)->slots.summary, "");
 }
 
-WORLD_TEST(a_device_of_dynamic_resource_allocation_is_as_many_as_it_has_partitions)
+TEST(a_device_of_dynamic_resource_allocation_is_as_many_as_it_has_partitions)
 {
 	struct report_device *device = build_world_cut(&world, 0, 3);
 	build_world_offer_nothing(&world);
@@ -446,7 +439,7 @@ WORLD_TEST(a_device_of_dynamic_resource_allocation_is_as_many_as_it_has_partitio
 }
 
 /* Of such a device nothing is on offer at any time. */
-WORLD_TEST(what_claims_hold_is_no_rest_of_what_a_plugin_had_on_offer)
+TEST(what_claims_hold_is_no_rest_of_what_a_plugin_had_on_offer)
 {
 	struct report_device *device = build_world_cut(&world, 0, 3);
 	build_world_offer_nothing(&world);
@@ -461,7 +454,7 @@ WORLD_TEST(what_claims_hold_is_no_rest_of_what_a_plugin_had_on_offer)
 	expect_text(publish()->slots.summary, "1/2");
 }
 
-WORLD_TEST(what_nvml_said_once_no_slice_unsays)
+TEST(what_nvml_said_once_no_slice_unsays)
 {
 	build_world_exclusive(&world, 0);
 	publish();
@@ -473,7 +466,7 @@ WORLD_TEST(what_nvml_said_once_no_slice_unsays)
 	assert_int_equal(status->device.index, 0);
 }
 
-WORLD_TEST(who_is_on_a_device_by_no_id_takes_a_slot_of_it)
+TEST(who_is_on_a_device_by_no_id_takes_a_slot_of_it)
 {
 	build_world_shared(&world, 0, 3);
 	world_run("a", build_world_replica(&world, 0, 0));
@@ -488,7 +481,7 @@ WORLD_TEST(who_is_on_a_device_by_no_id_takes_a_slot_of_it)
 
 /* HAMi gives the later containers of a pod what its ordinary init containers had. Two of the */
 /* device's five slots are held by pods before and after it. */
-WORLD_TEST(only_ordinary_init_containers_have_what_hami_gave_one_after_the_other)
+TEST(only_ordinary_init_containers_have_what_hami_gave_one_after_the_other)
 {
 #define GIVEN "GPU-00000000-0000-4000-8000-0123456789ab,NVIDIA,1,1:;"
 	static const struct {
@@ -507,7 +500,7 @@ WORLD_TEST(only_ordinary_init_containers_have_what_hami_gave_one_after_the_other
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct build_pod pod = rows[i].pod;
-		world_again();
+		start_anew();
 		const char *other = build_world_uuid(&world, 1).ptr;
 		build_world_shared(&world, 0, 5);
 		build_world_device(&world, 1);
@@ -525,7 +518,7 @@ WORLD_TEST(only_ordinary_init_containers_have_what_hami_gave_one_after_the_other
 #undef GIVEN
 }
 
-WORLD_TEST(who_is_on_a_device_that_has_no_slots_takes_none)
+TEST(who_is_on_a_device_that_has_no_slots_takes_none)
 {
 	build_world_device(&world, 0);
 	build_world_shared(&world, 1, 1);
@@ -539,7 +532,7 @@ WORLD_TEST(who_is_on_a_device_that_has_no_slots_takes_none)
 	expect_text(status->slots.summary, "0/0");
 }
 
-WORLD_TEST(who_shares_a_reservations_device_takes_no_further_slot)
+TEST(who_shares_a_reservations_device_takes_no_further_slot)
 {
 	build_world_shared(&world, 0, 3);
 	build_world_run(&world,
@@ -549,40 +542,4 @@ WORLD_TEST(who_shares_a_reservations_device_takes_no_further_slot)
 	expect_text(publish()->slots.summary, "1/3");
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_world(partitions_are_those_that_nvml_lists_with_the_slots_on_offer),
-	cmocka_unit_test_world(slots_of_tenants_that_no_source_names_count_up_to_the_total),
-	cmocka_unit_test_world(slots_are_those_on_offer_and_those_held_beside_them),
-	cmocka_unit_test_world(
-		only_ordinary_init_containers_have_what_hami_gave_one_after_the_other),
-	cmocka_unit_test_world(a_model_has_dashes_for_the_blanks_within_it),
-	cmocka_unit_test_world(the_device_is_described_as_nvml_does_with_dashes_in_the_model),
-	cmocka_unit_test_world(versions_that_a_report_lacks_are_carried_over),
-	cmocka_unit_test_world(partitions_come_in_the_order_of_their_uuids_with_their_slots),
-	cmocka_unit_test_world(partitions_are_carried_over_while_nvml_is_silent),
-	cmocka_unit_test_world(a_slot_counts_once_whoever_names_it),
-	cmocka_unit_test_world(the_total_is_carried_over_while_no_offer_is_known),
-	cmocka_unit_test_world(without_an_offer_ever_the_total_is_not_known),
-	cmocka_unit_test_world(what_a_lost_plugin_had_on_offer_stays_while_some_of_it_is_held),
-	cmocka_unit_test_world(
-		regress_14_of_a_device_that_hami_gave_and_offers_no_more_the_total_stays),
-	cmocka_unit_test_world(of_shares_that_were_never_on_offer_the_total_is_not_known),
-	cmocka_unit_test_world(a_slice_describes_what_nvml_does_not),
-	cmocka_unit_test_world(what_nvml_said_once_no_slice_unsays),
-	cmocka_unit_test_world(who_is_on_a_device_by_no_id_takes_a_slot_of_it),
-	cmocka_unit_test_world(who_shares_a_reservations_device_takes_no_further_slot),
-	cmocka_unit_test_world(a_partition_that_is_new_while_no_offer_is_known_has_no_slots),
-	cmocka_unit_test_world(what_a_settling_kubelet_does_not_offer_yet_is_not_gone),
-	cmocka_unit_test_world(of_too_many_partitions_the_first_are_listed),
-	cmocka_unit_test_world(what_is_given_out_is_not_known_while_a_new_node_settles),
-	cmocka_unit_test_world(who_is_new_while_no_book_says_anything_is_added),
-	cmocka_unit_test_world(what_was_not_counted_is_counted_by_its_tenants),
-	cmocka_unit_test_world(a_device_that_no_slice_is_about_is_not_described),
-	cmocka_unit_test_world(who_is_on_a_device_that_has_no_slots_takes_none),
-	cmocka_unit_test_world(a_list_of_partitions_that_is_not_known_is_the_one_that_was),
-	cmocka_unit_test_world(
-		a_device_of_dynamic_resource_allocation_is_as_many_as_it_has_partitions),
-	cmocka_unit_test_world(what_claims_hold_is_no_rest_of_what_a_plugin_had_on_offer),
-};
-
-TEST_MAIN(tests)
+TESTS(set_up, tear_down)

@@ -5,10 +5,9 @@
  * time with another. Its scrapes are replayed beside the join.
  */
 
-#include "lib/world_test.h"
-
-#include "agent/dcgm_figures.h"
 #include "lib/dcgm_text.h"
+#include "lib/world_fixture.h"
+#include "agent/dcgm_figures.h"
 
 #define N_SCRAPES 12u
 #define N_PODS 4u
@@ -54,7 +53,7 @@ static void scrape(unsigned n, bool is_virtual, struct dcgm_figures *figures)
 	read_text(sbuf_view(&text), figures);
 }
 
-WORLD_TEST(twelve_scrapes_of_four_mps_tenants_are_four_tenants_and_one_figure_of_the_device)
+TEST(twelve_scrapes_of_four_mps_tenants_are_four_tenants_and_one_figure_of_the_device)
 {
 	share_by_mps();
 	build_world_publish(&world);
@@ -76,8 +75,4 @@ WORLD_TEST(twelve_scrapes_of_four_mps_tenants_are_four_tenants_and_one_figure_of
 	}
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_world(
-		twelve_scrapes_of_four_mps_tenants_are_four_tenants_and_one_figure_of_the_device),
-};
-TEST_MAIN(tests)
+TESTS(set_up, tear_down)

@@ -1,26 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "lib/build_world.h"
-#include "lib/test_main.h"
 #include "lib/twins.h"
-
+#include "lib/world_fixture.h"
 #include "join/node_pods.h"
-
-static struct build_world world;
-
-static int set_up(void **state)
-{
-	(void)state;
-	build_world_init(&world);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	build_world_deinit(&world);
-	return 0;
-}
 
 static struct node_pods take(void)
 {
@@ -30,10 +12,9 @@ static struct node_pods take(void)
 	return node_pods;
 }
 
-static void pods_are_found_by_uid_hash_and_name(void **state)
+TEST(pods_are_found_by_uid_hash_and_name)
 {
-	(void)state;
-	const struct pod *a = build_world_pod(&world, (struct build_pod){.name = "a"});
+	const struct pod *a = world_pod("a");
 	const struct pod *b = build_world_pod(
 		&world, (struct build_pod){.name = "b", .hash = "c0ffee", .wants_no_gpu = true});
 	const struct pod *c =
@@ -53,10 +34,8 @@ static void pods_are_found_by_uid_hash_and_name(void **state)
 	assert_null(node_pods_find_name(&node_pods, VIEW("other"), VIEW("b")));
 }
 
-static void a_list_was_read_since_a_start_by_the_nodes_clock_and_by_the_order_of_what_was_told(
-	void **state)
+TEST(a_list_was_read_since_a_start_by_the_nodes_clock_and_by_the_order_of_what_was_told)
 {
-	(void)state;
 	static const struct {
 		int64_t started_before_ms;
 		unsigned told_later[2];
@@ -69,8 +48,7 @@ static void a_list_was_read_since_a_start_by_the_nodes_clock_and_by_the_order_of
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		static const char *const names[] = {"a", "b", "c"};
 		const struct pod *pods[3], *told_later[2];
-		tear_down(state);
-		set_up(state);
+		start_anew();
 		for (size_t k = 0; k < 3; k++)
 			pods[k] = build_world_pod(
 				&world, (struct build_pod){
@@ -86,9 +64,8 @@ static void a_list_was_read_since_a_start_by_the_nodes_clock_and_by_the_order_of
 	}
 }
 
-static void a_hash_that_was_copied_takes_no_pods_place(void **state)
+TEST(a_hash_that_was_copied_takes_no_pods_place)
 {
-	(void)state;
 	/* The hash is another pod's UID; and that of a static pod. */
 	build_world_pod(&world, (struct build_pod){.name = "thief", .hash = "uid-a"});
 	const struct pod *a =
@@ -106,9 +83,8 @@ static void a_hash_that_was_copied_takes_no_pods_place(void **state)
 	assert_null(node_pods_find_uid(&node_pods, VIEW("c0ffee")));
 }
 
-static void of_pods_with_one_hash_the_one_that_lives_is_meant(void **state)
+TEST(of_pods_with_one_hash_the_one_that_lives_is_meant)
 {
-	(void)state;
 	enum { LIVES, GOES, OVER };
 	static const struct {
 		int first, second;
@@ -136,9 +112,8 @@ static void of_pods_with_one_hash_the_one_that_lives_is_meant(void **state)
 }
 
 /* Their hashes are the same, so only comparing them tells them apart. */
-static void names_and_hashes_that_look_alike_are_not_mixed_up(void **state)
+TEST(names_and_hashes_that_look_alike_are_not_mixed_up)
 {
-	(void)state;
 	const struct twins twins = twins_find();
 	const char *texts[] = {twins.one.ptr, twins.other.ptr};
 	const struct pod *by_name[2], *by_namespace[2];
@@ -170,11 +145,10 @@ static void names_and_hashes_that_look_alike_are_not_mixed_up(void **state)
 	}
 }
 
-static void a_pod_that_is_not_the_nodes_is_not_named(void **state)
+TEST(a_pod_that_is_not_the_nodes_is_not_named)
 {
-	(void)state;
 	static const char *const names[] = {"a", "other"};
-	build_world_pod(&world, (struct build_pod){.name = "a"});
+	world_pod("a");
 	build_world_list(&world, "a", "main", VIEW("id"));
 	struct node_pods node_pods = take();
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -189,11 +163,10 @@ static void a_pod_that_is_not_the_nodes_is_not_named(void **state)
 	}
 }
 
-static void of_two_pods_of_one_name_the_one_that_wants_a_gpu_is_meant(void **state)
+TEST(of_two_pods_of_one_name_the_one_that_wants_a_gpu_is_meant)
 {
-	(void)state;
 	build_world_pod(&world, (struct build_pod){.name = "a", .uid = "uid-old", .wants_no_gpu = true});
-	const struct pod *a = build_world_pod(&world, (struct build_pod){.name = "a"});
+	const struct pod *a = world_pod("a");
 	struct node_pods node_pods = take();
 	assert_ptr_equal(node_pods_find_name(&node_pods, VIEW("ml"), VIEW("a")), a);
 }
@@ -203,9 +176,8 @@ static struct pod_container container(const char *name, enum pod_container_kind 
 	return (struct pod_container){view_from(name), kind, POD_CONTAINER_RUNNING, wants_gpu};
 }
 
-static void one_container_that_must_be_listed_is_enough(void **state)
+TEST(one_container_that_must_be_listed_is_enough)
 {
-	(void)state;
 	static struct pod_fields fields;
 	struct pod *pod;
 	struct error err;
@@ -226,9 +198,8 @@ static void one_container_that_must_be_listed_is_enough(void **state)
 	}
 }
 
-static void a_list_must_have_what_runs_a_gpu_in_a_main_container_or_sidecar(void **state)
+TEST(a_list_must_have_what_runs_a_gpu_in_a_main_container_or_sidecar)
 {
-	(void)state;
 	static const struct {
 		struct build_pod pod;
 		bool must_be_listed;
@@ -256,10 +227,9 @@ static void a_list_must_have_what_runs_a_gpu_in_a_main_container_or_sidecar(void
 	}
 }
 
-static void the_list_names_a_pod_by_both_parts_of_its_name(void **state)
+TEST(the_list_names_a_pod_by_both_parts_of_its_name)
 {
-	(void)state;
-	const struct pod *a = build_world_pod(&world, (struct build_pod){.name = "a"});
+	const struct pod *a = world_pod("a");
 	const struct pod *b =
 		build_world_pod(&world, (struct build_pod){.name = "b", .wants_no_gpu = true});
 	const struct pod *other = build_world_pod(
@@ -274,26 +244,4 @@ static void the_list_names_a_pod_by_both_parts_of_its_name(void **state)
 	assert_true(node_pods_is_named(&node_pods, b));
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(the_list_names_a_pod_by_both_parts_of_its_name, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(a_hash_that_was_copied_takes_no_pods_place, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(pods_are_found_by_uid_hash_and_name, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_list_was_read_since_a_start_by_the_nodes_clock_and_by_the_order_of_what_was_told, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(of_pods_with_one_hash_the_one_that_lives_is_meant, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(names_and_hashes_that_look_alike_are_not_mixed_up, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(a_pod_that_is_not_the_nodes_is_not_named, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(
-		of_two_pods_of_one_name_the_one_that_wants_a_gpu_is_meant, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		one_container_that_must_be_listed_is_enough, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_list_must_have_what_runs_a_gpu_in_a_main_container_or_sidecar, set_up, tear_down),
-};
-
-TEST_MAIN(tests)
+TESTS(set_up, tear_down)

@@ -2,10 +2,7 @@
 
 #include <stdlib.h>
 
-#include "lib/build_world.h"
-#include "lib/expect_status.h"
-#include "lib/test_main.h"
-
+#include "lib/world_fixture.h"
 #include "base/limits.h"
 #include "join/stages.h"
 
@@ -13,40 +10,6 @@
 #define MIG_0 "MIG-00000000-0000-4000-8000-000000000000"
 #define SOURCES_FAIL " (podResources: no reason was given; checkpoint: no reason was given)"
 #define TWO_OF(id) id " is held by ml/a and ml/b at once, and is for one pod"
-
-static struct build_world world;
-
-static int set_up(void **state)
-{
-	(void)state;
-	build_world_init(&world);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	build_world_deinit(&world);
-	return 0;
-}
-
-static void again(void)
-{
-	tear_down(NULL);
-	set_up(NULL);
-}
-
-static const struct attribution_status *publish(void)
-{
-	build_world_publish(&world);
-	return build_world_status(&world, 0);
-}
-
-static const struct attribution_status *publish_later(void)
-{
-	build_world_wait(&world, world.limits.disagreement_ms);
-	return publish();
-}
 
 static void end(const char *uid)
 {
@@ -62,11 +25,6 @@ static void expect_overlap(const struct attribution_status *status, const char *
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
-static void run(const char *name, struct view id)
-{
-	build_world_run(&world, (struct build_pod){.name = name}, id);
-}
-
 /* The kubelet has forgotten everything; what runs goes on. */
 static void lose_books(void)
 {
@@ -75,12 +33,11 @@ static void lose_books(void)
 }
 
 /* A kubelet that lost its books gives it out anew: of who ran on only the device is known. */
-static void a_tenant_that_no_source_names_now_holds_no_unit(void **state)
+TEST(a_tenant_that_no_source_names_now_holds_no_unit)
 {
-	(void)state;
 	enum { EXCLUSIVE, PARTITION, REPLICA, N_KINDS };
 	for (int kind = 0; kind < N_KINDS; kind++) {
-		again();
+		start_anew();
 		struct view id = kind == PARTITION ? build_world_mig(&world, 0, 0)
 				 : kind == REPLICA ? build_world_replica(&world, 0, 2)
 						   : build_world_uuid(&world, 0);
@@ -90,11 +47,11 @@ static void a_tenant_that_no_source_names_now_holds_no_unit(void **state)
 			build_world_shared(&world, 0, 4);
 		else
 			build_world_exclusive(&world, 0);
-		run("a", id);
+		world_run("a", id);
 		publish();
 		lose_books();
 		expect_condition(publish_later(), "Attributed", CONDITION_UNKNOWN, "Unconfirmed");
-		run("b", id);
+		world_run("b", id);
 		publish();
 		expect_condition(publish_later(), "Attributed", CONDITION_UNKNOWN, "Unconfirmed");
 		expect_tenants(build_world_status(&world, 0), "uid-a/main,uid-b/main");
@@ -106,13 +63,12 @@ static void a_tenant_that_no_source_names_now_holds_no_unit(void **state)
 }
 
 /* As after a restart of the controller, before the node's agent has reported. */
-static void without_a_report_it_is_said_as_long_as_all_live(void **state)
+TEST(without_a_report_it_is_said_as_long_as_all_live)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
-	run("a", build_world_uuid(&world, 0));
-	run("b", build_world_uuid(&world, 0));
-	run("c", build_world_uuid(&world, 0));
+	world_run("a", build_world_uuid(&world, 0));
+	world_run("b", build_world_uuid(&world, 0));
+	world_run("c", build_world_uuid(&world, 0));
 	publish();
 	publish_later();
 	world.input.report = NULL;
@@ -126,14 +82,13 @@ static void without_a_report_it_is_said_as_long_as_all_live(void **state)
 	assert_int_equal(build_world_count_writes(&world), 0);
 }
 
-static void what_a_source_that_fails_said_last_shows_none(void **state)
+TEST(what_a_source_that_fails_said_last_shows_none)
 {
-	(void)state;
 	for (int was_said = 0; was_said < 2; was_said++) {
-		again();
+		start_anew();
 		build_world_shared(&world, 0, 4);
-		run("a", build_world_replica(&world, 0, 2));
-		run("b", build_world_replica(&world, 0, 2));
+		world_run("a", build_world_replica(&world, 0, 2));
+		world_run("b", build_world_replica(&world, 0, 2));
 		if (was_said)
 			expect_overlap(publish_later(), TWO_OF(GPU_0 "::2"));
 		world.report.sources.checkpoint.state = REPORT_SOURCE_ERROR;
@@ -154,14 +109,13 @@ static void what_a_source_that_fails_said_last_shows_none(void **state)
 	}
 }
 
-static void either_book_alone_shows_it(void **state)
+TEST(either_book_alone_shows_it)
 {
-	(void)state;
 	for (int i = 0; i < 2; i++) {
-		again();
+		start_anew();
 		build_world_exclusive(&world, 0);
-		run("a", build_world_uuid(&world, 0));
-		run("b", build_world_uuid(&world, 0));
+		world_run("a", build_world_uuid(&world, 0));
+		world_run("b", build_world_uuid(&world, 0));
 		if (i == 0)
 			build_world_fail_list(&world);
 		else
@@ -171,13 +125,12 @@ static void either_book_alone_shows_it(void **state)
 }
 
 /* A pod that only the List names is no holder, until nobody knows any more who is. */
-static void without_a_report_it_is_said_though_more_may_have_it(void **state)
+TEST(without_a_report_it_is_said_though_more_may_have_it)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
-	run("a", build_world_uuid(&world, 0));
-	run("b", build_world_uuid(&world, 0));
-	build_world_pod(&world, (struct build_pod){.name = "c"});
+	world_run("a", build_world_uuid(&world, 0));
+	world_run("b", build_world_uuid(&world, 0));
+	world_pod("c");
 	build_world_list(&world, "c", "main", build_world_uuid(&world, 0));
 	publish();
 	expect_overlap(publish_later(), TWO_OF(GPU_0));
@@ -187,9 +140,8 @@ static void without_a_report_it_is_said_though_more_may_have_it(void **state)
 }
 
 /* What is told of one container meanwhile makes no other of it. */
-static void without_a_report_of_several_ids_the_one_stays_that_was_said(void **state)
+TEST(without_a_report_of_several_ids_the_one_stays_that_was_said)
 {
-	(void)state;
 	static const char *const names[] = {"a", "b"};
 	build_world_cut(&world, 0, 2);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -211,16 +163,15 @@ static void without_a_report_of_several_ids_the_one_stays_that_was_said(void **s
 	expect_condition(publish(), "Attributed", CONDITION_UNKNOWN, "AwaitingReport");
 }
 
-static void of_several_units_the_lowest_is_told_and_none_waits_while_one_is_said(void **state)
+TEST(of_several_units_the_lowest_is_told_and_none_waits_while_one_is_said)
 {
-	(void)state;
 	build_world_shared(&world, 0, 4);
-	run("a", build_world_replica(&world, 0, 2));
-	run("b", build_world_replica(&world, 0, 2));
+	world_run("a", build_world_replica(&world, 0, 2));
+	world_run("b", build_world_replica(&world, 0, 2));
 	expect_overlap(publish_later(), TWO_OF(GPU_0 "::2"));
 	for (unsigned i = 1; i <= 3; i += 2) {
-		run("c", build_world_replica(&world, 0, i));
-		run("d", build_world_replica(&world, 0, i));
+		world_run("c", build_world_replica(&world, 0, i));
+		world_run("d", build_world_replica(&world, 0, i));
 	}
 	expect_overlap(publish(), GPU_0 "::1 is held by ml/c and ml/d at once, and is for one pod");
 	end("uid-c");
@@ -228,15 +179,14 @@ static void of_several_units_the_lowest_is_told_and_none_waits_while_one_is_said
 }
 
 /* The other is told at once or not at all: else the next join would name it. */
-static void regress_14_once_one_unit_counts_the_lowest_is_told_and_stays(void **state)
+TEST(regress_14_once_one_unit_counts_the_lowest_is_told_and_stays)
 {
-	(void)state;
 	build_world_shared(&world, 0, 4);
-	run("a", build_world_replica(&world, 0, 2));
-	run("b", build_world_replica(&world, 0, 2));
+	world_run("a", build_world_replica(&world, 0, 2));
+	world_run("b", build_world_replica(&world, 0, 2));
 	build_world_wait(&world, world.limits.disagreement_ms / 2);
-	run("c", build_world_replica(&world, 0, 1));
-	run("d", build_world_replica(&world, 0, 1));
+	world_run("c", build_world_replica(&world, 0, 1));
+	world_run("d", build_world_replica(&world, 0, 1));
 	build_world_wait(&world, world.limits.disagreement_ms / 2);
 	expect_overlap(publish(), GPU_0 "::1 is held by ml/c and ml/d at once, and is for one pod");
 	build_world_restart(&world);
@@ -244,41 +194,20 @@ static void regress_14_once_one_unit_counts_the_lowest_is_told_and_stays(void **
 	expect_overlap(publish(), GPU_0 "::1 is held by ml/c and ml/d at once, and is for one pod");
 }
 
-static void what_one_unit_has_waited_does_not_count_for_another(void **state)
+TEST(what_one_unit_has_waited_does_not_count_for_another)
 {
-	(void)state;
 	build_world_shared(&world, 0, 4);
-	run("a", build_world_replica(&world, 0, 2));
-	run("b", build_world_replica(&world, 0, 2));
+	world_run("a", build_world_replica(&world, 0, 2));
+	world_run("b", build_world_replica(&world, 0, 2));
 	publish();
 	build_world_wait(&world, world.limits.disagreement_ms / 2);
 	end("uid-b");
-	run("c", build_world_replica(&world, 0, 1));
-	run("d", build_world_replica(&world, 0, 1));
+	world_run("c", build_world_replica(&world, 0, 1));
+	world_run("d", build_world_replica(&world, 0, 1));
 	build_world_wait(&world, world.limits.disagreement_ms / 2);
 	expect_condition(publish(), "Attributed", CONDITION_TRUE, "AllResolved");
 	build_world_wait(&world, world.limits.disagreement_ms / 2);
 	expect_condition(publish(), "Attributed", CONDITION_FALSE, "SlotHeldTwice");
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(a_tenant_that_no_source_names_now_holds_no_unit, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(without_a_report_it_is_said_as_long_as_all_live, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(what_a_source_that_fails_said_last_shows_none, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(either_book_alone_shows_it, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		without_a_report_of_several_ids_the_one_stays_that_was_said, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(without_a_report_it_is_said_though_more_may_have_it, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(of_several_units_the_lowest_is_told_and_none_waits_while_one_is_said, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(regress_14_once_one_unit_counts_the_lowest_is_told_and_stays,
-					set_up, tear_down),
-	cmocka_unit_test_setup_teardown(what_one_unit_has_waited_does_not_count_for_another, set_up,
-					tear_down),
-};
-
-TEST_MAIN(tests)
+TESTS(set_up, tear_down)

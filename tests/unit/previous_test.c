@@ -1,31 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "lib/build_world.h"
-#include "lib/test_main.h"
-
+#include "lib/world_fixture.h"
 #include "join/previous.h"
-
-static struct build_world world;
-
-static int set_up(void **state)
-{
-	(void)state;
-	build_world_init(&world);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	build_world_deinit(&world);
-	return 0;
-}
 
 static struct view uids[] = {VIEW_INIT("b"), VIEW_INIT("a"), VIEW_INIT("b")};
 
-static void a_tenant_is_found_by_pod_and_container_in_whatever_order_they_are(void **state)
+TEST(a_tenant_is_found_by_pod_and_container_in_whatever_order_they_are)
 {
-	(void)state;
 	struct attribution_tenant tenants[] = {
 		{.pod_uid = uids[0], .container = VIEW("y")},
 		{.pod_uid = uids[1], .container = VIEW("z")},
@@ -46,9 +27,8 @@ static void a_tenant_is_found_by_pod_and_container_in_whatever_order_they_are(vo
 	assert_null(previous_find(NULL, VIEW("a"), VIEW("z")));
 }
 
-static void without_tenants_nobody_is_found(void **state)
+TEST(without_tenants_nobody_is_found)
 {
-	(void)state;
 	const struct attribution_status status = {.node_name = VIEW("gpu-a")};
 	const struct previous *previous;
 	struct error err;
@@ -56,10 +36,4 @@ static void without_tenants_nobody_is_found(void **state)
 	assert_null(previous_find(previous, VIEW(""), VIEW("")));
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(
-		a_tenant_is_found_by_pod_and_container_in_whatever_order_they_are, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(without_tenants_nobody_is_found, set_up, tear_down),
-};
-
-TEST_MAIN(tests)
+TESTS(set_up, tear_down)

@@ -105,9 +105,8 @@ static void assert_said(const struct node *node, enum report_source_state state,
 		fail_msg("\"%s\" is not \"%s\"", message, text);
 }
 
-static void a_process_of_a_pod_is_told_with_pod_container_and_command(void **state)
+TEST(a_process_of_a_pod_is_told_with_pod_container_and_command)
 {
-	(void)state;
 	struct node node;
 	setup(&node);
 	fake_proc_set(&node.proc, 4711, 1, "python3\n", CGROUP(POD));
@@ -123,9 +122,8 @@ static void a_process_of_a_pod_is_told_with_pod_container_and_command(void **sta
 	teardown(&node);
 }
 
-static void a_process_of_the_host_has_a_command_and_no_pod(void **state)
+TEST(a_process_of_the_host_has_a_command_and_no_pod)
 {
-	(void)state;
 	struct node node;
 	setup(&node);
 	fake_proc_set(&node.proc, 900, 1, "Xorg\n", HOST);
@@ -136,9 +134,8 @@ static void a_process_of_the_host_has_a_command_and_no_pod(void **state)
 	teardown(&node);
 }
 
-static void a_process_that_has_ended_has_neither_and_is_no_error(void **state)
+TEST(a_process_that_has_ended_has_neither_and_is_no_error)
 {
-	(void)state;
 	struct node node;
 	setup(&node);
 	LIST(&node, 0, 4711);
@@ -155,9 +152,8 @@ static void a_process_that_has_ended_has_neither_and_is_no_error(void **state)
 	teardown(&node);
 }
 
-static void a_process_on_several_devices_is_told_on_each(void **state)
+TEST(a_process_on_several_devices_is_told_on_each)
 {
-	(void)state;
 	struct node node;
 	setup(&node);
 	fake_proc_set(&node.proc, 4711, 1, "python3\n", CGROUP(POD));
@@ -173,9 +169,8 @@ static void a_process_on_several_devices_is_told_on_each(void **state)
 	teardown(&node);
 }
 
-static void a_list_that_is_not_known_or_empty_is_left_as_it_is(void **state)
+TEST(a_list_that_is_not_known_or_empty_is_left_as_it_is)
 {
-	(void)state;
 	struct node node;
 	setup(&node);
 	node.devices[0].processes = (struct array){0};
@@ -186,9 +181,8 @@ static void a_list_that_is_not_known_or_empty_is_left_as_it_is(void **state)
 	teardown(&node);
 }
 
-static void at_rest_only_the_start_time_is_read(void **state)
+TEST(at_rest_only_the_start_time_is_read)
 {
-	(void)state;
 	struct node node;
 	setup(&node);
 	fake_proc_set(&node.proc, 4711, 1, "python3\n", CGROUP(POD));
@@ -204,9 +198,8 @@ static void at_rest_only_the_start_time_is_read(void **state)
 	teardown(&node);
 }
 
-static void a_number_that_was_given_to_another_process_is_looked_up_anew(void **state)
+TEST(a_number_that_was_given_to_another_process_is_looked_up_anew)
 {
-	(void)state;
 	struct node node;
 	setup(&node);
 	fake_proc_set(&node.proc, 4711, 1, "python3\n", CGROUP(POD));
@@ -218,9 +211,8 @@ static void a_number_that_was_given_to_another_process_is_looked_up_anew(void **
 	teardown(&node);
 }
 
-static void what_is_known_is_forgotten_when_the_driver_names_the_process_no_more(void **state)
+TEST(what_is_known_is_forgotten_when_the_driver_names_the_process_no_more)
 {
-	(void)state;
 	struct node node;
 	setup(&node);
 	fake_proc_set(&node.proc, 4711, 1, "python3\n", CGROUP(POD));
@@ -236,9 +228,8 @@ static void what_is_known_is_forgotten_when_the_driver_names_the_process_no_more
 	teardown(&node);
 }
 
-static void what_is_known_is_read_again_after_a_while(void **state)
+TEST(what_is_known_is_read_again_after_a_while)
 {
-	(void)state;
 	struct node node;
 	setup(&node);
 	fake_proc_set(&node.proc, 4711, 1, "runc\n", HOST);
@@ -256,9 +247,8 @@ static void what_is_known_is_read_again_after_a_while(void **state)
 	teardown(&node);
 }
 
-static void a_process_that_began_after_the_driver_was_asked_is_not_the_one(void **state)
+TEST(a_process_that_began_after_the_driver_was_asked_is_not_the_one)
 {
-	(void)state;
 	struct node node;
 	setup(&node);
 	fake_proc_set(&node.proc, 4711, 5001, "julia\n", CGROUP(OTHER));
@@ -271,9 +261,8 @@ static void a_process_that_began_after_the_driver_was_asked_is_not_the_one(void 
 	teardown(&node);
 }
 
-static void without_host_pids_the_source_is_absent_and_says_what_to_do(void **state)
+TEST(without_host_pids_the_source_is_absent_and_says_what_to_do)
 {
-	(void)state;
 	struct node node;
 	setup(&node);
 	fake_proc_set_self(&node.proc, 4000, "pid:[4026532001]");
@@ -287,9 +276,8 @@ static void without_host_pids_the_source_is_absent_and_says_what_to_do(void **st
 	teardown(&node);
 }
 
-static void in_another_namespace_it_takes_somebody_who_knows(void **state)
+TEST(in_another_namespace_it_takes_somebody_who_knows)
 {
-	(void)state;
 	struct node node;
 	setup_mode(&node, PROCESSES_ON);
 	fake_proc_set_self(&node.proc, 4000, "pid:[4026532001]");
@@ -301,9 +289,8 @@ static void in_another_namespace_it_takes_somebody_who_knows(void **state)
 	teardown(&node);
 }
 
-static void the_first_process_of_its_namespace_sees_no_host(void **state)
+TEST(the_first_process_of_its_namespace_sees_no_host)
 {
-	(void)state;
 	static const enum processes_mode modes[] = {PROCESSES_AUTO, PROCESSES_ON};
 	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
 		struct node node;
@@ -318,9 +305,8 @@ static void the_first_process_of_its_namespace_sees_no_host(void **state)
 	}
 }
 
-static void switched_off_nothing_is_read(void **state)
+TEST(switched_off_nothing_is_read)
 {
-	(void)state;
 	struct node node;
 	setup_mode(&node, PROCESSES_OFF);
 	fake_proc_set(&node.proc, 4711, 1, "python3\n", CGROUP(POD));
@@ -331,9 +317,8 @@ static void switched_off_nothing_is_read(void **state)
 	teardown(&node);
 }
 
-static void hidden_processes_are_an_error_that_ends(void **state)
+TEST(hidden_processes_are_an_error_that_ends)
 {
-	(void)state;
 	struct node node;
 	setup(&node);
 	fake_proc_set(&node.proc, 4711, 1, "python3\n", CGROUP(POD));
@@ -354,9 +339,8 @@ static void hidden_processes_are_an_error_that_ends(void **state)
 	teardown(&node);
 }
 
-static void a_proc_that_is_not_there_is_an_error(void **state)
+TEST(a_proc_that_is_not_there_is_an_error)
 {
-	(void)state;
 	struct node node;
 	setup(&node);
 	processes_init(&node.processes, PROCESSES_AUTO, "/no/such/proc");
@@ -365,9 +349,8 @@ static void a_proc_that_is_not_there_is_an_error(void **state)
 	teardown(&node);
 }
 
-static void a_process_that_cannot_be_read_does_not_hide_the_others(void **state)
+TEST(a_process_that_cannot_be_read_does_not_hide_the_others)
 {
-	(void)state;
 	struct node node;
 	setup(&node);
 	fake_proc_set(&node.proc, 4711, 1, "python3\n", CGROUP(POD));
@@ -381,9 +364,8 @@ static void a_process_that_cannot_be_read_does_not_hide_the_others(void **state)
 	teardown(&node);
 }
 
-static void beyond_the_limit_processes_are_not_looked_up_and_that_is_said(void **state)
+TEST(beyond_the_limit_processes_are_not_looked_up_and_that_is_said)
 {
-	(void)state;
 	static struct report_process rows[PROCESSES_MAX + 2];
 	struct node node;
 	setup(&node);
@@ -404,9 +386,8 @@ static void beyond_the_limit_processes_are_not_looked_up_and_that_is_said(void *
 	teardown(&node);
 }
 
-static void without_memory_the_source_fails_and_recovers(void **state)
+TEST(without_memory_the_source_fails_and_recovers)
 {
-	(void)state;
 	bool failed = true;
 	for (unsigned k = 1; failed; k++) {
 		struct node node;
@@ -424,9 +405,8 @@ static void without_memory_the_source_fails_and_recovers(void **state)
 	}
 }
 
-static void modes_are_named_by_words(void **state)
+TEST(modes_are_named_by_words)
 {
-	(void)state;
 	enum processes_mode mode = PROCESSES_OFF;
 	assert_true(processes_parse_mode(VIEW("auto"), &mode) && mode == PROCESSES_AUTO);
 	assert_true(processes_parse_mode(VIEW("on"), &mode) && mode == PROCESSES_ON);
@@ -497,9 +477,8 @@ static int look_as_nobody(void)
 	return WEXITSTATUS(status);
 }
 
-static void on_a_real_proc_the_first_process_and_those_behind_it_are_told_apart(void **state)
+TEST(on_a_real_proc_the_first_process_and_those_behind_it_are_told_apart)
 {
-	(void)state;
 	int first = in_own_proc("", look_at_self);
 	if (first == 77)
 		skip(); /* it takes CAP_SYS_ADMIN */
@@ -507,9 +486,8 @@ static void on_a_real_proc_the_first_process_and_those_behind_it_are_told_apart(
 	assert_int_equal(in_own_proc("", look_as_nobody), REPORT_SOURCE_OK);
 }
 
-static void on_a_real_proc_with_hidepid_the_source_fails(void **state)
+TEST(on_a_real_proc_with_hidepid_the_source_fails)
 {
-	(void)state;
 	static const char *const options[] = {"hidepid=1", "hidepid=2"};
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
 		int told = in_own_proc(options[i], look_as_nobody);
@@ -519,28 +497,4 @@ static void on_a_real_proc_with_hidepid_the_source_fails(void **state)
 	}
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(a_process_of_a_pod_is_told_with_pod_container_and_command),
-	cmocka_unit_test(a_process_of_the_host_has_a_command_and_no_pod),
-	cmocka_unit_test(a_process_that_has_ended_has_neither_and_is_no_error),
-	cmocka_unit_test(a_process_on_several_devices_is_told_on_each),
-	cmocka_unit_test(a_list_that_is_not_known_or_empty_is_left_as_it_is),
-	cmocka_unit_test(at_rest_only_the_start_time_is_read),
-	cmocka_unit_test(a_number_that_was_given_to_another_process_is_looked_up_anew),
-	cmocka_unit_test(what_is_known_is_forgotten_when_the_driver_names_the_process_no_more),
-	cmocka_unit_test(what_is_known_is_read_again_after_a_while),
-	cmocka_unit_test(a_process_that_began_after_the_driver_was_asked_is_not_the_one),
-	cmocka_unit_test(without_host_pids_the_source_is_absent_and_says_what_to_do),
-	cmocka_unit_test(in_another_namespace_it_takes_somebody_who_knows),
-	cmocka_unit_test(the_first_process_of_its_namespace_sees_no_host),
-	cmocka_unit_test(switched_off_nothing_is_read),
-	cmocka_unit_test(hidden_processes_are_an_error_that_ends),
-	cmocka_unit_test(a_proc_that_is_not_there_is_an_error),
-	cmocka_unit_test(a_process_that_cannot_be_read_does_not_hide_the_others),
-	cmocka_unit_test(beyond_the_limit_processes_are_not_looked_up_and_that_is_said),
-	cmocka_unit_test(without_memory_the_source_fails_and_recovers),
-	cmocka_unit_test(modes_are_named_by_words),
-	cmocka_unit_test(on_a_real_proc_the_first_process_and_those_behind_it_are_told_apart),
-	cmocka_unit_test(on_a_real_proc_with_hidepid_the_source_fails),
-};
-TEST_MAIN(tests)
+TESTS(NULL, NULL)

@@ -57,9 +57,8 @@ static int run_in_child(const char *script)
 	return WEXITSTATUS(status);
 }
 
-static void what_is_wrong_with_a_script_or_a_world_fails_the_test(void **state)
+TEST(what_is_wrong_with_a_script_or_a_world_fails_the_test)
 {
-	(void)state;
 	bool is_wrong = false;
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
 		if (!wrong[i])
@@ -68,10 +67,6 @@ static void what_is_wrong_with_a_script_or_a_world_fails_the_test(void **state)
 			fail_msg("\"%s\" %s", wrong[i], is_wrong ? "passed" : "failed");
 	}
 }
-
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(what_is_wrong_with_a_script_or_a_world_fails_the_test),
-};
 
 static const struct scenario_promise promises[] = {
 	PROMISE(a_pod_comes_and_goes,
@@ -84,4 +79,4 @@ static const struct scenario_promise promises[] = {
 		"expect unplaced b:gpu7"),
 };
 
-SCENARIO_MAIN_WITH(promises, tests)
+SCENARIO_MAIN_WITH(promises, NULL, NULL)

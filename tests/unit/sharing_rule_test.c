@@ -7,9 +7,8 @@
 
 #define N_FINDINGS (N_EVIDENCE + 8)
 
-static void each_row_decides_on_what_it_needs_and_is_found_by_what_it_says(void **state)
+TEST(each_row_decides_on_what_it_needs_and_is_found_by_what_it_says)
 {
-	(void)state;
 	for (size_t i = 0; i < sharing_rule_count(); i++) {
 		const struct sharing_rule *rule = sharing_rule_at(i);
 		const unsigned lines = sharing_rule_lines(rule, rule->needs | rule->says);
@@ -21,7 +20,7 @@ static void each_row_decides_on_what_it_needs_and_is_found_by_what_it_says(void 
 	}
 }
 
-static void the_row_that_decided_is_always_among_those_that_are_found(void **state)
+TEST(the_row_that_decided_is_always_among_those_that_are_found)
 {
 	struct prng prng;
 
@@ -39,7 +38,7 @@ static void the_row_that_decided_is_always_among_those_that_are_found(void **sta
 	}
 }
 
-static void what_is_published_tells_the_row(void **state)
+TEST(what_is_published_tells_the_row)
 {
 	static const struct {
 		int mode;
@@ -81,10 +80,4 @@ static void what_is_published_tells_the_row(void **state)
 	}
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(each_row_decides_on_what_it_needs_and_is_found_by_what_it_says),
-	cmocka_unit_test(the_row_that_decided_is_always_among_those_that_are_found),
-	cmocka_unit_test(what_is_published_tells_the_row),
-};
-
-TEST_MAIN(tests)
+TESTS(NULL, NULL)

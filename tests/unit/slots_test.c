@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#include "lib/world_fixture.h"
 #include "join/witnesses.h"
-#include "lib/world_test.h"
 
 #include "join/slots.h"
 #include "join/subject.h"
@@ -26,7 +26,7 @@ static const struct slot *slots_of(const struct slots *slots, size_t device, siz
 	return *ret_n > 0 ? &slots->items[slots->first[device]] : NULL;
 }
 
-WORLD_TEST(an_id_is_one_slot_whether_offered_held_or_both)
+TEST(an_id_is_one_slot_whether_offered_held_or_both)
 {
 	build_world_shared(&world, 0, 2);
 	world_run("a", build_world_replica(&world, 0, 1));
@@ -45,7 +45,7 @@ WORLD_TEST(an_id_is_one_slot_whether_offered_held_or_both)
 	}
 }
 
-WORLD_TEST(slots_are_kept_apart_by_device)
+TEST(slots_are_kept_apart_by_device)
 {
 	build_world_exclusive(&world, 0);
 	build_world_device(&world, 1);
@@ -62,7 +62,7 @@ WORLD_TEST(slots_are_kept_apart_by_device)
 	assert_true(view_equal(own[1].partition, build_world_mig(&world, 2, 1)));
 }
 
-WORLD_TEST(whether_an_offer_is_known_is_told)
+TEST(whether_an_offer_is_known_is_told)
 {
 	build_world_exclusive(&world, 0);
 	assert_true(collect().is_offer_known);
@@ -79,7 +79,7 @@ WORLD_TEST(whether_an_offer_is_known_is_told)
 }
 
 /* It may be of before the plugin was configured anew. */
-WORLD_TEST(a_dated_offer_counts_only_where_no_other_speaks)
+TEST(a_dated_offer_counts_only_where_no_other_speaks)
 {
 	enum { OK = REPORT_SOURCE_OK, BAD = REPORT_SOURCE_ERROR };
 	static const struct {
@@ -125,7 +125,7 @@ WORLD_TEST(a_dated_offer_counts_only_where_no_other_speaks)
 }
 
 /* None is an answer, too: the plugin has gone. */
-WORLD_TEST(an_empty_offer_is_not_filled_up_by_a_dated_one)
+TEST(an_empty_offer_is_not_filled_up_by_a_dated_one)
 {
 	build_world_exclusive(&world, 0);
 	world.report.sources.checkpoint.state = REPORT_SOURCE_ERROR;
@@ -135,7 +135,7 @@ WORLD_TEST(an_empty_offer_is_not_filled_up_by_a_dated_one)
 	assert_true(collect().is_offer_known);
 }
 
-WORLD_TEST(offered_ids_of_no_device_are_counted)
+TEST(offered_ids_of_no_device_are_counted)
 {
 	build_world_exclusive(&world, 0);
 	build_world_offer(&world, VIEW("all"));
@@ -143,7 +143,7 @@ WORLD_TEST(offered_ids_of_no_device_are_counted)
 	assert_int_equal(collect().n_items, 1);
 }
 
-WORLD_TEST(a_claims_device_is_a_slot_by_its_name_once_however_many_share_it)
+TEST(a_claims_device_is_a_slot_by_its_name_once_however_many_share_it)
 {
 	build_world_cut(&world, 0, 1);
 	build_world_offer_nothing(&world);
@@ -177,7 +177,7 @@ WORLD_TEST(a_claims_device_is_a_slot_by_its_name_once_however_many_share_it)
 }
 
 /* The plugin offers it under the name that the claim has for it. */
-WORLD_TEST(a_slot_of_one_claim_is_not_shared_though_it_is_offered_too)
+TEST(a_slot_of_one_claim_is_not_shared_though_it_is_offered_too)
 {
 	build_world_exclusive(&world, 0);
 	world_pod("a");
@@ -189,7 +189,7 @@ WORLD_TEST(a_slot_of_one_claim_is_not_shared_though_it_is_offered_too)
 	assert_false(slots.items[0].is_shared);
 }
 
-WORLD_TEST(while_pods_are_not_known_slots_are_as_published)
+TEST(while_pods_are_not_known_slots_are_as_published)
 {
 	static const struct attribution_status published;
 	build_world_exclusive(&world, 0);
@@ -204,7 +204,7 @@ WORLD_TEST(while_pods_are_not_known_slots_are_as_published)
 	}
 }
 
-WORLD_TEST(what_each_resource_offers_is_a_slot)
+TEST(what_each_resource_offers_is_a_slot)
 {
 	static struct view ids[2][300];
 	struct report_resource_devices resources[] = {
@@ -220,7 +220,7 @@ WORLD_TEST(what_each_resource_offers_is_a_slot)
 	assert_int_equal(collect().n_items, 2 * ARRAY_SIZE(ids[0]));
 }
 
-WORLD_TEST(a_part_of_a_device_is_told_by_each_form_of_id)
+TEST(a_part_of_a_device_is_told_by_each_form_of_id)
 {
 	struct report_device *device = build_world_device(&world, 0);
 	device->minor = 0;
@@ -236,11 +236,11 @@ WORLD_TEST(a_part_of_a_device_is_told_by_each_form_of_id)
 }
 
 /* Claims may call two devices by one name, as when a boot has numbered them anew. */
-WORLD_TEST(a_name_on_two_devices_is_a_slot_of_each)
+TEST(a_name_on_two_devices_is_a_slot_of_each)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		build_world_device(&world, i);
-		build_world_pod(&world, (struct build_pod){.name = i == 0 ? "a" : "b"});
+		world_pod(i == 0 ? "a" : "b");
 		build_world_grant(&world, i == 0 ? "uid-a" : "uid-b", "main", i)->device =
 			VIEW("pool/gpu-0");
 	}
@@ -249,7 +249,7 @@ WORLD_TEST(a_name_on_two_devices_is_a_slot_of_each)
 }
 
 /* As with renameByDefault: the kubelet has the replicas of each name as devices of their own. */
-WORLD_TEST(a_replica_is_another_slot_under_the_name_of_another_resource)
+TEST(a_replica_is_another_slot_under_the_name_of_another_resource)
 {
 	static const struct view shared = VIEW_INIT("nvidia.com/gpu.shared");
 	static const char *const resources[] = {"nvidia.com/gpu", "nvidia.com/gpu.shared",
@@ -284,7 +284,7 @@ WORLD_TEST(a_replica_is_another_slot_under_the_name_of_another_resource)
 	assert_int_equal(collect().n_items, 1);
 }
 
-WORLD_TEST(without_memory_there_are_no_slots)
+TEST(without_memory_there_are_no_slots)
 {
 	struct slots slots;
 	struct error err = {0};
@@ -297,7 +297,7 @@ WORLD_TEST(without_memory_there_are_no_slots)
 	arena_deinit(&small);
 }
 
-WORLD_TEST(an_odd_id_is_a_slot_that_says_so)
+TEST(an_odd_id_is_a_slot_that_says_so)
 {
 	build_world_device(&world, 0);
 	build_world_offer(&world, VIEW("GPU-00000000-0000-4000-8000-0123456789ab?"));
@@ -307,22 +307,4 @@ WORLD_TEST(an_odd_id_is_a_slot_that_says_so)
 	assert_int_equal(slots.ids_unknown, 0);
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_world(an_id_is_one_slot_whether_offered_held_or_both),
-	cmocka_unit_test_world(slots_are_kept_apart_by_device),
-	cmocka_unit_test_world(whether_an_offer_is_known_is_told),
-	cmocka_unit_test_world(offered_ids_of_no_device_are_counted),
-	cmocka_unit_test_world(a_claims_device_is_a_slot_by_its_name_once_however_many_share_it),
-	cmocka_unit_test_world(a_slot_of_one_claim_is_not_shared_though_it_is_offered_too),
-	cmocka_unit_test_world(while_pods_are_not_known_slots_are_as_published),
-	cmocka_unit_test_world(what_each_resource_offers_is_a_slot),
-	cmocka_unit_test_world(a_part_of_a_device_is_told_by_each_form_of_id),
-	cmocka_unit_test_world(a_name_on_two_devices_is_a_slot_of_each),
-	cmocka_unit_test_world(a_replica_is_another_slot_under_the_name_of_another_resource),
-	cmocka_unit_test_world(without_memory_there_are_no_slots),
-	cmocka_unit_test_world(an_odd_id_is_a_slot_that_says_so),
-	cmocka_unit_test_world(a_dated_offer_counts_only_where_no_other_speaks),
-	cmocka_unit_test_world(an_empty_offer_is_not_filled_up_by_a_dated_one),
-};
-
-TEST_MAIN(tests)
+TESTS(set_up, tear_down)

@@ -1,26 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "lib/build_world.h"
-#include "lib/expect_status.h"
-#include "lib/test_main.h"
-
+#include "lib/world_fixture.h"
 #include "join/source.h"
-
-static struct build_world world;
-
-static int set_up(void **state)
-{
-	(void)state;
-	build_world_init(&world);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	build_world_deinit(&world);
-	return 0;
-}
 
 static const struct devices none;
 
@@ -32,9 +13,8 @@ static struct source judge(void)
 	return source_judge(&node_pods, &none);
 }
 
-static void each_source_has_its_state(void **state)
+TEST(each_source_has_its_state)
 {
-	(void)state;
 	static const struct {
 		bool present;
 		enum report_source_state reported;
@@ -58,9 +38,8 @@ static void each_source_has_its_state(void **state)
 	assert_int_equal(judge().settles_in_ms, -1);
 }
 
-static void what_pods_say_cannot_be_read_while_what_is_known_of_them_is_old(void **state)
+TEST(what_pods_say_cannot_be_read_while_what_is_known_of_them_is_old)
 {
-	(void)state;
 	for (int age = INVENTORY_CURRENT; age <= INVENTORY_DENIED; age++) {
 		const bool is_old = age != INVENTORY_CURRENT;
 		world.input.pods_age = (enum inventory_age)age;
@@ -71,9 +50,8 @@ static void what_pods_say_cannot_be_read_while_what_is_known_of_them_is_old(void
 	}
 }
 
-static void a_list_may_be_short_for_the_stated_time_after_a_restart(void **state)
+TEST(a_list_may_be_short_for_the_stated_time_after_a_restart)
 {
-	(void)state;
 	const int64_t t = world.report.observed_at, settling = world.limits.settling_ms;
 	const struct {
 		int64_t restarted_at, observed_at, held_ms;
@@ -92,7 +70,7 @@ static void a_list_may_be_short_for_the_stated_time_after_a_restart(void **state
 		{0, 1000, 0, -1},
 	};
 	build_world_exclusive(&world, 0);
-	build_world_pod(&world, (struct build_pod){.name = "a"});
+	world_pod("a");
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		world.report.kubelet_restarted_at = rows[i].restarted_at;
 		world.report.observed_at = rows[i].observed_at;
@@ -105,9 +83,8 @@ static void a_list_may_be_short_for_the_stated_time_after_a_restart(void **state
 	}
 }
 
-static void after_a_list_that_was_complete_none_is_short_until_the_next_restart(void **state)
+TEST(after_a_list_that_was_complete_none_is_short_until_the_next_restart)
 {
-	(void)state;
 	const int64_t restart = world.report.observed_at - 10;
 	const struct {
 		bool is_complete;
@@ -123,7 +100,7 @@ static void after_a_list_that_was_complete_none_is_short_until_the_next_restart(
 		{false, restart, restart - 1, 0, true},
 	};
 	build_world_exclusive(&world, 0);
-	build_world_pod(&world, (struct build_pod){.name = "a"});
+	world_pod("a");
 	world.report.kubelet_restarted_at = restart;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		build_world_list_nothing(&world);
@@ -138,11 +115,10 @@ static void after_a_list_that_was_complete_none_is_short_until_the_next_restart(
 	}
 }
 
-static void only_a_list_that_was_just_read_is_complete(void **state)
+TEST(only_a_list_that_was_just_read_is_complete)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
-	build_world_pod(&world, (struct build_pod){.name = "a"});
+	world_pod("a");
 	assert_false(judge().is_list_complete);
 	build_world_list(&world, "a", "main", build_world_uuid(&world, 0));
 	assert_true(judge().is_list_complete);
@@ -150,11 +126,10 @@ static void only_a_list_that_was_just_read_is_complete(void **state)
 	assert_false(judge().is_list_complete);
 }
 
-static void facts_rest_on_a_source_that_could_be_read(void **state)
+TEST(facts_rest_on_a_source_that_could_be_read)
 {
-	(void)state;
 	build_world_exclusive(&world, 0);
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
+	world_run("a", build_world_uuid(&world, 0));
 	world.report.sources.pod_resources.state = REPORT_SOURCE_UNKNOWN;
 	world.report.sources.checkpoint.state = REPORT_SOURCE_UNKNOWN;
 	build_world_publish(&world);
@@ -162,18 +137,4 @@ static void facts_rest_on_a_source_that_could_be_read(void **state)
 			 "SourcesFailed");
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(each_source_has_its_state, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		what_pods_say_cannot_be_read_while_what_is_known_of_them_is_old, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		a_list_may_be_short_for_the_stated_time_after_a_restart, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(
-		after_a_list_that_was_complete_none_is_short_until_the_next_restart, set_up, tear_down),
-	cmocka_unit_test_setup_teardown(only_a_list_that_was_just_read_is_complete, set_up,
-					tear_down),
-	cmocka_unit_test_setup_teardown(facts_rest_on_a_source_that_could_be_read, set_up,
-					tear_down),
-};
-
-TEST_MAIN(tests)
+TESTS(set_up, tear_down)

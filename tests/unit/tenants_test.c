@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "join/witnesses.h"
-#include "lib/build_world.h"
-#include "lib/expect_status.h"
 #include "lib/failing_malloc.h"
-#include "lib/test_main.h"
+#include "lib/world_fixture.h"
+#include "join/witnesses.h"
 
 #include "base/limits.h"
 #include "join/subject.h"
@@ -12,30 +10,7 @@
 #define DISPUTED ATTRIBUTION_CONFIDENCE_DISPUTED
 #define RUNNING ATTRIBUTION_PHASE_RUNNING
 
-static struct build_world world;
-
-static int set_up(void **state)
-{
-	(void)state;
-	build_world_init(&world);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	build_world_deinit(&world);
-	return 0;
-}
-
-static const struct attribution_status *publish(void)
-{
-	build_world_publish(&world);
-	return build_world_status(&world, 0);
-}
-
 /* Annotations */
-
 
 /* Memory */
 
@@ -50,7 +25,7 @@ static void read_one_that_stays_and_one_that_is_disputed(void)
 	struct error err;
 	build_world_shared(&world, 0, 2);
 	build_world_device(&world, 1);
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
+	world_run("a", build_world_replica(&world, 0, 0));
 	build_world_run(&world,
 			(struct build_pod){.name = "b", .told = {build_world_uuid(&world, 1)}},
 			build_world_replica(&world, 0, 1));
@@ -75,9 +50,8 @@ static void leave_room(struct arena *arena, size_t room)
 	assert_non_null(arena_alloc(arena, 1, chunk - room));
 }
 
-static void a_single_failed_allocation_fails_and_gives_nothing(void **state)
+TEST(a_single_failed_allocation_fails_and_gives_nothing)
 {
-	(void)state;
 	bool failed = true;
 	read_one_that_stays_and_one_that_is_disputed();
 	for (size_t room = 0; failed; room += 16) {
@@ -98,9 +72,4 @@ static void a_single_failed_allocation_fails_and_gives_nothing(void **state)
 	}
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(
-		a_single_failed_allocation_fails_and_gives_nothing, set_up, tear_down),
-};
-
-TEST_MAIN(tests)
+TESTS(set_up, tear_down)

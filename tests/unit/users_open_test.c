@@ -314,15 +314,4 @@ TEST(an_ephemeral_container_may_hold_nothing_whatever_the_books_leave_open)
 	expect_users(build_world_status(&world, 1), "uid-b python3[1]");
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_set_up(what_is_open_of_others_or_was_chosen_elsewhere_leaves_nothing_open),
-	cmocka_unit_test_set_up(who_may_hold_by_any_of_its_containers_may_hold),
-	cmocka_unit_test_set_up(who_may_hold_the_device_is_no_user_of_it),
-	cmocka_unit_test_set_up(somebody_unknown_on_another_device_makes_nobody_a_tenant_here),
-	cmocka_unit_test_set_up(without_a_checkpoint_an_init_container_may_hold_what_its_pod_does),
-	cmocka_unit_test_set_up(
-		an_ephemeral_container_may_hold_nothing_whatever_the_books_leave_open),
-	cmocka_unit_test_set_up(no_list_has_init_containers_or_names_whom_nobody_knows),
-};
-
-TEST_MAIN(tests)
+TESTS(set_up, tear_down)

@@ -48,9 +48,8 @@ static void assert_said(const struct row *row)
 	assert_int_equal(set.findings[0].verdict, row->verdict);
 }
 
-static void a_pod_on_a_node_that_no_gpu_names_is_told_how_it_asks(void **state)
+TEST(a_pod_on_a_node_that_no_gpu_names_is_told_how_it_asks)
 {
-	(void)state;
 	static const struct row rows[] = {
 		{"", PLACED LIMIT("nvidia.com/gpu"), "", ASSIGNMENT_UNKNOWN,
 		 "asks for nvidia.com/gpu" NOT_NAMED},
@@ -77,9 +76,8 @@ static void a_pod_on_a_node_that_no_gpu_names_is_told_how_it_asks(void **state)
 		assert_said(&rows[i]);
 }
 
-static void a_pod_that_waits_for_a_node_is_told_what_the_scheduler_may_not_say(void **state)
+TEST(a_pod_that_waits_for_a_node_is_told_what_the_scheduler_may_not_say)
 {
-	(void)state;
 	static const struct row rows[] = {
 		{"", WAITING LIMIT("nvidia.com/gpu"), PENDING, ASSIGNMENT_NOT_SCHEDULED,
 		 "is not scheduled: no node has been chosen yet"},
@@ -102,9 +100,8 @@ static void a_pod_that_waits_for_a_node_is_told_what_the_scheduler_may_not_say(v
 		assert_said(&rows[i]);
 }
 
-static void a_pod_that_asks_for_none_is_told_what_of_it_does_not_ask(void **state)
+TEST(a_pod_that_asks_for_none_is_told_what_of_it_does_not_ask)
 {
-	(void)state;
 	static const struct row rows[] = {
 		{"", PLACED LIMIT("example.com/gpu"), "", ASSIGNMENT_NO_REQUEST, "asks for no GPU"},
 		{"", WAITING LIMIT("cpu"), PENDING, ASSIGNMENT_NO_REQUEST, "asks for no GPU"},
@@ -123,9 +120,4 @@ static void a_pod_that_asks_for_none_is_told_what_of_it_does_not_ask(void **stat
 		assert_said(&rows[i]);
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(a_pod_on_a_node_that_no_gpu_names_is_told_how_it_asks),
-	cmocka_unit_test(a_pod_that_waits_for_a_node_is_told_what_the_scheduler_may_not_say),
-	cmocka_unit_test(a_pod_that_asks_for_none_is_told_what_of_it_does_not_ask),
-};
-TEST_MAIN(tests)
+TESTS(NULL, NULL)

@@ -1,37 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#include "lib/world_fixture.h"
 #include "join/witnesses.h"
-#include "lib/build_world.h"
-#include "lib/expect_status.h"
-#include "lib/test_main.h"
 
 #include "base/limits.h"
 #include "join/subject.h"
 #include "join/votes.h"
 
 #define CONFIRMED ATTRIBUTION_CONFIDENCE_CONFIRMED
-
-static struct build_world world;
-
-static int set_up(void **state)
-{
-	(void)state;
-	build_world_init(&world);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	build_world_deinit(&world);
-	return 0;
-}
-
-static const struct attribution_status *publish(void)
-{
-	build_world_publish(&world);
-	return build_world_status(&world, 0);
-}
 
 /* What each source is worth */
 
@@ -119,7 +95,7 @@ static struct votes take_votes(const struct previous_tenant *previous, struct vo
 	return votes_take(holder, debounce);
 }
 
-static void each_source_is_worth_what_it_can_know(void **state)
+TEST(each_source_is_worth_what_it_can_know)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(worths); i++) {
 		const struct worth *worth = &worths[i];
@@ -138,13 +114,8 @@ static void each_source_is_worth_what_it_can_know(void **state)
 		    result.row != worth->row)
 			fail_msg("%zu: yes %x no %x left %x row %u", i, votes.yes, votes.no,
 				 votes.left, result.row);
-		tear_down(state);
-		set_up(state);
+		start_anew();
 	}
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_setup_teardown(each_source_is_worth_what_it_can_know, set_up, tear_down),
-};
-
-TEST_MAIN(tests)
+TESTS(set_up, tear_down)

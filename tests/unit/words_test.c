@@ -12,9 +12,8 @@ static struct sbuf *fresh(struct sbuf *buf)
 	return buf;
 }
 
-static void words_are_those_of_the_api(void **state)
+TEST(words_are_those_of_the_api)
 {
-	(void)state;
 	assert_view(words_mode(ATTRIBUTION_MODE_MIG_TIME_SLICED), "MIGTimeSliced");
 	assert_view(words_phase(ATTRIBUTION_PHASE_TERMINATING), "Terminating");
 	assert_view(words_confidence(ATTRIBUTION_CONFIDENCE_NAME_ONLY), "NameOnly");
@@ -27,9 +26,8 @@ static void words_are_those_of_the_api(void **state)
 	assert_view(words_report_state(ATTRIBUTION_REPORT_NO_AGENT), "NoAgent");
 }
 
-static void what_is_not_set_is_a_question_mark(void **state)
+TEST(what_is_not_set_is_a_question_mark)
 {
-	(void)state;
 	CLEANUP(sbuf_deinit) struct sbuf buf;
 	assert_view(words_mode(ATTRIBUTION_MODE_UNSET), "?");
 	assert_view(words_health(ATTRIBUTION_HEALTH_UNSET), "?");
@@ -44,9 +42,8 @@ static void what_is_not_set_is_a_question_mark(void **state)
 	assert_string_equal(sbuf_text(&buf), "?0??");
 }
 
-static void shares_keep_what_is_known_of_them(void **state)
+TEST(shares_keep_what_is_known_of_them)
 {
-	(void)state;
 	static const struct {
 		int64_t part, whole;
 		const char *text;
@@ -58,9 +55,8 @@ static void shares_keep_what_is_known_of_them(void **state)
 	}
 }
 
-static void durations_are_those_of_kubectl(void **state)
+TEST(durations_are_those_of_kubectl)
 {
-	(void)state;
 	static const struct {
 		int64_t seconds;
 		const char *text;
@@ -78,17 +74,15 @@ static void durations_are_those_of_kubectl(void **state)
 	}
 }
 
-static void an_instant_says_how_long_ago_it_was(void **state)
+TEST(an_instant_says_how_long_ago_it_was)
 {
-	(void)state;
 	CLEANUP(sbuf_deinit) struct sbuf buf;
 	words_instant(fresh(&buf), 1767323045000, 1767323045000 + 300000);
 	assert_string_equal(sbuf_text(&buf), "2026-01-02T03:04:05Z (5m ago)");
 }
 
-static void a_text_that_stays_on_show_has_instants_for_ages(void **state)
+TEST(a_text_that_stays_on_show_has_instants_for_ages)
 {
-	(void)state;
 	static const int64_t instant = 1767323045000;
 	CLEANUP(sbuf_deinit) struct sbuf buf;
 	words_age(fresh(&buf), instant, WORDS_NO_NOW);
@@ -104,9 +98,8 @@ static void a_text_that_stays_on_show_has_instants_for_ages(void **state)
 	assert_string_equal(sbuf_text(&buf), "Stale since 2026-01-02T03:04:05Z for 5m");
 }
 
-static void a_pod_without_a_name_is_its_uid(void **state)
+TEST(a_pod_without_a_name_is_its_uid)
 {
-	(void)state;
 	CLEANUP(sbuf_deinit) struct sbuf buf;
 	words_pod(fresh(&buf), VIEW("ml"), VIEW("train-0"), VIEW("0123456789"));
 	words_pod(&buf, VIEW(""), VIEW(""), VIEW("0123456789"));
@@ -114,9 +107,8 @@ static void a_pod_without_a_name_is_its_uid(void **state)
 	assert_string_equal(sbuf_text(&buf), "ml/train-0uid/01234567uid/0");
 }
 
-static void partitions_are_told_by_profile_or_by_uuid(void **state)
+TEST(partitions_are_told_by_profile_or_by_uuid)
 {
-	(void)state;
 	struct attribution_partition partitions[] = {
 		{.uuid = VIEW("MIG-1"), .profile = VIEW("1g.5gb")}, {.uuid = VIEW("MIG-2")}};
 	struct view uuids[] = {VIEW("MIG-1"), VIEW("MIG-2"), VIEW("MIG-3")};
@@ -128,9 +120,8 @@ static void partitions_are_told_by_profile_or_by_uuid(void **state)
 	assert_int_equal(words_profile(&status, VIEW("MIG-3")).len, 0);
 }
 
-static void lists_have_commas(void **state)
+TEST(lists_have_commas)
 {
-	(void)state;
 	struct view texts[] = {VIEW("a"), VIEW("b")};
 	CLEANUP(sbuf_deinit) struct sbuf buf;
 	words_list(fresh(&buf), (struct array){texts, 2, true});
@@ -138,15 +129,4 @@ static void lists_have_commas(void **state)
 	assert_string_equal(sbuf_text(&buf), "a,b");
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(words_are_those_of_the_api),
-	cmocka_unit_test(what_is_not_set_is_a_question_mark),
-	cmocka_unit_test(shares_keep_what_is_known_of_them),
-	cmocka_unit_test(durations_are_those_of_kubectl),
-	cmocka_unit_test(an_instant_says_how_long_ago_it_was),
-	cmocka_unit_test(a_text_that_stays_on_show_has_instants_for_ages),
-	cmocka_unit_test(a_pod_without_a_name_is_its_uid),
-	cmocka_unit_test(partitions_are_told_by_profile_or_by_uuid),
-	cmocka_unit_test(lists_have_commas),
-};
-TEST_MAIN(tests)
+TESTS(NULL, NULL)

@@ -5,9 +5,8 @@
 #include "assess/xid.h"
 #include "base/limits.h"
 
-static void every_number_has_its_class(void **state)
+TEST(every_number_has_its_class)
 {
-	(void)state;
 	static const struct {
 		enum xid_class class;
 		int codes[16];
@@ -29,9 +28,8 @@ static void every_number_has_its_class(void **state)
 	}
 }
 
-static void a_number_that_is_not_known_is_to_be_looked_at(void **state)
+TEST(a_number_that_is_not_known_is_to_be_looked_at)
 {
-	(void)state;
 	static const int64_t codes[] = {-1, 0, 1, 999, INT64_MAX};
 	for (size_t i = 0; i < ARRAY_SIZE(codes); i++) {
 		struct xid xid = xid_look_up(codes[i]);
@@ -41,9 +39,8 @@ static void a_number_that_is_not_known_is_to_be_looked_at(void **state)
 	}
 }
 
-static void what_to_do_is_said_by_the_number_and_else_by_its_class(void **state)
+TEST(what_to_do_is_said_by_the_number_and_else_by_its_class)
 {
-	(void)state;
 	static const struct {
 		int64_t code;
 		const char *action;
@@ -59,10 +56,4 @@ static void what_to_do_is_said_by_the_number_and_else_by_its_class(void **state)
 		assert_true(view_equal(xid_look_up(rows[i].code).action, view_from(rows[i].action)));
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(every_number_has_its_class),
-	cmocka_unit_test(a_number_that_is_not_known_is_to_be_looked_at),
-	cmocka_unit_test(what_to_do_is_said_by_the_number_and_else_by_its_class),
-};
-
-TEST_MAIN(tests)
+TESTS(NULL, NULL)
