@@ -53,6 +53,8 @@
  *	| delete P                 | gone from the API server                                  |
  *	| end P                    | gone from the API server; its end is remembered           |
  *	| told P T, told others T  | how long ago the API server told of its end; of others'   |
+ *	| late P, late none        | the API server told of it after the List had come; of all  |
+ *	|                          | before                                                    |
  *	| elsewhere P              | the API server has that UID on another node               |
  *	| grant P[/C] gpuN [K]...  | a ResourceClaim gives it the device                       |
  *	| grant none               | no claim gives a device                                   |

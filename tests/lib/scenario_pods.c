@@ -270,6 +270,19 @@ static void do_told(struct scenario_line *line)
 	line->world->input.ends = ends;
 }
 
+static void do_late(struct scenario_line *line)
+{
+	static const struct pod *late[1];
+	line->world->input.told_later = late;
+	line->world->input.n_told_later = 0;
+	if (scenario_line_accept(line, "none"))
+		return;
+	const struct view uid = view_from(take_who(line).uid);
+	for (size_t i = 0; i < line->world->input.n_pods; i++)
+		if (view_equal(pod_uid(line->world->pods[i]), uid))
+			late[line->world->input.n_told_later++] = line->world->pods[i];
+}
+
 static void do_elsewhere(struct scenario_line *line)
 {
 	build_world_move_away(line->world, take_who(line).uid);
@@ -350,6 +363,7 @@ const struct scenario_statement scenario_pods[] = {
 	{"over", "over P", do_over},
 	{"end", "end P", do_end},
 	{"told", "told P T | told others T", do_told},
+	{"late", "late P | late none", do_late},
 	{"elsewhere", "elsewhere P", do_elsewhere},
 	{"grant", "grant P[/C] gpuN [KEY[=VALUE]...] | grant none", do_grant},
 	{"slice", "slice N [nameless] [minor N]", do_slice},

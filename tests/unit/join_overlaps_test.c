@@ -77,6 +77,14 @@ static const struct scenario_promise promises[] = {
 		REPLICA_TWICE "wait 10s;" TWO_OF("gpu0::2") "run c on gpu0::1 gpu0::3;"
 		"run d on gpu0::1 gpu0::3;" HELD("gpu0::1 is held by ml/c and ml/d" AT_ONCE)
 		"end c;" TWO_OF("gpu0::2") "end a;" UNSAID),
+	/* The other is told at once or not at all: else the next join would name it. */
+	PROMISE(regress_14_once_one_id_counts_the_lowest_is_told_and_stays,
+		REPLICA_TWICE "wait 5s; run c on gpu0::1; run d on gpu0::1; wait 5s;"
+		HELD("gpu0::1 is held by ml/c and ml/d" AT_ONCE) "restart; report; expect writes 0;"
+		HELD("gpu0::1 is held by ml/c and ml/d" AT_ONCE)),
+	PROMISE(what_one_id_has_waited_does_not_count_for_another,
+		REPLICA_TWICE "publish; wait 5s; end b; run c on gpu0::1; run d on gpu0::1; wait 5s;"
+		UNSAID "wait 5s; expect Attributed False SlotHeldTwice"),
 	PROMISE(pods_beyond_the_bound_are_counted,
 		"gpu 0 shared 4; run a on gpu0::0; run b on gpu0::0; run c on gpu0::0; run d on gpu0::0;"
 		"wait 10s;" HELD("gpu0::0 is held by ml/a, ml/b, ml/c and ml/d" AT_ONCE)
@@ -125,6 +133,13 @@ static const struct scenario_promise promises[] = {
 		"expect a Running Unconfirmed; kubelet forgets;" UNCONFIRMED
 		"again; gpu 0 mig 2; run a on mig0.0; publish; kubelet forgets; run b on mig0.0;"
 		"publish; wait 10s;" UNCONFIRMED "expect tenants a b"),
+	PROMISE(the_status_of_its_pod_names_it_like_any_other_source,
+		"gpu 0 exclusive; run a on gpu0; publish; kubelet forgets; run b on gpu0; publish;"
+		"pod a status=gpu0; publish; wait 10s; expect Attributed False SlotHeldTwice;"
+		"again; gpu 0 mig 2; run a on mig0.0; publish; kubelet forgets; run b on mig0.0; publish;"
+		"pod a status=mig0.0; publish; wait 10s; expect Attributed False SlotHeldTwice;"
+		"again; gpu 0 shared 4; run a on gpu0::2; publish; kubelet forgets; run b on gpu0::2;"
+		"publish; pod a status=gpu0::2; publish; wait 10s; expect Attributed False SlotHeldTwice"),
 	PROMISE(which_replica_a_tenant_had_that_no_book_names_is_not_known,
 		"gpu 0 shared 4; run a on gpu0::2; run c on gpu0::1; publish; kubelet forgets;"
 		"run b on gpu0::2; publish; wait 10s;" UNCONFIRMED "expect tenants a b c"),
@@ -149,6 +164,17 @@ static const struct scenario_promise promises[] = {
 		"end c;" AWAITED "expect tenants a b; again;"
 		REPLICA_TWICE "wait 10s;" TWO_OF("gpu0::2") "restart; expect writes 0;" TWO_OF("gpu0::2")
 		"end a;" AWAITED "expect tenants b; report; wait 10s;" UNSAID),
+	/* A pod that only the List names is no holder, until nobody knows any more who is. */
+	PROMISE(without_a_report_it_is_said_though_more_may_have_it,
+		TWICE "pod c; list c gpu0; publish; wait 10s;" TWO_OF("gpu0")
+		"restart;" TWO_OF("gpu0") "expect tenants a b c"),
+	/* What is told of one container meanwhile makes no other of it. */
+	PROMISE(without_a_report_of_several_ids_the_one_stays_that_was_said,
+		"gpu 0 mig 2; run a on mig0.0 second=side status2=mig0.1;"
+		"run b on mig0.0 second=side status2=mig0.1; book a/side mig0.1; book b/side mig0.1;"
+		"list a/side mig0.1; list b/side mig0.1; wait 10s;" TWO_OF("mig0.0")
+		"restart; publish; wait 10s;" TWO_OF("mig0.0")
+		"end a; expect Attributed Unknown AwaitingReport"),
 };
 
 SCENARIO_MAIN(promises)
