@@ -57,7 +57,8 @@ static const struct key pod_keys[] = {
 #define GRANT(name) offsetof(struct grant, name)
 enum { VIEW_OF = WORD + 1 };
 static const struct key grant_keys[] = {
-	{"device", GRANT(device), VIEW_OF, NULL}, {"partition", GRANT(partition), VIEW_OF, NULL},
+	{"device", GRANT(device), VIEW_OF, NULL}, {"uuid", GRANT(uuid), VIEW_OF, NULL},
+	{"partition", GRANT(partition), VIEW_OF, NULL},
 	{"part", GRANT(is_part), FLAG, NULL},     {"admin", GRANT(is_admin), FLAG, NULL},
 	{"share", GRANT(is_share), FLAG, NULL},
 };
