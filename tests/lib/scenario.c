@@ -250,6 +250,11 @@ static void do_later(struct scenario_line *line)
 	build_world_publish(&world);
 }
 
+static void do_patience(struct scenario_line *line)
+{
+	world.limits.disagreement_ms = scenario_line_duration(line);
+}
+
 static void do_clock(struct scenario_line *line)
 {
 	world.input.now_wall_ms += scenario_line_duration(line);
@@ -301,6 +306,7 @@ static const struct scenario_statement statements[] = {
 	{"forge", "forge KEY=VALUE...", do_forge},
 	{"wait", "wait T", do_wait},
 	{"later", "later", do_later},
+	{"patience", "patience T", do_patience},
 	{"clock", "clock T", do_clock},
 	{"publish", "publish", do_publish},
 	{"join", "join", do_join},

@@ -101,6 +101,7 @@
  *	| operator NAMESPACE       | there is a ClusterPolicy                                  |
  *	| forge K...               | alters the first tenant published on gpu0                 |
  *	| clock T, age T           | the wall clock is set by T; the report is T old           |
+ *	| patience T               | a contradiction counts after T                            |
  *	| wait T                   | joins, then time passes                                   |
  *	| publish, join            | joins and writes; joins only                              |
  *	| later                    | publish; wait 10s; heartbeat; publish                     |
