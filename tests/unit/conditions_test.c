@@ -188,105 +188,6 @@ TEST(attributed_says_what_is_wrong_first_then_what_is_not_known_each_in_turn)
 	}
 }
 
-TEST(who_holds_slots_and_is_not_known_is_counted)
-{
-	static const struct {
-		int unresolved, pending, nameless, placeholders; /* slots */
-		const char *reason, *message;
-	} rows[] = {
-		{1, 1, 0, 0, "Pending",
-		 "1 slot is held by a pod that the API server does not know yet"},
-		{2, 0, 0, 0, "Unresolved",
-		 "2 slots are held by a pod that the API server does not know"},
-		{2, 1, 0, 0, "Unresolved",
-		 "2 slots are held by a pod that the API server does not know"},
-		{2, 0, 2, 0, "PodUnknown", "2 slots are held by an unidentified pod"},
-		{2, 0, 0, 2, "Placeholder",
-		 "2 slots are held by a placeholder for pods that are not known"},
-		{2, 0, 0, 1, "Unresolved",
-		 "2 slots are held by pods that are not all identified"},
-		{4, 1, 2, 0, "Unresolved",
-		 "4 slots are held by pods that are not all identified"},
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		subject.tenants.slots_unresolved = rows[i].unresolved;
-		subject.tenants.slots_pending = rows[i].pending;
-		subject.tenants.slots_nameless = rows[i].nameless;
-		subject.tenants.slots_placeholder = rows[i].placeholders;
-		struct attribution_status status = make();
-		expect_condition(&status, "Attributed", CONDITION_FALSE, rows[i].reason);
-		expect_text(find(&status, "Attributed")->message, rows[i].message);
-		expect_condition(&status, "Ready", CONDITION_FALSE, "Unresolved");
-		expect_text(find(&status, "Ready")->message, rows[i].message);
-	}
-}
-
-TEST(ready_says_what_is_worse_than_what_attributed_says)
-{
-	static const struct {
-		bool is_duplicate, is_agentless, is_stale;
-		int status;
-		const char *reason, *fresh;
-	} rows[] = {
-		{true, true, true, CONDITION_FALSE, "DuplicateUUID", "NoAgent"},
-		{false, true, true, CONDITION_UNKNOWN, "NoAgent", "NoAgent"},
-		{false, true, false, CONDITION_UNKNOWN, "NoAgent", "NoAgent"},
-		{false, false, true, CONDITION_UNKNOWN, "ReportStale", "AgentSilent"},
-		{false, false, false, CONDITION_FALSE, "UnknownDeviceID", "ReportReceived"},
-	};
-
-	found.unplaced_tenants.count = 1;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		subject.is_duplicate = rows[i].is_duplicate;
-		input.report = rows[i].is_agentless ? NULL : &report;
-		set_fresh(!rows[i].is_stale);
-		struct attribution_status status = make();
-		bool is_fresh = !rows[i].is_stale && !rows[i].is_agentless;
-		expect_condition(&status, "Attributed", CONDITION_FALSE, "UnknownDeviceID");
-		expect_condition(&status, "Ready", rows[i].status, rows[i].reason);
-		expect_condition(&status, "ReportFresh",
-				 is_fresh ? CONDITION_TRUE : CONDITION_FALSE, rows[i].fresh);
-		assert_int_equal(read(&status)->is_agentless, rows[i].is_agentless);
-	}
-	found.unplaced_tenants.count = 0;
-	input.report = NULL;
-	set_book_readable(false);
-	struct attribution_status status = make();
-	expect_condition(&status, "Attributed", CONDITION_UNKNOWN, "NoAgent");
-}
-
-TEST(a_tenant_whom_no_witness_names_is_unconfirmed_and_no_placeholder_is)
-{
-	static struct attribution_tenant listed[2];
-	static const struct {
-		int first, second; /* confidence */
-		const char *placeholder;
-		int status;
-	} rows[] = {
-		{ATTRIBUTION_CONFIDENCE_CONFIRMED, ATTRIBUTION_CONFIDENCE_NAME_ONLY, "",
-		 CONDITION_TRUE},
-		{ATTRIBUTION_CONFIDENCE_UNCONFIRMED, ATTRIBUTION_CONFIDENCE_CONFIRMED, "",
-		 CONDITION_UNKNOWN},
-		{ATTRIBUTION_CONFIDENCE_CONFIRMED, ATTRIBUTION_CONFIDENCE_UNCONFIRMED, "",
-		 CONDITION_UNKNOWN},
-		{ATTRIBUTION_CONFIDENCE_CONFIRMED, ATTRIBUTION_CONFIDENCE_UNCONFIRMED, "HAMi",
-		 CONDITION_TRUE},
-		{ATTRIBUTION_CONFIDENCE_DISPUTED, ATTRIBUTION_CONFIDENCE_ANNOTATED, "",
-		 CONDITION_TRUE},
-	};
-
-	found.tenants = (struct array){listed, ARRAY_SIZE(listed), true};
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		listed[0].confidence = rows[i].first;
-		listed[1].confidence = rows[i].second;
-		listed[1].placeholder = view_from(rows[i].placeholder);
-		struct attribution_status status = make();
-		expect_condition(&status, "Attributed", rows[i].status,
-				 rows[i].status == CONDITION_TRUE ? "AllResolved" : "Unconfirmed");
-	}
-}
-
 TEST(health_and_intent_are_conditions_of_their_own)
 {
 	for (int verdict = CONDITION_TRUE; verdict <= CONDITION_UNKNOWN; verdict++) {
@@ -417,29 +318,6 @@ TEST(behind_the_longest_message_there_is_room_for_why_sources_fail)
 	assert_in_range(n_said, 3 * sizeof(why), 3 * sizeof(why) + 8);
 	assert_in_range(message.len, sizeof(held_twice) + n_said, LIMIT_TEXT_CONDITION_MESSAGE);
 	assert_int_equal(message.ptr[message.len - 1], ')');
-}
-
-TEST(a_transition_is_a_change_of_the_status_not_of_the_reason)
-{
-	subject.tenants.slots_unresolved = subject.tenants.slots_pending = 1;
-	struct attribution_status published = make();
-	set_published(read(&published));
-	input.now_wall_ms = NOW + 1;
-	subject.tenants.slots_pending = 0;
-	struct attribution_status status = make();
-	expect_text(find(&status, "Attributed")->reason, "Unresolved");
-	assert_true(find(&status, "Attributed")->last_transition_time == NOW);
-	subject.tenants.slots_unresolved = 0;
-	status = make();
-	assert_true(find(&status, "Attributed")->last_transition_time == NOW + 1);
-	/* Nobody has set the time yet. */
-	set_published(NULL);
-	input.now_wall_ms = 0;
-	published = make();
-	set_published(read(&published));
-	input.now_wall_ms = NOW + 2;
-	status = make();
-	assert_true(find(&status, "Attributed")->last_transition_time == NOW + 2);
 }
 
 /* While the first report is awaited */

@@ -32,13 +32,24 @@ static const struct scenario_promise promises[] = {
 		"expect Attributed False PodUnknown `2 slots are held by an unidentified pod`;"
 		"again; gpu 0 shared 4; book b gpu0::0; list b gpu0::0; publish; wait 60s; publish;"
 		"book c gpu0::1; list c gpu0::1; expect Attributed False Unresolved `2 slots are held by"
-		" a pod that the API server does not know`"),
+		" a pod that the API server does not know`; expect Ready False Unresolved;"
+		"again; gpu 0; offer gpu0-0 gpu0-1; run a on gpu0-0 gpu0-1; expect Attributed False"
+		" Placeholder `2 slots are held by a placeholder for pods that are not known`;"
+		"list x gpu0::7; book b gpu0::8; list b gpu0::8; expect Attributed False Unresolved"
+		" `4 slots are held by pods that are not all identified`; expect Ready False Unresolved"
+		" `4 slots are held by pods that are not all identified`"),
 	PROMISE(a_tenant_whom_no_witness_names_is_not_attributed,
 		A_RUNS "kubelet forgets;" SAID("Unknown", "Unconfirmed") "expect a Unconfirmed;"
-		"kubelet restarts;" SAID("Unknown", "Settling")),
+		"kubelet restarts;" SAID("Unknown", "Settling")
+		/* One is enough, whichever of them it is. */
+		"again; gpu 0 shared 4; run a on gpu0::0; publish; kubelet forgets; run b on gpu0::1;"
+		"pod u;" SAID("Unknown", "Unconfirmed") "expect tenants a b;"
+		"again; gpu 0 shared 4; run b on gpu0::0; publish; kubelet forgets; run a on gpu0::1;"
+		"pod u;" SAID("Unknown", "Unconfirmed") "expect tenants a b"),
 	PROMISE(without_an_agent_that_is_said_unless_worse_is,
 		"pod a status=gpu0; agentless;" SAID("Unknown", "NoAgent") "pod b status=x; wait 10s; publish;"
-		"wait 10s; expect Attributed False UnknownDeviceID; expect Ready Unknown NoAgent"),
+		"wait 10s; expect Attributed False UnknownDeviceID; expect Ready Unknown NoAgent;"
+		"expect ReportFresh False NoAgent; wait 120s; expect Ready Unknown NoAgent"),
 	PROMISE(a_silent_agent_is_said_by_ready,
 		"gpu 0 exclusive; list ghost gpu0; publish; wait 120s;"
 		"expect Attributed False PodUnknown; expect Ready Unknown ReportStale;"
