@@ -14,6 +14,7 @@ static struct build_world world;
 static struct report whole; /* what is taken out of a report, to be put back */
 static enum scenario_stage stage;
 static const struct pod *lacking[BUILD_WORLD_MAX];
+static struct view without_claim; /* the UID of a pod whose claim is not here */
 
 /* Sources */
 
@@ -27,7 +28,10 @@ static void do_nvml(struct scenario_line *line)
 	} else if (scenario_line_accept(line, "uncut")) {
 		world.devices[0].partitions.count = 0;
 	} else if (scenario_line_accept(line, "renumbers")) {
-		world.devices[0].minor = scenario_line_number(line);
+		for (size_t i = 0; scenario_line_has_more(line); i++)
+			world.devices[i].minor = scenario_line_accept(line, "none")
+							 ? -1
+							 : (int64_t)scenario_line_number(line);
 	}
 }
 
@@ -103,7 +107,9 @@ static void do_heartbeat(struct scenario_line *line)
 
 static void do_boot(struct scenario_line *line)
 {
-	world.report.boot_id = view_from(scenario_line_text(line, scenario_line_take(line)));
+	world.input.is_of_former_boot = scenario_line_accept(line, "former");
+	if (!world.input.is_of_former_boot)
+		world.report.boot_id = view_from(scenario_line_text(line, scenario_line_take(line)));
 }
 
 static void do_age(struct scenario_line *line)
@@ -147,6 +153,16 @@ static void do_claims(struct scenario_line *line)
 	int known = scenario_line_choose(line, scenario_line_take(line), words);
 	world.input.grants_unknown = known > 0;
 	world.input.grants_denied = known > 1;
+}
+
+static void do_lacks(struct scenario_line *line)
+{
+	struct view name;
+	without_claim = (struct view){0};
+	if (scenario_line_accept(line, "none"))
+		return;
+	name = scenario_line_take(line);
+	without_claim = build_world_text(&world, "uid-%.*s", VIEW_ARG(name));
 }
 
 static void do_pods(struct scenario_line *line)
@@ -276,6 +292,7 @@ static void do_join(struct scenario_line *line)
 static void do_again(struct scenario_line *line)
 {
 	(void)line;
+	without_claim = (struct view){0};
 	build_world_deinit(&world);
 	build_world_init(&world);
 }
@@ -286,19 +303,20 @@ static void do_expect(struct scenario_line *line)
 }
 
 static const struct scenario_statement statements[] = {
-	{"nvml", "nvml hides | shows | uncut | renumbers N", do_nvml},
+	{"nvml", "nvml hides | shows | uncut | renumbers N...", do_nvml},
 	{"lose", "lose list|checkpoint|nvml|report [TEXT]", do_lose},
 	{"old", "old list|checkpoint|nvml [hangs]", do_old},
 	{"restore", "restore list|checkpoint|nvml|report", do_restore},
 	{"report", "report", do_report},
 	{"heartbeat", "heartbeat", do_heartbeat},
-	{"boot", "boot NAME", do_boot},
+	{"boot", "boot NAME | former", do_boot},
 	{"age", "age T", do_age},
 	{"listed", "listed T", do_listed},
 	{"restart", "restart", do_restart},
 	{"agentless", "agentless", do_agentless},
 	{"kubelet", "kubelet restarts [T] | settled | forgets", do_kubelet},
 	{"claims", "claims known | unknown | denied", do_claims},
+	{"lacks", "lacks P | none", do_lacks},
 	{"pods", "pods current | stale | denied", do_pods},
 	{"operator", "operator NAMESPACE", do_operator},
 	{"node", "node gone | back | taken", do_node},
@@ -316,12 +334,19 @@ static const struct scenario_statement statements[] = {
 };
 
 /* While claims are not known, those of no pod that uses one are here. */
+static bool is_lacking(const struct pod *pod)
+{
+	if (without_claim.len > 0 && view_equal(pod_uid(pod), without_claim))
+		return true;
+	return world.input.grants_unknown && pod_gpu(pod)->claims.count > 0 && !pod_is_over(pod);
+}
+
 static void find_lacking(void)
 {
 	world.input.lacking = lacking;
 	world.input.n_lacking = 0;
-	for (size_t i = 0; i < world.input.n_pods && world.input.grants_unknown; i++)
-		if (pod_gpu(world.pods[i])->claims.count > 0 && !pod_is_over(world.pods[i]))
+	for (size_t i = 0; i < world.input.n_pods; i++)
+		if (is_lacking(world.pods[i]))
 			lacking[world.input.n_lacking++] = world.pods[i];
 }
 
@@ -357,6 +382,7 @@ void scenario_run(const char *sentence, const char *script)
 {
 	struct scenario_line line = {.world = &world, .sentence = sentence};
 	build_world_init(&world);
+	without_claim = (struct view){0};
 	whole = (struct report){0};
 	stage = SCENARIO_CHANGED;
 	while (scenario_line_next(&line, &script))

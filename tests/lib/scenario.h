@@ -38,7 +38,7 @@
  *	| offer resource NAME    | the resource that the IDs are offered as                |
  *	| nvml hides, nvml shows | NVML lists no device; those of before                   |
  *	| nvml uncut             | NVML lists the first device without its MIG devices     |
- *	| nvml renumbers N       | the first device has this minor number                  |
+ *	| nvml renumbers N...    | the first devices have these minor numbers, or none     |
  *
  * Pods, and who gives them devices:
  *
@@ -58,8 +58,12 @@
  *	| elsewhere P              | the API server has that UID on another node               |
  *	| grant P[/C] gpuN [K]...  | a ResourceClaim gives it the device                       |
  *	| grant none               | no claim gives a device                                   |
+ *	| grant unplaced           | no slice tells any more where the granted devices are     |
+ *	| lacks P, lacks none      | the claim of P is not here; all are                       |
+ *	| slice none               | no ResourceSlice describes a device                       |
  *	| slice N [nameless]       | a ResourceSlice describes the device; a claim gives it to |
- *	|       [named NAME]       | a consumer that is no pod; NAME is the driver's name      |
+ *	|       [whole] [minor N]  | a consumer that is no pod; by its name it is the whole    |
+ *	|                          | device, of that minor number                              |
  *	| process P gpuN           | a process of P on the device                              |
  *	| process host gpuN        | a process of the host on the device                       |
  *	| process none             | no process is on any device                               |
@@ -83,7 +87,7 @@
  *	| lose W [TEXT], restore W | W cannot be read; can be read again                       |
  *	| old W [hangs]            | W cannot be read: the report has what it said last        |
  *	| report, heartbeat        | a report with new content arrives; one that says the same |
- *	| boot NAME                | the report is of that boot of the node                    |
+ *	| boot NAME, boot former   | the report is of that boot of the node; of an earlier one |
  *	| listed T                 | the List was read again, T later than before              |
  *	| restart                  | the controller starts anew                                |
  *	| agentless                | no agent ever reported                                    |
@@ -121,7 +125,7 @@
  *	|         | version, config, default, strategy, unreadable                             |
  *	|         | status, status2: device IDs in its status, of the container and the second |
  *	|         | started: T after the List was read                                         |
- *	| a grant | device, name, partition, part, admin, share                                |
+ *	| a grant | device, uuid, partition, part, admin, share                                |
  *	| forge   | by, confidence, uid, since                                                 |
  *
  * Threads: a test's own.

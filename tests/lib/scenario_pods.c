@@ -293,6 +293,11 @@ static void do_grant(struct scenario_line *line)
 {
 	if (scenario_line_accept(line, "none")) {
 		line->world->n_granted = 0;
+	} else if (scenario_line_accept(line, "unplaced")) {
+		for (size_t i = 0; i < line->world->n_granted; i++) {
+			line->world->granted[i].grant.uuid = (struct view){0};
+			line->world->granted[i].grant.partition = (struct view){0};
+		}
 	} else {
 		struct who who = take_who(line);
 		struct grant *grant = build_world_grant(line->world, who.uid, who.container,
@@ -346,9 +351,14 @@ static void do_offer(struct scenario_line *line)
 
 static void do_slice(struct scenario_line *line)
 {
+	if (scenario_line_accept(line, "none")) {
+		line->world->input.n_slice_devices = 0;
+		return;
+	}
 	struct slice_device *slice = build_world_slice(line->world,
 							    scenario_line_number(line));
 	slice->is_nameless = scenario_line_accept(line, "nameless");
+	slice->is_whole = scenario_line_accept(line, "whole");
 	if (scenario_line_accept(line, "minor"))
 		slice->minor = scenario_line_number(line);
 }
@@ -366,8 +376,8 @@ const struct scenario_statement scenario_pods[] = {
 	{"told", "told P T | told others T", do_told},
 	{"late", "late P | late none", do_late},
 	{"elsewhere", "elsewhere P", do_elsewhere},
-	{"grant", "grant P[/C] gpuN [KEY[=VALUE]...] | grant none", do_grant},
-	{"slice", "slice N [nameless] [minor N]", do_slice},
+	{"grant", "grant P[/C] gpuN [KEY[=VALUE]...] | grant none | unplaced", do_grant},
+	{"slice", "slice N [nameless] [whole] [minor N] | slice none", do_slice},
 	{"process", "process P gpuN | process host gpuN | process none", do_process},
 	{NULL, NULL, NULL},
 };

@@ -160,6 +160,11 @@ static void show_device(const struct attribution_status *status, struct scenario
 			  (long long)d->memory_mib);
 }
 
+static void show_minor(const struct attribution_status *status, struct scenario_text *text)
+{
+	scenario_show_count(text, status->device.minor);
+}
+
 static void show_report(const struct attribution_status *status, struct scenario_text *text)
 {
 	static const char *const states[] = {"Unset", "Current", "Stale", "NoAgent", "Pending"};
@@ -222,6 +227,7 @@ static const struct {
 	{"health", show_health}, /* "Unhealthy REASON,REASON" */
 	{"scope", show_scope},   /* of activity */
 	{"device", show_device}, /* index, minor, model, PCI, MiB */
+	{"minor", show_minor},   /* "?" for none that is known */
 	{"intent", show_intent},   /* its state */
 	{"drifts", show_drifts},   /* "PluginMissing,ConfigDead:1000": since when, in ms */
 	{"pending", show_pending}, /* likewise */
