@@ -118,6 +118,8 @@
  *	|---------|----------------------------------------------------------------------------|
  *	| a pod   | name, uid, namespace, hash, owner, phase, deleting, rejected, container,   |
  *	|         | second, init, cut, more, nogpu, system, hami, group, reservation, claim    |
+ *	|         | group-1, group-2: of several GPUs; sharer: KAI's word for the container;   |
+ *	|         | reserved: the device by the annotation of KAI's reservation                |
  *	|         | kind (Init, Sidecar), state (Waiting, Running, Terminated)                 |
  *	|         | unseen: it has no state                                                    |
  *	|         | operand (plugin, exporter, ...), ready, refused (for want of devices)       |

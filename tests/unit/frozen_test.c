@@ -2,52 +2,28 @@
 
 /* While what is known of pods is old, the holders of a device stay as published. */
 
-#include "lib/build_world.h"
-#include "lib/expect_status.h"
-#include "lib/test_main.h"
-
-static struct build_world world;
+#include "lib/world_fixture.h"
 
 /* Pods "a" and "b" hold replicas 0 and 1 of device 0, and "u" uses it. */
-static int set_up(void **state)
+static int set_up_holders(void **state)
 {
-	(void)state;
-	build_world_init(&world);
+	set_up(state);
 	build_world_shared(&world, 0, 4);
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_replica(&world, 0, 0));
-	build_world_run(&world, (struct build_pod){.name = "b"}, build_world_replica(&world, 0, 1));
-	build_world_pod(&world, (struct build_pod){.name = "u"});
+	world_run("a", build_world_replica(&world, 0, 0));
+	world_run("b", build_world_replica(&world, 0, 1));
+	world_pod("u");
 	build_world_process(&world, 0, 1, "uid-u");
 	return 0;
 }
 
-static int tear_down(void **state)
-{
-	(void)state;
-	build_world_deinit(&world);
-	return 0;
-}
-
-static const struct attribution_status *publish(void)
-{
-	build_world_publish(&world);
-	return build_world_status(&world, 0);
-}
-
-static const struct attribution_status *publish_later(void)
-{
-	build_world_wait(&world, world.limits.disagreement_ms);
-	return publish();
-}
-
 static void let_another_come(void)
 {
-	build_world_run(&world, (struct build_pod){.name = "c"}, build_world_replica(&world, 0, 2));
+	world_run("c", build_world_replica(&world, 0, 2));
 }
 
 static void let_one_come_by_name(void)
 {
-	build_world_pod(&world, (struct build_pod){.name = "c"});
+	world_pod("c");
 	build_world_list(&world, "c", "main", build_world_replica(&world, 0, 2));
 }
 
@@ -65,13 +41,13 @@ static void let_one_go(void)
 
 static void let_one_get_it_by_a_claim(void)
 {
-	build_world_pod(&world, (struct build_pod){.name = "c"});
+	world_pod("c");
 	build_world_grant(&world, "uid-c", "main", 0);
 }
 
 static void let_one_hold_what_is_nowhere(void)
 {
-	build_world_run(&world, (struct build_pod){.name = "c"}, VIEW("x"));
+	world_run("c", VIEW("x"));
 }
 
 static void let_the_user_go(void)
@@ -108,7 +84,7 @@ TEST(while_pods_are_old_holders_are_those_that_are_published)
 		size_t age = i % 2;
 		bool is_awaited = i / 2 % 2;
 		tear_down(state);
-		set_up(state);
+		set_up_holders(state);
 		publish();
 		expect_as_before(publish_later());
 		if (is_awaited)
@@ -147,7 +123,7 @@ TEST(once_pods_are_read_again_the_news_count)
 
 TEST(what_was_wrong_before_is_not_known_either)
 {
-	build_world_run(&world, (struct build_pod){.name = "c"}, build_world_replica(&world, 0, 0));
+	world_run("c", build_world_replica(&world, 0, 0));
 	publish();
 	expect_condition(publish_later(), "Attributed", CONDITION_FALSE, "SlotHeldTwice");
 	world.input.pods_age = INVENTORY_STALE;
@@ -219,4 +195,4 @@ TEST(a_name_alone_speaks_for_whom_no_good_checkpoint_has)
 	}
 }
 
-TESTS(set_up, tear_down)
+TESTS(set_up_holders, tear_down)
