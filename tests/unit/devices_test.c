@@ -302,18 +302,6 @@ TEST(a_device_knows_the_slice_that_describes_it)
 	assert_ptr_equal(devices.devices[1].slice, &world.slices[1]);
 }
 
-TEST(without_memory_there_is_no_roster)
-{
-	struct devices devices;
-	struct error err = {0};
-	struct arena small;
-	build_world_device(&world, 0);
-	arena_init(&small, 1);
-	assert_int_equal(devices_make(&world.input, &small, &devices, &err), -1);
-	assert_int_equal(err.kind, ERROR_NO_MEMORY);
-	arena_deinit(&small);
-}
-
 TEST(what_is_reported_of_a_partition_goes_before_what_was_published)
 {
 	build_world_cut(&world, 0, 1);

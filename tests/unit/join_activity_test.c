@@ -4,32 +4,22 @@
 
 #include <stdlib.h>
 
-#include "lib/build_world.h"
-#include "lib/test_main.h"
+#include "lib/world_fixture.h"
 
 #define NOW (BUILD_WORLD_NOW - 1000) /* of the report, by the node's clock */
 #define MINUTE INT64_C(60000)
 
-static struct build_world world;
 static struct report_activity *reported; /* of device 0 */
 
-static int set_up(void **state)
+static int set_up_busy(void **state)
 {
-	(void)state;
-	build_world_init(&world);
+	set_up(state);
 	world.report.boot_id = VIEW("boot");
 	reported = &build_world_exclusive(&world, 0)->activity;
-	build_world_run(&world, (struct build_pod){.name = "a"}, build_world_uuid(&world, 0));
+	world_run("a", build_world_uuid(&world, 0));
 	*reported = (struct report_activity){true, REPORT_ACTIVITY_BUSY, REPORT_ACTIVITY_NVML, 38,
 					     NOW - MINUTE, NOW - 240 * MINUTE};
 	build_world_publish(&world);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	build_world_deinit(&world);
 	return 0;
 }
 
@@ -224,4 +214,4 @@ TEST(a_partition_that_dcgm_measured_has_its_word_as_evidence)
 	assert_true(view_equal(*ARRAY_AT(published()->evidence, struct view, 0), VIEW("DCGM")));
 }
 
-TESTS(set_up, tear_down)
+TESTS(set_up_busy, tear_down)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#include "lib/scenario.h"
 #include "lib/world_fixture.h"
 #include "join/witnesses.h"
 
 #include "join/slots.h"
-#include "join/subject.h"
 
 static struct devices devices;
 static struct facts facts;
@@ -24,42 +24,6 @@ static const struct slot *slots_of(const struct slots *slots, size_t device, siz
 {
 	*ret_n = slots->first[device + 1] - slots->first[device];
 	return *ret_n > 0 ? &slots->items[slots->first[device]] : NULL;
-}
-
-TEST(an_id_is_one_slot_whether_offered_held_or_both)
-{
-	build_world_shared(&world, 0, 2);
-	world_run("a", build_world_replica(&world, 0, 1));
-	world_run("a", build_world_replica(&world, 0, 2));
-	struct slots slots = collect();
-	size_t n;
-	const struct slot *own = slots_of(&slots, 0, &n);
-	assert_int_equal(n, 3);
-	assert_true(own[0].is_offered && !own[0].is_held);
-	assert_true(own[1].is_offered && own[1].is_held);
-	assert_true(!own[2].is_offered && own[2].is_held);
-	for (size_t i = 0; i < n; i++) {
-		assert_true(view_equal(own[i].id, build_world_replica(&world, 0, (unsigned)i)));
-		assert_true(own[i].is_replica);
-		assert_false(own[i].is_mig || own[i].is_hami);
-	}
-}
-
-TEST(slots_are_kept_apart_by_device)
-{
-	build_world_exclusive(&world, 0);
-	build_world_device(&world, 1);
-	build_world_cut(&world, 2, 2);
-	struct slots slots = collect();
-	size_t n;
-	assert_non_null(slots_of(&slots, 0, &n));
-	assert_int_equal(n, 1);
-	assert_null(slots_of(&slots, 1, &n));
-	assert_int_equal(n, 0);
-	const struct slot *own = slots_of(&slots, 2, &n);
-	assert_int_equal(n, 2);
-	assert_true(own[0].is_mig && own[1].is_mig);
-	assert_true(view_equal(own[1].partition, build_world_mig(&world, 2, 1)));
 }
 
 TEST(whether_an_offer_is_known_is_told)
@@ -135,14 +99,6 @@ TEST(an_empty_offer_is_not_filled_up_by_a_dated_one)
 	assert_true(collect().is_offer_known);
 }
 
-TEST(offered_ids_of_no_device_are_counted)
-{
-	build_world_exclusive(&world, 0);
-	build_world_offer(&world, VIEW("all"));
-	assert_int_equal(collect().ids_unknown, 2);
-	assert_int_equal(collect().n_items, 1);
-}
-
 TEST(a_claims_device_is_a_slot_by_its_name_once_however_many_share_it)
 {
 	build_world_cut(&world, 0, 1);
@@ -189,21 +145,6 @@ TEST(a_slot_of_one_claim_is_not_shared_though_it_is_offered_too)
 	assert_false(slots.items[0].is_shared);
 }
 
-TEST(while_pods_are_not_known_slots_are_as_published)
-{
-	static const struct attribution_status published;
-	build_world_exclusive(&world, 0);
-	struct slots slots = collect();
-	for (int i = 0; i < 2; i++) {
-		struct subject subject = {.facts = &facts, .device = facts.devices->devices,
-					  .published = &published};
-		facts.is_frozen = i == 1;
-		slots_look(&slots, &subject);
-		assert_int_equal(subject.n_slots, 1);
-		assert_int_equal(subject.is_as_published, i);
-	}
-}
-
 TEST(what_each_resource_offers_is_a_slot)
 {
 	static struct view ids[2][300];
@@ -233,19 +174,6 @@ TEST(a_part_of_a_device_is_told_by_each_form_of_id)
 		assert_int_equal(slots.n_items, 1);
 		assert_true(slots.items[0].is_mig);
 	}
-}
-
-/* Claims may call two devices by one name, as when a boot has numbered them anew. */
-TEST(a_name_on_two_devices_is_a_slot_of_each)
-{
-	for (unsigned i = 0; i < 2; i++) {
-		build_world_device(&world, i);
-		world_pod(i == 0 ? "a" : "b");
-		build_world_grant(&world, i == 0 ? "uid-a" : "uid-b", "main", i)->device =
-			VIEW("pool/gpu-0");
-	}
-	build_world_regrant(&world);
-	assert_int_equal(collect().n_items, 2);
 }
 
 /* As with renameByDefault: the kubelet has the replicas of each name as devices of their own. */
@@ -284,19 +212,6 @@ TEST(a_replica_is_another_slot_under_the_name_of_another_resource)
 	assert_int_equal(collect().n_items, 1);
 }
 
-TEST(without_memory_there_are_no_slots)
-{
-	struct slots slots;
-	struct error err = {0};
-	build_world_exclusive(&world, 0);
-	collect();
-	struct arena small;
-	arena_init(&small, 1);
-	assert_int_equal(slots_collect(&facts, &small, &slots, &err), -1);
-	assert_int_equal(err.kind, ERROR_NO_MEMORY);
-	arena_deinit(&small);
-}
-
 TEST(an_odd_id_is_a_slot_that_says_so)
 {
 	build_world_device(&world, 0);
@@ -307,4 +222,19 @@ TEST(an_odd_id_is_a_slot_that_says_so)
 	assert_int_equal(slots.ids_unknown, 0);
 }
 
-TESTS(set_up, tear_down)
+static const struct scenario_promise promises[] = {
+	PROMISE(an_id_is_one_slot_whether_offered_held_or_both,
+		"gpu 0 shared 2; run a on gpu0::1 gpu0::2; expect slots 2/3; expect mode TimeSliced"),
+	PROMISE(slots_are_kept_apart_by_device,
+		"gpu 0 exclusive; gpu 1; gpu 2 mig 2; run a on mig2.1; expect slots 0/1;"
+		"expect gpu1 slots 0/0; expect gpu2 slots 1/2; expect gpu2 a partitions=mig2.1;"
+		"expect gpu2 mode MIG"),
+	PROMISE(offered_ids_of_no_device_are_counted,
+		"gpu 0 exclusive; offer all; expect unknown-ids 2; expect slots 0/1"),
+	/* Claims may call two devices by one name, as when a boot has numbered them anew. */
+	PROMISE(a_name_on_two_devices_is_a_slot_of_each,
+		"gpu 0; gpu 1; pod a; pod b; grant a gpu0; grant b gpu1 device=pool/gpu-0;"
+		"expect slots 1/1; expect gpu1 slots 1/1; expect tenants a; expect gpu1 tenants b"),
+};
+
+SCENARIO_MAIN_WITH(promises, set_up, tear_down)
