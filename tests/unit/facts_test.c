@@ -2,7 +2,9 @@
 
 /* What the witnesses say of one device ID is one fact, also where no device is known to have it. */
 
+#include "join/witnesses.h"
 #include "lib/scenario.h"
+#include "lib/world_fixture.h"
 
 #define GPU_F "GPU-ffffffff-0000-4000-8000-000000000000"
 #define MIG_F "MIG-ffffffff-1111-4000-8000-000000000000"
@@ -35,6 +37,11 @@ static const struct scenario_promise promises[] = {
 	PROMISE(who_has_no_name_is_one_nobody,
 		"gpu 0 shared 4; list x gpu0::0; list x gpu0::0; list y gpu0::0; expect none;"
 		"expect slots 1/4; expect Attributed False PodUnknown"),
+
+	PROMISE(who_only_watches_by_one_word_uses_by_the_other,
+		"gpu 0; pod u; pod v; grant u gpu0 device=p/0 admin; grant v gpu0 device=p/0 admin;"
+		"grant v gpu0 device=p/0; expect u role=Monitor slots=0;"
+		"expect v role=Workload slots=1"),
 
 	/* IDs of no device */
 	PROMISE(ids_of_no_device_are_counted_as_often_as_named,
@@ -71,4 +78,21 @@ static const struct scenario_promise promises[] = {
 		"expect unknown-ids 0"),
 };
 
-SCENARIO_MAIN(promises)
+TEST(what_is_not_there_is_not_found)
+{
+	struct devices devices;
+	struct facts facts;
+	struct error err;
+	size_t n;
+	build_world_exclusive(&world, 0);
+	build_world_exclusive(&world, 1);
+	world_run("b", build_world_uuid(&world, 0));
+	assert_int_equal(devices_make(&world.input, &world.arena, &devices, &err), 0);
+	assert_int_equal(witnesses_read(&world.input, &devices, &world.arena, &facts, &err), 0);
+	assert_non_null(facts_of_holder(&facts, 0, VIEW("uid-b"), VIEW("main"), &n));
+	assert_null(facts_of_holder(&facts, 0, VIEW("uid-b"), VIEW("side"), &n));
+	assert_null(facts_of(&facts, 1, &n));
+	assert_int_equal(facts_heard_of(&facts, VIEW("uid-c"), VIEW("main")), 0);
+}
+
+SCENARIO_MAIN_WITH(promises, set_up, tear_down)

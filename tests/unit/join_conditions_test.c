@@ -27,7 +27,8 @@ static const struct scenario_promise promises[] = {
 		"kubelet settled; lose list; lose checkpoint;" SAID("Unknown", "SourcesFailed")),
 	PROMISE(slots_of_several_kinds_of_nobody_are_counted_together,
 		"gpu 0 exclusive; book b gpu0; list b gpu0; expect Attributed False Pending;"
-		"expect Ready False Unresolved; again; gpu 0 shared 4; book b gpu0::0; list b gpu0::0; list ghost gpu0::1; wait 60s;"
+		"expect Ready False Unresolved; again; gpu 0 shared 4; book b gpu0::0;"
+		"list b gpu0::0; list ghost gpu0::1; wait 60s;"
 		"expect Attributed False Unresolved `2 slots are held by pods that are not all"
 		" identified`; again; gpu 0 shared 4; list x gpu0::0; list y gpu0::1;"
 		"expect Attributed False PodUnknown `2 slots are held by an unidentified pod`;"
