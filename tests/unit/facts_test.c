@@ -72,6 +72,10 @@ static const struct scenario_promise promises[] = {
 	PROMISE(a_claim_of_a_pod_that_is_over_gives_no_device_that_is_not_told,
 		"gpu 0 exclusive; pod a phase=Succeeded; grant a gpu0 uuid=; later; expect unplaced none;"
 		"expect unknown-ids 0"),
+	PROMISE(what_any_witness_says_of_a_pod_that_is_over_is_no_fact,
+		"gpu 0 exclusive; pod a phase=Failed status=gpu0; book a gpu0; list a gpu0; book a nowhere;"
+		"list a nowhere; grant a gpu0; later; expect none; expect unplaced none;"
+		"expect unknown-ids 0"),
 	/* The slice that tells its device may be there. */
 	PROMISE(while_claims_cannot_be_read_none_is_unplaced,
 		"gpu 0 exclusive; pod a; grant a gpu0 uuid=; claims unknown; later; expect unplaced none;"
