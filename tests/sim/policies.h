@@ -4,9 +4,9 @@
 /*
  * policies - what is intended: ClusterPolicies, a GPUCluster, the ConfigMap of the device plugin, the
  * labels of nodes; and the pods that the GPU operator has there. In every third fleet, chosen by its
- * seed, there is such an operator. What is chosen for it comes from a stream of its own. In every
- * second of those, by another stream, there is more: texts that share devices, a MIG strategy, layouts
- * by name, the daemon of MPS, and a date of what is not ready. In every second one, by a third stream,
+ * seed, there is such an operator. What is chosen for it comes from a stream of its own. Every second
+ * one of those has more, by another stream: texts that share devices, a MIG strategy and layouts by name.
+ * It has the daemon of MPS and a date of what is not ready, too. In every second one, by a third stream,
  * the ConfigMap of mig-parted with its layouts is edited, made unreadable and deleted. Elsewhere it has
  * a layout that goes by device-filter.
  *
