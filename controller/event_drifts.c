@@ -3,6 +3,7 @@
 
 #include "assess/drift.h"
 #include "assess/drift_settling.h"
+#include "join/wording.h"
 
 /* Of a row with a word that this release does not know nothing is told. */
 static unsigned bit_of(const struct attribution_drift *drift)
@@ -65,7 +66,8 @@ static unsigned possible_in(const struct attribution_status *status)
 /* Then all that differs is pending. During work it need not be. */
 static bool is_held_off(const struct attribution_status *status)
 {
-	const struct condition *in_sync = attribution_find_condition(status, VIEW("InSync"));
+	const struct condition *in_sync =
+		attribution_find_condition(status, wording_condition(CONDITION_IN_SYNC));
 
 	return status->intent.state == ATTRIBUTION_INTENT_SETTLING && in_sync &&
 	       view_equal(in_sync->reason, drift_settling_word(DRIFT_SETTLING_HOLD_OFF));

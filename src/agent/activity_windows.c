@@ -149,7 +149,7 @@ static void name_source(const struct activity_windows *windows, struct activity_
 	const uint64_t gap = is_busy && is_one_of_two ? windows->settings.idle_after_ms : REPORT_ACTIVITY_GAP_MS;
 	const int source = is_busy ? read->source : best_source(read);
 	const bool is_due = tells_state && now.boot - window->named > gap;
-	const bool is_better = source <= window->source && (tells_state || !is_one_of_two);
+	const bool is_better = source <= window->source && tells_state;
 
 	if (state == window->state && !is_better && !is_due)
 		return;

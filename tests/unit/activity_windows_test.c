@@ -348,6 +348,20 @@ TEST(of_two_sources_one_is_named_all_the_time)
 	}
 }
 
+/* NVML has seen no work, so it is not named of a busy device; that would be a write of its own, too. */
+TEST(a_busy_device_names_the_source_that_saw_work_after_that_source_is_gone)
+{
+	dcgm_figure = 90;
+	sample(0, 0, SOME, 0);
+	dcgm_figure = NO_SOURCE;
+	struct report_activity is = samples(15000, 10 * MINUTE, 0, SOME);
+	assert_activity(is, REPORT_ACTIVITY_BUSY, 0, 0);
+	assert_int_equal(is.source, DCGM);
+	is = sample(10 * MINUTE, 0, SOME, 0);
+	assert_activity(is, REPORT_ACTIVITY_IDLE, 0, 0);
+	assert_int_equal(is.source, NVML);
+}
+
 /* NVML answers every other time; between these there is no process. */
 TEST(a_source_that_fails_now_and_then_is_named_all_the_same)
 {
@@ -410,6 +424,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(of_two_figures_the_larger_counts_and_of_two_alike_the_better_source),
 	cmocka_unit_test_set_up(work_that_one_of_two_sources_sees_makes_it_busy_by_that_one),
 	cmocka_unit_test_set_up(of_two_sources_one_is_named_all_the_time),
+	cmocka_unit_test_set_up(a_busy_device_names_the_source_that_saw_work_after_that_source_is_gone),
 	cmocka_unit_test_set_up(a_source_that_fails_now_and_then_is_named_all_the_same),
 	cmocka_unit_test_set_up(a_better_source_is_named_at_once_and_any_after_what_is_not_known),
 	cmocka_unit_test_set_up(without_memory_nothing_is_measured),
