@@ -438,14 +438,14 @@ static bool is_published(int gpu)
 	return status && view_equal(status->node_name, view_from(world.nodes[clockwork_actor].name));
 }
 
-/* An agent tells alike errors apart by their times, as agent/event_queue.h says. */
+/* An agent tells alike errors apart by their times, as agent/event_queue.h says: also those that go unheard. */
 static int64_t time_of(const struct world_gpu *gpu, const struct world_error *error)
 {
 	const int64_t now = clockwork_wall(clockwork_actor);
 	const struct world_error *last = NULL;
 
 	for (const struct world_error *e = gpu->errors; e < error; e++)
-		if (e->code == error->code && e->node == error->node && e->agent == error->agent && e->is_heard)
+		if (e->code == error->code && e->node == error->node && e->agent == error->agent)
 			last = e;
 	return last && last->told_at >= now && last->told_at - now < EVENT_QUEUE_AHEAD_MS
 		       ? last->told_at + 1
