@@ -190,6 +190,39 @@ def a_list_of_holders_needs_no_pods():
     Run("pod", "-n", "empty").expect(FOUND, None, "No pods hold GPUs in empty namespace")
 
 
+def eight_hundred(folder):
+    """A world of 100 nodes with 8 devices each, of those of WORLD in turn."""
+    with open(os.path.join(WORLD, "gpus.json"), encoding="utf-8") as file:
+        told = json.load(file)
+    items = []
+    for i in range(800):
+        item = json.loads(json.dumps(told["items"][i % len(told["items"])]))
+        item["metadata"]["name"] = f"gpu-{i:08x}-3437-2335-2fd8-a78c8502f87f"
+        item["spec"]["uuid"] = f"GPU-{i:08x}-3437-2335-2fd8-a78c8502f87f"
+        item["status"]["nodeName"] = f"gpu-worker-{i // 8:03}.eu-central-1.example.com"
+        items.append(item)
+    for name, what in (("gpus.json", {**told, "items": items}), ("pods.json", {"items": []}),
+                       ("claims.json", {"items": []})):
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            json.dump(what, file)
+    with open(os.path.join(folder, "nodes.txt"), "w", encoding="utf-8") as file:
+        file.writelines(f"{name}\n" for name in {item["status"]["nodeName"]: 1 for item in items})
+
+
+@promise
+def eight_hundred_devices_are_a_line_a_node_and_fit_in_120_columns():
+    with tempfile.TemporaryDirectory() as folder:
+        eight_hundred(folder)
+        told = Run(world=folder).expect(FOUND, "gpu-worker-057.eu-central-1", "800 devices are summed up by node")
+        nodes = told.out.splitlines()
+        assert len([line for line in nodes if line.startswith("gpu-worker-")]) == 100, "\n".join(nodes)
+        one = Run("node", "gpu-worker-057.eu-central-1.example.com", world=folder).out
+        assert one.count("GPU-") >= 8, one
+        for line in [*nodes, *one.splitlines()]:
+            assert len(line) <= 120, line
+    return "\n".join([*nodes[:3], nodes[-1]])
+
+
 @promise
 def a_node_is_asked_for_by_field_selector():
     run = Run("node", "gpu-a", "-o", "wide").expect(FOUND, SHORT)
