@@ -139,14 +139,24 @@ def a_pod_deleted_by_force_leaves_at_once(cluster):
     return f"gone {time.monotonic() - start:.1f} s after the command began"
 
 
+def writes_held(cluster):
+    """How often the leader found that an object or its node has been written too often."""
+    return sum(int(line.split()[-1]) for line in cluster.metrics().splitlines()
+               if line.startswith("gpuattribution_writes_held_total"))
+
+
 @tests.promise
 def a_pod_is_in_the_status_soon_after_the_kubelet_admitted_it(cluster):
     checkpoint = os.path.join(cluster.ctl("state", EXCLUSIVE).strip(), "kubelet", "device-plugins",
                               "kubelet_internal_checkpoint")
     latencies = []
     deletions = []
+    held = writes_held(cluster)
     with Watch(cluster) as watch:
+        begin = time.monotonic()
         for i in range(50):
+            # Faster ones would use up what an object may be written (controller/write_budget.h).
+            time.sleep(max(0.0, begin + i - time.monotonic()))
             uid = cluster.create_pod(f"latency-{i}", EXCLUSIVE)
             shown = watch.wait_shown(uid)
             # The kubelet writes its checkpoint when it admits the pod, and not until the next one.
@@ -161,7 +171,8 @@ def a_pod_is_in_the_status_soon_after_the_kubelet_admitted_it(cluster):
     for deletion in deletions:
         deletion.wait()
     p50, p99 = statistics.median(latencies), max(latencies)
-    note = f"admitted -> shown, 50 pods: p50 {p50 * 1000:.0f} ms, p99 (the worst) {p99 * 1000:.0f} ms"
+    note = (f"admitted -> shown, 50 pods: p50 {p50 * 1000:.0f} ms, p99 (the worst) {p99 * 1000:.0f} ms, "
+            f"{writes_held(cluster) - held} times a budget held a write")
     assert p50 <= 0.5 and p99 <= 2, note
     return note
 
