@@ -29,7 +29,7 @@
  * How long one wait for XID errors takes in the driver. When the driver must be closed, that is put off
  * for as long. A shorter one would cost more at rest.
  */
-#define NVML_CHILD_WAIT_MS 1000u
+#define NVML_CHILD_WAIT_MS 2000u
 
 /* What is asked for; the body of a request is this one byte. */
 enum nvml_child_request {

@@ -42,6 +42,7 @@ static struct {
 	json_t *world;	     /* last good document, or NULL */
 	struct stat seen;    /* of the file last looked at, good or not */
 	bool has_seen;
+	bool is_still; /* nothing changes any more: the file is not looked at again */
 	struct nvml_handle *handles;
 } library = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -116,12 +117,13 @@ static void reload(const char *path, int fd, const struct stat *now)
 	}
 	json_decref(library.world);
 	library.world = world;
+	library.is_still = getenv("FAKE_NVML_STILL") != NULL;
 }
 
 /* Takes over the file if it is not the one last looked at. A file that is gone changes nothing. */
 static void refresh(void)
 {
-	const char *path = getenv("FAKE_NVML_FILE");
+	const char *path = library.is_still ? NULL : getenv("FAKE_NVML_FILE");
 	struct stat now;
 
 	if (!path || stat(path, &now) < 0 || (library.has_seen && same_file(&now, &library.seen)))
