@@ -105,10 +105,10 @@ def trusted_by_agents(plane):
     return context
 
 
-def run_pod(plane, name):
+def run_pod(plane, name, node=NODE):
     """A pod that runs on the node."""
     pod = plane.do("POST", PODS, {"metadata": {"name": name}, "spec": {
-        "nodeName": NODE, "containers": [{"name": "main", "image": "none"}]}})
+        "nodeName": node, "containers": [{"name": "main", "image": "none"}]}})
     plane.do("PATCH", f"{PODS}/{name}/status", {"status": {"phase": "Running"}},
              "application/merge-patch+json")
     return pod
