@@ -114,7 +114,7 @@ static void each_way_to_select_pods_has_its_word(void **state)
 		const char *argument;
 		enum pod_selection_policy policy;
 	} rows[] = {
-		{"--log-level=info", POD_SELECTION_ALWAYS_CLUSTER}, /* unless another is asked for */
+		{"--log-level=info", POD_SELECTION_AUTO}, /* unless another is asked for */
 		{"--pod-selection=auto", POD_SELECTION_AUTO},
 		{"--pod-selection=cluster", POD_SELECTION_ALWAYS_CLUSTER},
 		{"--pod-selection=node", POD_SELECTION_ALWAYS_NODE},
