@@ -42,6 +42,7 @@ void text_table_init(struct text_table *table, const struct text_table_column *c
 		assert(i < TEXT_TABLE_MAX_COLUMNS);
 		table->widths[i] = strlen(columns[i].header);
 		table->is_shown[i] = (columns[i].shown & ~flags) == 0;
+		table->is_marked[i] = (columns[i].marked & flags) != 0;
 		table->is_empty[i] = true;
 	}
 }
@@ -50,6 +51,13 @@ void text_table_deinit(struct text_table *table)
 {
 	sbuf_deinit(&table->text);
 	sbuf_deinit(&table->scratch);
+}
+
+/* A cell that has the mark already is left as it is. */
+static void mark_cell(struct sbuf *cell)
+{
+	if (cell->len == 0 || cell->ptr[cell->len - 1] != '*')
+		sbuf_append_char(cell, '*');
 }
 
 static void add_cell(struct text_table *table, size_t column, const void *row)
@@ -62,6 +70,8 @@ static void add_cell(struct text_table *table, size_t column, const void *row)
 		sbuf_append_char(&table->scratch, '-');
 	else
 		table->is_empty[column] = false;
+	if (table->is_marked[column])
+		mark_cell(&table->scratch);
 	size_t start = table->text.len;
 	printable_append(&table->text, sbuf_view(&table->scratch));
 	size_t width = printable_width(view_from_offset(sbuf_view(&table->text), start));

@@ -30,6 +30,7 @@ struct text_table_column {
 	uint32_t shown;     /* flags that must all be given to text_table_init(); 0: always shown */
 	/* Appends the cell's text, which may hold anything; nothing is shown as "-". */
 	void (*write)(const void *row, struct sbuf *cell);
+	uint32_t marked; /* with one of these flags each cell ends in '*' */
 	uint32_t drop; /* left out of a table that is too wide, in this order; 0: never */
 	bool cut;     /* cells may be shortened */
 	bool wrap;    /* of the last column: a long cell goes on in further lines */
@@ -43,13 +44,15 @@ struct text_table {
 	struct sbuf scratch; /* the cell being written */
 	size_t widths[TEXT_TABLE_MAX_COLUMNS];
 	bool is_shown[TEXT_TABLE_MAX_COLUMNS];
+	bool is_marked[TEXT_TABLE_MAX_COLUMNS];
 	bool is_empty[TEXT_TABLE_MAX_COLUMNS]; /* no cell has a text */
 	size_t n_rows;
 };
 
 /*
  * Makes a table without rows; allocates nothing. columns is borrowed until text_table_deinit(). Of
- * those with `shown`, a column is there only if flags has all its bits.
+ * those with `shown`, a column is there only if flags has all its bits. Those with `marked` are marked if
+ * flags has one of its bits.
  */
 void text_table_init(struct text_table *table, const struct text_table_column *columns,
 		     uint32_t flags, size_t cap);

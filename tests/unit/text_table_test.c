@@ -64,6 +64,34 @@ static void a_column_is_shown_when_its_flags_are_given(void **state)
 	assert_table(pairs, 1, 1, true, 0, "LEFT   RIGHT\na      1\n");
 }
 
+static void a_column_is_marked_once_when_one_of_its_flags_is_given(void **state)
+{
+	(void)state;
+	static const struct text_table_column marked[] = {
+		{"LEFT", 0, write_left, .marked = 2 | 4}, {"RIGHT", 0, write_right}, {0},
+	};
+	static const struct pair rows[] = {{"a", "1"}, {"old*", "2"}, {"", "3"}};
+	static const struct {
+		uint32_t flags;
+		const char *expected;
+	} tables[] = {
+		{0, "LEFT   RIGHT\na      1\nold*   2\n-      3\n"},
+		{1, "LEFT   RIGHT\na      1\nold*   2\n-      3\n"},
+		{2, "LEFT   RIGHT\na*     1\nold*   2\n-*     3\n"},
+		{4, "LEFT   RIGHT\na*     1\nold*   2\n-*     3\n"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
+		CLEANUP(text_table_deinit) struct text_table table;
+		CLEANUP(output_deinit) struct output output;
+		text_table_init(&table, marked, tables[i].flags, 1000);
+		output_init(&output, OUTPUT_TABLE, 0);
+		for (size_t row = 0; row < ARRAY_SIZE(rows); row++)
+			text_table_add(&table, &rows[row]);
+		text_table_write(&table, &output, 0);
+		assert_string_equal(sbuf_text(&output.body), tables[i].expected);
+	}
+}
+
 static void headers_can_be_left_out_and_lines_indented(void **state)
 {
 	(void)state;
@@ -295,6 +323,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(columns_are_as_wide_as_their_widest_cell_and_three_blanks_apart),
 	cmocka_unit_test(a_header_may_be_the_widest),
 	cmocka_unit_test(a_column_is_shown_when_its_flags_are_given),
+	cmocka_unit_test(a_column_is_marked_once_when_one_of_its_flags_is_given),
 	cmocka_unit_test(headers_can_be_left_out_and_lines_indented),
 	cmocka_unit_test(a_cell_cannot_break_its_line_or_its_column),
 	cmocka_unit_test(what_has_no_room_is_said_at_the_end),
