@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "kubectl/device_row.h"
+#include "kubectl/output.h"
 #include "kubectl/words.h"
 
 static const struct attribution_health_event *event_of(const void *row)
@@ -94,7 +95,7 @@ static void drift_message(const void *row, struct sbuf *cell)
 }
 
 const struct text_table_column device_findings_drifts[] = {
-	{"TYPE", 0, drift_type, .cut = true},
+	{"TYPE", 0, drift_type, .marked = OUTPUT_IF_NO_LEADER, .cut = true},
 	{"SEVERITY", 0, drift_severity},
 	{"SINCE", 0, drift_since},
 	{"INTENDED", 0, drift_intended, .cut = true},
@@ -119,7 +120,7 @@ static void pending_since(const void *row, struct sbuf *cell)
 }
 
 const struct text_table_column device_findings_pending[] = {
-	{"TYPE", 0, pending_type, .cut = true},
+	{"TYPE", 0, pending_type, .marked = OUTPUT_IF_NO_LEADER, .cut = true},
 	{"SINCE", 0, pending_since},
 	{0},
 };
@@ -156,7 +157,7 @@ static void condition_message(const void *row, struct sbuf *cell)
 
 const struct text_table_column device_findings_conditions[] = {
 	{"TYPE", 0, condition_type, .cut = true},
-	{"STATUS", 0, condition_status},
+	{"STATUS", 0, condition_status, .marked = OUTPUT_IF_NO_LEADER},
 	{"SINCE", 0, condition_since},
 	{"REASON", 0, condition_reason, .cut = true},
 	{"MESSAGE", 0, condition_message, .wrap = true},

@@ -94,7 +94,7 @@ static const struct text_table_column tenant_columns[] = {
 	{"CONTAINER", 0, tenant_container, .cut = true},
 	{"SLOTS", 0, tenant_slots},
 	{"PHASE", 0, tenant_phase},
-	{"CONFIDENCE", 0, tenant_confidence, .cut = true},
+	{"CONFIDENCE", 0, tenant_confidence, .marked = OUTPUT_IF_NO_LEADER, .cut = true},
 	{"WITNESSES", 0, tenant_witnesses, .drop = 3},
 	{"SINCE", 0, tenant_since},
 	{"RESOURCE", 0, tenant_resource, .drop = 2},
@@ -162,7 +162,7 @@ static const struct text_table_column partition_columns[] = {
 	{"GI/CI", 0, partition_instances},
 	{"MEMORY-MIB", 0, partition_memory},
 	{"SLOTS", 0, partition_slots},
-	{"HELD BY", 0, partition_holders, .wrap = true},
+	{"HELD BY", 0, partition_holders, .marked = OUTPUT_IF_NO_LEADER, .wrap = true},
 	{0},
 };
 
@@ -206,7 +206,7 @@ static const struct text_table_column user_columns[] = {
 	{"POD", 0, user_pod, .cut = true},
 	{"CONTAINER", 0, user_container, .cut = true},
 	{"MEMORY-MIB", 0, user_memory},
-	{"SINCE", 0, user_since},
+	{"SINCE", 0, user_since, .marked = OUTPUT_IF_NO_LEADER},
 	{0},
 };
 
@@ -241,7 +241,7 @@ static void unplaced_ids(const void *row, struct sbuf *cell)
 static const struct text_table_column unplaced_columns[] = {
 	{"POD", 0, unplaced_pod, .cut = true},
 	{"CONTAINER", 0, unplaced_container, .cut = true},
-	{"RESOURCE", 0, unplaced_resource, .cut = true},
+	{"RESOURCE", 0, unplaced_resource, .marked = OUTPUT_IF_NO_LEADER, .cut = true},
 	{"DEVICE IDS", 0, unplaced_ids, .wrap = true},
 	{0},
 };
@@ -327,7 +327,7 @@ static void disagreement_says(const void *row, struct sbuf *cell)
 static const struct text_table_column disagreement_columns[] = {
 	{"POD", 0, disagreement_pod, .cut = true},
 	{"CONTAINER", 0, disagreement_container, .cut = true},
-	{"WHO SAYS WHAT", 0, disagreement_says, .wrap = true},
+	{"WHO SAYS WHAT", 0, disagreement_says, .marked = OUTPUT_IF_NO_LEADER, .wrap = true},
 	{0},
 };
 
@@ -346,12 +346,14 @@ static void write_section(struct output *output, const struct attribution_status
 	CLEANUP(text_table_deinit) struct text_table table = {0};
 	if (section->elements.count == 0) {
 		if (section->empty)
-			sbuf_printf(&output->body, "%-*s%s\n", DEVICE_SECTIONS_LABEL, section->title,
-				    section->empty);
+			sbuf_printf(&output->body, "%-*s%s%s\n", DEVICE_SECTIONS_LABEL, section->title,
+				    section->empty, leader_is_missing(&output->leader) ? "*" : "");
 		return;
 	}
-	text_table_init(&table, section->columns, status->partitions.count > 0 ? OUTPUT_IF_MANY : 0u,
-		   OUTPUT_BYTES);
+	text_table_init(&table, section->columns,
+			(output_flags(output) & OUTPUT_IF_NO_LEADER) |
+				(status->partitions.count > 0 ? OUTPUT_IF_MANY : 0u),
+			OUTPUT_BYTES);
 	for (uint32_t i = 0; i < section->elements.count; i++)
 		text_table_add(&table,
 			  &(struct device_row){(const char *)section->elements.items +

@@ -28,6 +28,14 @@ static void end(struct output *output)
 	sbuf_append_char(&output->body, '\n');
 }
 
+/* The same of what no controller may keep up to date. */
+static void end_statement(struct output *output)
+{
+	if (leader_is_missing(&output->leader))
+		sbuf_append_char(&output->line, '*');
+	end(output);
+}
+
 static void say(struct output *output, const char *label, struct view text)
 {
 	sbuf_append(begin(output, label), words_known(text));
@@ -45,11 +53,16 @@ static void say_number(struct output *output, const char *label, int64_t number,
 static void say_state(struct output *output, const struct attribution *device)
 {
 	struct sbuf *line = begin(output, "Ready:");
-	if (report_state_of(&device->status).is_current)
-		sbuf_append(line, VIEW("Current"));
-	else
+	if (!report_state_of(&device->status).is_current) {
 		report_state_note(device, output->now, line);
-	end(output);
+	} else if (leader_is_missing(&output->leader)) {
+		sbuf_append(line, VIEW("NoLeader"));
+		words_since(line, output->leader.ended_at, output->now);
+		sbuf_append(line, VIEW(": no controller keeps this up to date"));
+	} else {
+		sbuf_append(line, VIEW("Current"));
+	}
+	end_statement(output);
 }
 
 static void say_hardware(struct output *output, const struct attribution_device *device)
@@ -70,14 +83,14 @@ static void say_sharing(struct output *output, const struct attribution_status *
 	sbuf_append(line, words_mode(status->sharing.mode));
 	if (status->sharing.replicas > 1)
 		sbuf_printf(line, ", %" PRId64 " replicas", status->sharing.replicas);
-	end(output);
+	end_statement(output);
 	for (uint32_t i = 0; i < status->sharing.evidence.count; i++)
 		say(output, i == 0 ? "  Evidence:" : "",
 		    *ARRAY_AT(status->sharing.evidence, struct view, i));
 	line = begin(output, "Slots:");
 	words_share(line, status->slots.allocated, status->slots.total);
 	sbuf_append(line, VIEW(" held"));
-	end(output);
+	end_statement(output);
 }
 
 /*
@@ -112,8 +125,9 @@ static void say_health(struct output *output, const struct attribution_status *s
 		words_list(line, health->reasons);
 		sbuf_append_char(line, ')');
 	}
-	end(output);
-	say(output, "  Recovery:", words_recovery(health->recovery_action));
+	end_statement(output);
+	sbuf_append(begin(output, "  Recovery:"), words_recovery(health->recovery_action));
+	end_statement(output);
 	say_events_known(output, status);
 }
 
@@ -144,7 +158,7 @@ static void say_activity(struct output *output, const struct attribution_status 
 			    status->tenant_count);
 	else if (activity->last_transition_time > 0 && activity->scope == ATTRIBUTION_SCOPE_DEVICE)
 		sbuf_append(line, VIEW(" (of the device, and of no single tenant)"));
-	end(output);
+	end_statement(output);
 }
 
 static void say_intent(struct output *output, const struct attribution_intent_state *intent)
@@ -155,7 +169,7 @@ static void say_intent(struct output *output, const struct attribution_intent_st
 		sbuf_append(line, VIEW(", compared with ClusterPolicy "));
 		sbuf_append(line, intent->policy);
 	}
-	end(output);
+	end_statement(output);
 }
 
 void device_view(struct output *output, const struct attribution *device)

@@ -97,7 +97,7 @@ static void write_all(const void *row, struct sbuf *cell)
 static const struct text_table_column columns[] = {
 	{"NODE", 0, write_node, .cut = true},
 	{"GPU", 0, write_gpu},
-	{"TYPE", 0, write_type, .cut = true},
+	{"TYPE", 0, write_type, .marked = OUTPUT_IF_NO_LEADER, .cut = true},
 	{"SEVERITY", 0, write_severity},
 	{"SINCE", 0, write_since},
 	{"INTENDED", OUTPUT_IF_WIDE, write_intended},

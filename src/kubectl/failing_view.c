@@ -150,7 +150,7 @@ static const struct text_table_column columns[] = {
 	{"NODE", 0, write_node, .cut = true},
 	{"HEALTH", 0, write_health, .drop = 1},
 	{"SINCE", 0, write_since},
-	{"REASON", 0, write_reason, .cut = true},
+	{"REASON", 0, write_reason, .marked = OUTPUT_IF_NO_LEADER, .cut = true},
 	{"ACTION", 0, write_action},
 	{"ON IT WHEN IT FAILED", 0, write_then, .cut = true},
 	{"ON IT NOW", 0, write_now, .cut = true},

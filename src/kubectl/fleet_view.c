@@ -78,7 +78,8 @@ static void write_intent(const void *row, struct sbuf *cell)
 
 static void write_ready(const void *row, struct sbuf *cell)
 {
-	report_state_write(status_of(row), cell);
+	const struct line *line = row;
+	report_state_write(status_of(row), leader_is_missing(&line->output->leader), cell);
 }
 
 static void write_activity(const void *row, struct sbuf *cell)

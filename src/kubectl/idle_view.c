@@ -111,7 +111,7 @@ static const struct text_table_column columns[] = {
 	{"PARTITION", IF_PARTITIONS, write_partition},
 	{"PROFILE", IF_PARTITIONS, write_profile, .drop = 4},
 	{"NODE", 0, write_node, .cut = true},
-	{"IDLE SINCE", 0, write_since},
+	{"IDLE SINCE", 0, write_since, .marked = OUTPUT_IF_NO_LEADER},
 	{"MODEL", 0, write_model, .drop = 1},
 	{"MODE", 0, write_mode, .drop = 3},
 	{"SLOTS", 0, write_slots, .drop = 2},

@@ -66,11 +66,16 @@ bool leader_is_doubtful(const struct leader_lease *lease, int64_t now)
 				  lease->renewed_at > now + FUTURE_MS);
 }
 
+bool leader_is_missing(const struct leader *leader)
+{
+	return leader->state == LEADER_NONE;
+}
+
 void leader_note(const struct leader *leader, const char *namespace, struct output *output)
 {
 	struct sbuf *line;
 
-	if (leader->state != LEADER_NONE)
+	if (!leader_is_missing(leader))
 		return;
 	line = output_note(output);
 	if (leader->ended_at != 0) {
@@ -79,7 +84,7 @@ void leader_note(const struct leader *leader, const char *namespace, struct outp
 	} else {
 		sbuf_append(line, VIEW("NO CONTROLLER LEADS, and none ever did"));
 	}
-	sbuf_printf(line, ": what is shown may be old; see kubectl -n %s get lease " LEADER_LEASE,
-		    namespace);
+	sbuf_printf(line, ": what is shown may be old%s; see kubectl -n %s get lease " LEADER_LEASE,
+		    output_is_document(output) ? "" : ", and is marked with *", namespace);
 	output_note_end(output);
 }

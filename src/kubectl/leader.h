@@ -43,5 +43,7 @@ struct leader leader_judge(const struct leader_lease *lease, int64_t now);
  * clock of the API server is to be asked.
  */
 bool leader_is_doubtful(const struct leader_lease *lease, int64_t now);
+/* True when it is known that nobody leads: then each line that shows a statement of a status is marked. */
+bool leader_is_missing(const struct leader *leader);
 /* Adds the note that nobody leads; none if somebody does, or if that is not known. */
 void leader_note(const struct leader *leader, const char *namespace, struct output *output);

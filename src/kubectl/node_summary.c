@@ -106,7 +106,7 @@ static const struct text_table_column columns[] = {
 	{"TENANTS", 0, write_tenants},
 	{"SICK", 0, write_sick},
 	{"DRIFTED", 0, write_drifted},
-	{"SILENT", 0, write_silent},
+	{"SILENT", 0, write_silent, .marked = OUTPUT_IF_NO_LEADER},
 	{0},
 };
 

@@ -107,7 +107,8 @@ static void write_health(const void *row, struct sbuf *cell)
 
 static void write_ready(const void *row, struct sbuf *cell)
 {
-	report_state_write(status_of(row), cell);
+	const struct line *line = row;
+	report_state_write(status_of(row), leader_is_missing(&line->output->leader), cell);
 }
 
 static void write_since(const void *row, struct sbuf *cell)

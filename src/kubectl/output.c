@@ -38,7 +38,8 @@ uint32_t output_flags(const struct output *output)
 {
 	return (output->form == OUTPUT_WIDE ? OUTPUT_IF_WIDE : 0u) |
 	       (output->is_many ? OUTPUT_IF_MANY : 0u) |
-	       (output->all_namespaces ? OUTPUT_IF_ALL_NAMESPACES : 0u);
+	       (output->all_namespaces ? OUTPUT_IF_ALL_NAMESPACES : 0u) |
+	       (leader_is_missing(&output->leader) ? OUTPUT_IF_NO_LEADER : 0u);
 }
 
 void output_uuid(const struct output *output, struct view uuid, struct sbuf *cell)

@@ -29,6 +29,7 @@ enum output_flag {
 	OUTPUT_IF_WIDE = 1u << 0,
 	OUTPUT_IF_MANY = 1u << 1,           /* more than one thing was asked for */
 	OUTPUT_IF_ALL_NAMESPACES = 1u << 2,
+	OUTPUT_IF_NO_LEADER = 1u << 3,      /* what is shown may be old */
 };
 
 struct uuid_prefix;

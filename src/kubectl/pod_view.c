@@ -136,7 +136,7 @@ static void write_ready(const void *row, struct sbuf *cell)
 {
 	const struct line *line = row;
 	if (line->assignment)
-		report_state_write(status_of(line), cell);
+		report_state_write(status_of(line), leader_is_missing(&line->output->leader), cell);
 	else
 		sbuf_append(cell, VIEW("Unknown*"));
 }

@@ -33,14 +33,16 @@ struct report_state report_state_of(const struct attribution_status *status)
 	return state;
 }
 
-void report_state_write(const struct attribution_status *status, struct sbuf *buf)
+void report_state_write(const struct attribution_status *status, bool has_no_leader, struct sbuf *buf)
 {
 	struct report_state state = report_state_of(status);
 	if (state.is_fresh && !state.is_current)
 		sbuf_append(buf, words_known(state.reason));
+	else if (state.is_current && has_no_leader)
+		sbuf_append(buf, VIEW("NoLeader"));
 	else
 		sbuf_append(buf, words_report_state(status->report_state));
-	if (!state.is_current)
+	if (!state.is_current || has_no_leader)
 		sbuf_append_char(buf, '*');
 }
 

@@ -26,9 +26,10 @@ struct report_state {
 struct report_state report_state_of(const struct attribution_status *status);
 /*
  * Appends the cell of the column READY: the state of the report. If the report is current and the
- * rest is not, it is the reason of that. All but "Current" have a '*' behind. Failure is the buffer's.
+ * rest is not, it is the reason of that. If all is current and no controller leads, it is "NoLeader".
+ * All but "Current" have a '*' behind. Failure is the buffer's.
  */
-void report_state_write(const struct attribution_status *status, struct sbuf *buf);
+void report_state_write(const struct attribution_status *status, bool has_no_leader, struct sbuf *buf);
 /*
  * Appends the line of a footnote on the device, without its end. Nothing for one that is current.
  * Failure is the buffer's.

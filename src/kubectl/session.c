@@ -160,7 +160,7 @@ bool session_is_any_known(const struct session *session)
 
 void session_say_nothing_found(struct session *session, const char *nothing, const char *doubtful)
 {
-	bool is_certain = session->list.n_unreadable == 0;
+	bool is_certain = session->list.n_unreadable == 0 && !leader_is_missing(&session->output->leader);
 	output_printf(session->output, "%s",
 		      !session_is_any_known(session) ? "No GPUs found"
 		      : is_certain		     ? nothing

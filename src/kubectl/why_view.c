@@ -95,6 +95,8 @@ static void write_statement(struct output *output, const struct why_statement *s
 	sbuf_append(&line, statement->text);
 	sbuf_append(&line, VIEW(", since "));
 	write_time(&line, statement->since, output->now);
+	if (leader_is_missing(&output->leader))
+		sbuf_append_char(&line, '*');
 	sbuf_append(&output->body, VIEW("  "));
 	write_text(output, sbuf_view(&line), 2, INDENT);
 	for (const struct why_reason *reason = statement->reasons; reason; reason = reason->next)
@@ -114,6 +116,8 @@ static void write_head(struct output *output, const struct attribution *device)
 	words_number(&line, status->device.index);
 	sbuf_printf(&line, "; the node's report is %.*s",
 		    VIEW_ARG(words_report_state(status->report_state)));
+	if (leader_is_missing(&output->leader))
+		sbuf_append(&line, VIEW(", and no controller leads*"));
 	write_text(output, sbuf_view(&line), 0, 0);
 	if (line.failure)
 		output->body.failure = line.failure;

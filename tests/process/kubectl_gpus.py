@@ -806,9 +806,35 @@ def a_lease_that_has_run_out_marks_every_command_that_shows_statuses():
                     ("why", TRAIN), ("failing",), ("idle",), ("drift",), ("-o", "wide")):
         run = Run(*command, lease=lease(-130))
         first = run.err.splitlines()[0]
-        assert re.match(NO_LEADER + r" since \S+Z \(2m\d* ?s?.*ago\): what is shown may be old; see kubectl "
-                        "-n gpu-attribution get lease gpu-attribution-controller$", first), run.err
+        assert re.match(NO_LEADER + r" since \S+Z \(2m\d* ?s?.*ago\): what is shown may be old, and is marked "
+                        r"with \*; see kubectl -n gpu-attribution get lease gpu-attribution-controller$",
+                        first), run.err
     assert NO_LEADER not in Run("-o", "name", lease=lease(-130)).err
+
+
+def unmarked(run):
+    """The lines of a table without a mark; those that begin with a blank belong to the one above."""
+    return [line for line in run.out.splitlines()[1:] if line[0] != " " and "*" not in line]
+
+
+@promise
+def while_nobody_leads_each_line_of_a_table_is_marked():
+    for world in (WORLD, TROUBLE, DRIFT):
+        for command in ((), ("node",), ("pod", "-A"), ("failing",), ("idle", "--all"), ("drift",)):
+            run = Run(*command, world=world, lease=lease(-130))
+            assert not unmarked(run), run.out
+    assert "NoLeader*" in Run(lease=lease(-130)).out
+    for run in (Run(lease=lease(-1, duration=LONG)), Run(), Run(fault="forbidden-leases")):
+        assert "NoLeader" not in run.out and unmarked(run), run.out
+
+
+@promise
+def while_nobody_leads_nothing_found_is_said_with_care_and_is_no_failure():
+    with World(is_of("gpu-d")) as world:
+        for said, text in ((lease(-130), "No GPU is known to be failing"),
+                           (lease(-1, duration=LONG), "No GPU is failing"), (None, "No GPU is failing")):
+            run = Run("failing", "--check", world=world, lease=said)
+            assert run.status == FOUND and text in run.err.splitlines(), run.err
 
 
 @promise

@@ -87,11 +87,11 @@ static void a_note_says_since_when_and_where_to_look(void **state)
 		{{LEADER_UNKNOWN, 0}, ""},
 		{{LEADER_PRESENT, 0}, ""},
 		{{LEADER_NONE, RENEWED},
-		 "NO CONTROLLER LEADS since 2026-01-02T03:04:05Z (2m ago): what is shown may be old; see "
-		 "kubectl -n gpus get lease gpu-attribution-controller\n"},
+		 "NO CONTROLLER LEADS since 2026-01-02T03:04:05Z (2m ago): what is shown may be old, and is "
+		 "marked with *; see kubectl -n gpus get lease gpu-attribution-controller\n"},
 		{{LEADER_NONE, 0},
-		 "NO CONTROLLER LEADS, and none ever did: what is shown may be old; see kubectl -n gpus "
-		 "get lease gpu-attribution-controller\n"},
+		 "NO CONTROLLER LEADS, and none ever did: what is shown may be old, and is marked with *; see "
+		 "kubectl -n gpus get lease gpu-attribution-controller\n"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		CLEANUP(output_deinit) struct output output;
@@ -101,6 +101,17 @@ static void a_note_says_since_when_and_where_to_look(void **state)
 		assert_int_equal(note.len, strlen(rows[i].note));
 		assert_memory_equal(note.ptr ? note.ptr : "", rows[i].note, note.len);
 	}
+}
+
+static void the_note_of_a_document_speaks_of_no_mark(void **state)
+{
+	(void)state;
+	CLEANUP(output_deinit) struct output output;
+	output_init(&output, OUTPUT_JSON, RENEWED);
+	leader_note(&(struct leader){LEADER_NONE, 0}, "gpus", &output);
+	assert_string_equal(sbuf_text(&output.notes),
+			    "NO CONTROLLER LEADS, and none ever did: what is shown may be old; see kubectl "
+			    "-n gpus get lease gpu-attribution-controller\n");
 }
 
 static void a_document_says_what_is_known(void **state)
@@ -132,6 +143,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(what_is_no_lease_is_refused),
 	cmocka_unit_test(nobody_leads_once_the_lease_has_run_out_or_was_given_up),
 	cmocka_unit_test(a_note_says_since_when_and_where_to_look),
+	cmocka_unit_test(the_note_of_a_document_speaks_of_no_mark),
 	cmocka_unit_test(a_document_says_what_is_known),
 };
 TEST_MAIN(tests)

@@ -17,6 +17,7 @@ struct row {
 	int ready; /* enum condition_status; -1: there is no such condition */
 	bool is_fresh, is_current;
 	const char *shown;
+	const char *without_leader; /* NULL: the same */
 };
 
 /* Only a status that is not fresh has the condition ReportFresh: no word may come from it. */
@@ -37,11 +38,11 @@ static struct attribution make(const struct row *row, struct condition condition
 					       .conditions = {conditions, n, true}}};
 }
 
-static void only_what_is_fresh_and_ready_is_current(void **state)
+static void only_what_is_fresh_and_ready_and_kept_by_a_leader_is_current(void **state)
 {
 	(void)state;
 	static const struct row rows[] = {
-		{CURRENT, CONDITION_TRUE, true, true, "Current"},
+		{CURRENT, CONDITION_TRUE, true, true, "Current", "NoLeader*"},
 		{CURRENT, CONDITION_FALSE, true, false, "Unresolved*"},
 		{CURRENT, CONDITION_UNKNOWN, true, false, "Unresolved*"},
 		{CURRENT, -1, true, false, "?*"},
@@ -58,8 +59,12 @@ static void only_what_is_fresh_and_ready_is_current(void **state)
 		struct report_state found = report_state_of(&device.status);
 		CLEANUP(sbuf_deinit) struct sbuf buf;
 		sbuf_init(&buf, 1000);
-		report_state_write(&device.status, &buf);
+		report_state_write(&device.status, false, &buf);
 		assert_string_equal(sbuf_text(&buf), rows[i].shown);
+		sbuf_clear(&buf);
+		report_state_write(&device.status, true, &buf);
+		assert_string_equal(sbuf_text(&buf), rows[i].without_leader ? rows[i].without_leader
+									     : rows[i].shown);
 		assert_int_equal(found.is_fresh, rows[i].is_fresh);
 		assert_int_equal(found.is_current, rows[i].is_current);
 	}
@@ -92,7 +97,7 @@ static void a_note_says_why_and_since_when(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(only_what_is_fresh_and_ready_is_current),
+	cmocka_unit_test(only_what_is_fresh_and_ready_and_kept_by_a_leader_is_current),
 	cmocka_unit_test(a_note_says_why_and_since_when),
 };
 TEST_MAIN(tests)
