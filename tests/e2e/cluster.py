@@ -284,14 +284,27 @@ class Watch:
             (at for at, _, item in list(self.events) if uid in uids_of(item)), None),
             timeout, every=0.01)
 
-    def assert_never_lost(self, wanted):
-        """Once an object has listed a pod of `wanted`, each later state of it has to."""
-        shown = {}
-        for _, change, item in self.events:
+    def shown(self):
+        """When the first state that lists a pod arrived, by the pod's UID."""
+        found = {}
+        for at, _, item in list(self.events):
+            for uid in uids_of(item):
+                found.setdefault(uid, at)
+        return found
+
+    def assert_never_lost(self, wanted, ended=None):
+        """Once an object has listed a pod of `wanted`, each later state of it has to, until the pod is ended,
+        which may have happened from the time in `ended` on. After that it does not come back."""
+        shown, gone = {}, set()
+        for at, change, item in self.events:
             name = item["metadata"]["name"]
             now = uids_of(item) & wanted if change != "DELETED" else set()
-            if shown.get(name, set()) - now:
-                raise Failed(f"{name} lost {shown[name] - now} in {json.dumps(item)}")
+            left = shown.get(name, set()) - now
+            if lost := {uid for uid in left if at < (ended or {}).get(uid, math.inf)}:
+                raise Failed(f"{name} lost {lost} in {json.dumps(item)}")
+            gone |= {(name, uid) for uid in left}
+            if back := {uid for uid in now if (name, uid) in gone}:
+                raise Failed(f"{name} lists {back} again in {json.dumps(item)}")
             shown[name] = now
 
     def has_seen(self, items):

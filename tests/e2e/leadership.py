@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Two controllers on a real API server, of which one leads. The leader is killed, stopped and deleted.
+"""Two controllers on a real API server, of which one leads. The leader is killed, stopped, deleted and
+replaced by a rolling update.
 
 usage: leadership.py [CLUSTER [WORDS]]
 
@@ -14,20 +15,34 @@ there.
 
 import contextlib
 import datetime
+import json
+import math
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
-from cluster import CONTROLLER_USER, ROOT, WRITES, Cluster, Direct, Tests, wait_for
-from replicas import NAMESPACE, controllers, figure, have_two, leader, lease
+from cluster import CONTROLLER_USER, ROOT, WRITES, Cluster, Direct, Failed, Tests, Watch, wait_for
+from replicas import (CONTROLLER, NAMESPACE, controllers, figure, have_two, leader, lease,
+                      names_that_follow)
 
-NODE = "node-2"  # exclusive devices
+SLICED, NODE = "node-1", "node-2"  # time slices, exclusive devices
 TAKE_OVER_S = 7  # from the last renewal of a leader that ended without a word, to the next one's write
 WARNED_S = 10  # from then until who reads is told that nobody leads
 KILLS = 3
 STILL_S = 3  # for so long nothing happens
+HAND_OVER_S = 0.5  # from the last write of a Lease that is given up to the next leader's first
+BUSY_S = 1  # by which a busy machine may delay that; a Lease that runs out takes 5 s
+# What one leader may take for a pod (attribution.py), and a hand-over before it.
+SHOWN_S = 2 + HAND_OVER_S
+PACE_S = 0.5  # from one pod to the next
+STAY_S = 3  # for so long, at least, a pod stays
+# Three of four pods share three devices. So each object has three writes in two seconds or fewer, and the
+# budget of a leader (controller/write_budget.h) lasts for about a minute.
+PLACES = (SLICED, SLICED, SLICED, NODE)
+AFTER_S = 5  # for so long pods go on to come once the Deployment is complete
 
 tests = Tests(clean=Cluster.delete_pods)
 
@@ -110,6 +125,139 @@ def a_leader_that_ends_on_a_signal_hands_over_at_once(cluster):
     return f"released -> taken: {taken - released:.3f} s; 0 writes in {STILL_S} s after it"
 
 
+class Admissions(threading.Thread):
+    """When kubelets have given devices to pods, by the pods' UIDs: each then writes its checkpoint. Times
+    are monotonic."""
+
+    LOOK_S = 0.02
+
+    def __init__(self, cluster, nodes):
+        super().__init__(daemon=True)
+        self.at, self.seen, self.over = {}, {}, threading.Event()
+        self.offset = time.time() - time.monotonic()
+        self.paths = [os.path.join(cluster.ctl("state", node).strip(), "kubelet", "device-plugins",
+                                   "kubelet_internal_checkpoint") for node in nodes]
+        self.start()
+
+    def run(self):
+        while not self.over.wait(self.LOOK_S):
+            for path in self.paths:
+                with contextlib.suppress(OSError, ValueError, KeyError):
+                    self.look(path)
+
+    def look(self, path):
+        with open(path, encoding="utf-8") as file:
+            at = os.fstat(file.fileno()).st_mtime
+            if self.seen.get(path) == at:
+                return
+            entries = json.load(file)["Data"]["PodDeviceEntries"] or []
+        self.seen[path] = at
+        for entry in entries:
+            self.at.setdefault(entry["PodUID"], at - self.offset)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.join()
+
+
+class Visitors:
+    """Pods that come one after the other, and go a while after they were shown."""
+
+    def __init__(self, cluster, watch):
+        self.cluster, self.watch = cluster, watch
+        self.names, self.born, self.ended = {}, {}, {}  # by UID
+
+    def come(self):
+        name = f"visitor-{len(self.names)}"
+        uid = self.cluster.create_pod(name, PLACES[len(self.names) % len(PLACES)])
+        self.names[uid], self.born[uid] = name, time.monotonic()
+
+    def go(self):
+        shown, now = self.watch.shown(), time.monotonic()
+        for uid, name in self.names.items():
+            if uid in shown and uid not in self.ended and now - self.born[uid] >= STAY_S:
+                self.ended[uid] = time.monotonic()
+                self.cluster.end_pod(name)
+
+    def come_and_go(self, is_over):
+        due = time.monotonic()
+        while not is_over():
+            self.come()
+            self.go()
+            due = max(due + PACE_S, time.monotonic())  # what a busy machine delays is not made up for
+            time.sleep(max(0.0, due - time.monotonic()))
+
+    def latencies(self, admissions):
+        """From when a pod was admitted until it was shown, by its name. A pod that a kubelet refused, as it
+        does while the devices of one that was ended are not free yet, has none."""
+        admitted = {uid: at for uid, at in dict(admissions.at).items() if uid in self.names}
+        with contextlib.suppress(Failed):
+            wait_for("all pods", lambda: admitted.keys() <= self.watch.shown().keys(), timeout=10)
+        shown = self.watch.shown()
+        return {self.names[uid]: max(0.0, shown.get(uid, math.inf) - at) for uid, at in admitted.items()}
+
+
+def restart_controllers(cluster):
+    """Begins a rolling update. Returns what tells whether it has been over for AFTER_S; that fails as the
+    update does."""
+    cluster.kubectl(*NAMESPACE, "rollout", "restart", CONTROLLER)
+    ended, failures = [], []
+
+    def follow():
+        try:
+            cluster.rollout(CONTROLLER)
+        except Exception as error:  # whatever it was: the pods are not to come for ever
+            failures.append(error)
+        ended.append(time.monotonic())
+    threading.Thread(target=follow, daemon=True).start()
+
+    def is_over():
+        if failures:
+            raise failures[0]
+        return bool(ended) and time.monotonic() - ended[0] >= AFTER_S
+    return is_over
+
+
+def turns_of_lease(cluster, since):
+    """(seconds, from whom, to whom) of each change of who writes the Lease: from the last write of one to
+    the first of the next. A write that was refused, as when two want it at once, is none."""
+    writes = sorted((seconds(event["requestReceivedTimestamp"]), event["sourceIPs"][0])
+                    for event in cluster.requests_of(CONTROLLER_USER, since, WRITES, "leases")
+                    if event.get("responseStatus", {}).get("code") == 200)
+    return [(after[0] - before[0], before[1], after[1]) for before, after in zip(writes, writes[1:])
+            if before[1] != after[1]]
+
+
+@tests.promise
+def a_rolling_update_leaves_no_gap(cluster):
+    have_two(cluster)
+    kept = {cluster.create_tenant("kept", SLICED)}
+    replaced, since = set(controllers(cluster)), len(cluster.audit())
+    state = cluster.ctl("state").strip()
+    with names_that_follow((SLICED, NODE), state, cluster, every=0.2), Watch(cluster) as watch, \
+            Admissions(cluster, (SLICED, NODE)) as admissions:
+        visitors = Visitors(cluster, watch)
+        visitors.come_and_go(restart_controllers(cluster))
+        took = visitors.latencies(admissions)
+        watch.close()
+    assert not replaced & set(controllers(cluster)), (replaced, set(controllers(cluster)))
+    turns = turns_of_lease(cluster, since)
+    note = (f"{len(took)} of {len(visitors.names)} pods were admitted; admitted -> shown: "
+            f"{max(took.values(), default=0):.2f} s at most\nturns of the Lease: "
+            + ", ".join(f"{gap:.3f} s from {old} to {new}" for gap, old, new in turns))
+    held = sum(figure(cluster, address, "gpuattribution_writes_held_total") for address in controllers(cluster))
+    note += f"\na budget held a write {held:.0f} times"
+    late = {name: round(latency, 2) for name, latency in took.items() if latency > SHOWN_S}
+    assert not late, f"late: {late}\n{note}"
+    assert len(took) >= len(visitors.names) / 2, note
+    assert turns and all(gap <= HAND_OVER_S + BUSY_S for gap, _, _ in turns), note
+    watch.assert_never_lost(kept | visitors.names.keys(), visitors.ended)
+    return note
+
+
 @tests.promise
 def a_leader_that_was_stopped_writes_nothing_when_it_goes_on(cluster):
     have_two(cluster)
@@ -131,14 +279,20 @@ def a_leader_that_was_stopped_writes_nothing_when_it_goes_on(cluster):
 
 
 def warning_of_gpus(cluster):
-    """What `kubectl gpus` says before its table of a leader that is not there; or None."""
+    """What `kubectl gpus` says before its table of a leader that is not there; or None. It marks each line
+    then, and else says of none that nobody leads."""
     shown = subprocess.run(cluster.kubectl_command("gpus"), cwd=ROOT, check=True, timeout=30, text=True,
-                           capture_output=True).stderr
-    return next((line for line in shown.splitlines() if line.startswith("NO CONTROLLER LEADS since ")), None)
+                           capture_output=True)
+    rows = shown.stdout.splitlines()[1:]
+    said = next((line for line in shown.stderr.splitlines()
+                 if line.startswith("NO CONTROLLER LEADS since ")), None)
+    marked = [row for row in rows if row.endswith("*")] if said else [row for row in rows if "NoLeader" in row]
+    assert rows and marked == (rows if said else []), f"{shown.stderr}{shown.stdout}"
+    return said
 
 
 @tests.promise
-def without_a_leader_kubectl_gpus_says_so_within_ten_seconds_and_since_when(cluster):
+def without_a_leader_kubectl_gpus_says_so_within_ten_seconds_and_since_when_and_marks_each_line(cluster):
     have_two(cluster)
     assert not warning_of_gpus(cluster), "one leads"
     with contextlib.ExitStack() as stack:

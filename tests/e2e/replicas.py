@@ -69,17 +69,32 @@ def have_two(cluster):
             cluster, a, "gpuattribution_reports_total") > 0, every=0.3)
 
 
+def follow_names(over, nodes, state, cluster, every):
+    while not over.wait(every):
+        with contextlib.suppress(Failed, KeyError, OSError, ValueError):
+            addresses = sorted(controllers(cluster))
+            for node in nodes if addresses else ():
+                write_hosts(os.path.join(state, node, "kubelet", "pods"), addresses)
+
+
 def name_for_ever(nodes, state, cluster):
     """Has the hosts files of the agents' pods follow the controllers that are ready, as the headless
     Service does. state is the cluster's folder."""
-    def follow():
-        over = threading.Event()
-        while not over.wait(RENAME_S):
-            with contextlib.suppress(Failed, KeyError, OSError, ValueError):
-                addresses = sorted(controllers(cluster))
-                for node in nodes if addresses else ():
-                    write_hosts(os.path.join(state, node, "kubelet", "pods"), addresses)
-    threading.Thread(target=follow, daemon=True).start()
+    threading.Thread(target=follow_names, args=(threading.Event(), nodes, state, cluster, RENAME_S),
+                     daemon=True).start()
+
+
+@contextlib.contextmanager
+def names_that_follow(nodes, state, cluster, every=RENAME_S):
+    """The same until the end of the block."""
+    over = threading.Event()
+    thread = threading.Thread(target=follow_names, args=(over, nodes, state, cluster, every), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def write_hosts(folder, addresses):
