@@ -3,7 +3,7 @@
 """The audit: a random life of pods and random faults of every component, and each status that was
 written held against what containerd really gave to the containers.
 
-usage: audit.py [CLUSTER] [--seed N] [--minutes M] [--replicas N]
+usage: audit.py [CLUSTER] [--seed N] [--minutes M] [--replicas N [--then-one]]
 
 Without a cluster's name it starts one of its own with hack/up and ends it. With a name it uses that
 running one, made with `hack/up --name NAME -- OPTIONS` (OPTIONS below), and leaves it. The seed is
@@ -22,7 +22,9 @@ Three witnesses, none of which is the product or asks the API server:
   was gone, without what it had been given. The pod's status says the same (allocatedResourcesStatus).
 
 With --replicas 2 there are two controllers. Mostly the one that leads is killed, paused or deleted. Only
-until the next one leads, and for TO_LEAD seconds at most, that is an outage.
+until the next one leads, and for TO_LEAD seconds at most, that is an outage. With --then-one as well, one
+of them is ended after half of the time, and the rest is as with --replicas 1. Each half has a round of
+faults or more.
 
 Life goes on in rounds: half a minute of faults, rest, and a calm time for the latency.
 """
@@ -853,17 +855,34 @@ class Life:
                 if any(pod.is_backing_off(c["name"]) for c in pod.item["spec"]["containers"])}
 
     def go(self):
-        end = time.time() + options.minutes * 60
+        start, seconds = time.time(), options.minutes * 60
         self.rest()
         self.calm()
         self.rest()
-        while time.time() < end:
+        if options.then_one and not (self.go_on(start + seconds / 2) and self.leave_one()):
+            return self
+        self.go_on(start + seconds)
+        return self
+
+    def go_on(self, end):
+        """A round, and further ones until that time. Returns whether the cluster came to rest."""
+        while True:
             self.disturb(ROUND)
             if not self.rest():
-                return self
+                return False
             self.calm()
             self.rest()
-        return self
+            if time.time() >= end:
+                return True
+
+    def leave_one(self):
+        """From now on there is one controller. Which of the two goes is up to Kubernetes. Agents find it by
+        the name that has followed it so far. Returns whether the cluster came to rest."""
+        options.replicas = 1
+        self.fault("controller scaled down", "controller", "one of two controllers is ended",
+                   lambda: self.is_up("controller"))
+        self.cluster.kubectl(*replicas.NAMESPACE, "scale", replicas.CONTROLLER, "--replicas=1")
+        return self.rest()
 
     # rest
 
@@ -1376,7 +1395,10 @@ def main():
     parser.add_argument("--seed", default=os.environ.get("AUDIT_SEED") or secrets.randbelow(10**9))
     parser.add_argument("--minutes", type=float, default=os.environ.get("AUDIT_MINUTES") or 2)
     parser.add_argument("--replicas", type=int, choices=(1, 2), default=1)
+    parser.add_argument("--then-one", action="store_true")
     parser.parse_args(namespace=options)
+    if options.then_one and options.replicas == 1:
+        parser.error("--then-one is for --replicas 2")
     global LOG
     LOG = LOG.format(seed=options.seed)
     shutil.rmtree(LOG.replace("-actions.log", "-logs"), ignore_errors=True)
