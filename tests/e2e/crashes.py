@@ -8,8 +8,8 @@ CONTROLLER is the program (default: that of .build/release, which hack/up builds
 without a crash. What is there at the end of each of its steps is what must be there in all further runs.
 In each of those the controller is killed at one write: right before the API server gets it, or right
 after it has answered, and that answer is lost. First there is one controller, which is started again, as
-the kubelet does. Then there are two: the one that is killed stays away, but for the last step, and the
-other one, which followed, goes on. Each step must be as without a crash within SECONDS. Prints TAP and
+the kubelet does. Then there are two: the one that is killed, mostly the leader, stays away, but for the
+last step, and the other one goes on. Each step must be as without a crash within SECONDS. Prints TAP and
 fails if that is broken.
 
 A write is any request but GET (tests/lib/crashing_proxy.py). `--all` tries each of them, on both sides.
