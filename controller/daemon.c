@@ -327,6 +327,7 @@ static void on_pulse(void *owner)
 	if (!daemon->synced && watches_are_synced(daemon->watches)) {
 		daemon->synced = true;
 		LOG_INFO("All resources are synced");
+		leadership_run(daemon->leadership);
 		published_orders_tell(daemon->front, daemon->inventory);
 		readiness_forget(&daemon->readiness);
 		reconciler_wake(daemon->reconciler);

@@ -28,12 +28,14 @@ struct leadership {
 	char name[LIMIT_TEXT_NAME + 1];
 	char selector[LIMIT_TEXT_NAME + 16];
 	char trouble[LIMIT_URL];
+	char identity[MAX_HOST_NAME + 32];
 	struct resource resource;
 	struct lease *lease;
 	struct reflector *watch;
 	bool is_listed; /* the Lease was in the list under way */
 	struct apiclient_request *request;
 	struct loop_timer *timer;
+	bool runs;        /* for the lead, or gives the Lease up */
 	bool leads;       /* as was told */
 	bool is_released; /* likewise */
 	struct leadership_counters counters;
@@ -138,6 +140,8 @@ static void on_timer(void *owner)
 	const uint64_t now = clock_boot_ms();
 	struct lease_request request = {.wait_until = now};
 
+	if (!leadership->runs)
+		return;
 	switch (lease_next(leadership->lease, now, clock_wall_ms(), &request)) {
 	case LEASE_REQUEST:
 		send(leadership, &request);
@@ -223,22 +227,20 @@ static int start_watch(struct leadership *leadership, struct error *err)
 /* In a pod the host's name is the pod's. A restarted container has the same, hence the rest. */
 static int make_lease(struct leadership *leadership, struct error *err)
 {
-	char host[MAX_HOST_NAME] = "", identity[MAX_HOST_NAME + 32];
+	char host[MAX_HOST_NAME] = "";
 	const struct leadership_config *config = &leadership->config;
 
 	if (gethostname(host, sizeof(host) - 1) != 0)
 		host[0] = '\0';
-	snprintf(identity, sizeof(identity), "%s_%016llx", host, (unsigned long long)config->seed);
+	snprintf(leadership->identity, sizeof(leadership->identity), "%s_%016llx", host, (unsigned long long)config->seed);
 	const struct lease_config lease = {
 		.namespace = view_from(leadership->namespace),
 		.name = view_from(leadership->name),
-		.identity = view_from(identity),
+		.identity = view_from(leadership->identity),
 		.duration_ms = config->duration_ms,
 		.renew_deadline_ms = config->renew_deadline_ms,
 		.retry_ms = config->retry_ms,
 	};
-	LOG_INFO("Leader election started", LOG_TEXT("lease", lease.name),
-		 LOG_TEXT("identity", lease.identity));
 	return lease_new(&lease, &leadership->lease, err);
 }
 
@@ -269,9 +271,18 @@ int leadership_new(const struct leadership_config *config, struct leadership **r
 	    loop_timer_new(config->loop, on_timer, leadership, &leadership->timer, err) < 0 ||
 	    start_watch(leadership, err) < 0)
 		return -1;
-	wake(leadership);
 	*ret_leadership = TAKE(leadership);
 	return 0;
+}
+
+void leadership_run(struct leadership *leadership)
+{
+	if (!leadership || leadership->runs)
+		return;
+	leadership->runs = true;
+	LOG_INFO("Leader election started", LOG_TEXT("lease", view_from(leadership->name)),
+		 LOG_TEXT("identity", view_from(leadership->identity)));
+	wake(leadership);
 }
 
 void leadership_free(struct leadership *leadership)
@@ -304,6 +315,7 @@ bool leadership_leads(const struct leadership *leadership)
 
 void leadership_release(struct leadership *leadership)
 {
+	leadership->runs = true;
 	leadership->leads = false;
 	lease_release(leadership->lease);
 	wake(leadership);

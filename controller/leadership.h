@@ -36,11 +36,16 @@ struct leadership_config {
 };
 
 /*
- * Starts to run for the lead. What the config points to must outlive it, but for the client: that is
+ * Watches the Lease; see leadership_run(). What the config points to must outlive it, but for the client: that is
  * freed before. Fails with ERROR_NO_MEMORY or ERROR_LIMIT.
  */
 MUST_USE int leadership_new(const struct leadership_config *config,
 			    struct leadership **ret_leadership, struct error *err);
+/*
+ * Runs for the lead from now on. Before, the Lease is only watched: a replica that has not read all yet
+ * could write nothing, so one that has takes over. Accepts NULL.
+ */
+void leadership_run(struct leadership *leadership);
 /* Accepts NULL. */
 void leadership_free(struct leadership *leadership);
 

@@ -63,7 +63,10 @@ static int set_up(void **state)
 	world = (struct world){0};
 	lease_server_init(&world.server);
 	*state = &world;
-	return loop_new(&world.loop, &err) < 0 ? -1 : open_leadership(&world, "l", &err);
+	if (loop_new(&world.loop, &err) < 0 || open_leadership(&world, "l", &err) < 0)
+		return -1;
+	leadership_run(world.leadership);
+	return 0;
 }
 
 static int tear_down(void **state)
@@ -173,6 +176,7 @@ TEST(who_has_no_election_leads_always)
 	assert_string_equal(leadership_trouble(NULL), "");
 	assert_int_equal(leadership_holder(NULL).len, 0);
 	assert_int_equal(leadership_counters(NULL).taken, 0);
+	leadership_run(NULL);
 }
 
 TEST(a_lead_is_told_and_lasts_while_it_is_renewed)
@@ -417,6 +421,43 @@ TEST(a_name_that_is_too_long_is_refused)
 	assert_int_equal(err.kind, ERROR_LIMIT);
 }
 
+static void stand_back(struct world *world)
+{
+	struct error err;
+
+	leadership_free(world->leadership);
+	fake_apiclient_reset();
+	assert_int_equal(open_leadership(world, "l", &err), 0);
+	lease_server_edit(&world->server, RELEASED);
+	tell(world, open_watch(world), "MODIFIED");
+	advance(world, 10 * DURATION);
+	assert_int_equal(n_fake_requests, 0);
+	assert_false(leadership_leads(world->leadership));
+}
+
+TEST(who_is_not_ready_takes_no_free_lease_and_takes_it_at_once_when_it_is)
+{
+	struct world *world = *state;
+
+	stand_back(world);
+	leadership_run(world->leadership);
+	leadership_run(world->leadership);
+	advance(world, 0);
+	assert_true(leadership_leads(world->leadership));
+	assert_int_equal(world->n_changes, 1);
+}
+
+TEST(who_ends_before_it_is_ready_has_nothing_to_give_up)
+{
+	struct world *world = *state;
+
+	stand_back(world);
+	leadership_release(world->leadership);
+	advance(world, 0);
+	assert_int_equal(n_fake_requests, 0);
+	assert_int_equal(world->n_released, 1);
+}
+
 TEST(without_memory_none_is_made)
 {
 	struct world *world = *state;
@@ -457,6 +498,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(who_follows_gives_nothing_up),
 	cmocka_unit_test_set_up(a_request_that_cannot_be_sent_is_tried_again),
 	cmocka_unit_test_set_up(a_name_that_is_too_long_is_refused),
+	cmocka_unit_test_set_up(who_is_not_ready_takes_no_free_lease_and_takes_it_at_once_when_it_is),
+	cmocka_unit_test_set_up(who_ends_before_it_is_ready_has_nothing_to_give_up),
 	cmocka_unit_test_set_up(without_memory_none_is_made),
 };
 
