@@ -59,8 +59,11 @@ def tell_agents(cluster):
 
 
 def have_two(cluster):
-    """Two controllers that are ready, one of which leads, and agents that report to both."""
-    cluster.kubectl(*NAMESPACE, "scale", CONTROLLER, "--replicas=2")
+    """Two controllers that are ready, one of which leads, and agents that report to both. They are updated
+    as shipped; the local cluster has one, which ends before the next one starts."""
+    cluster.kubectl(*NAMESPACE, "patch", CONTROLLER, "--type=merge", "-p", json.dumps({"spec": {
+        "replicas": 2, "strategy": {"type": "RollingUpdate",
+                                    "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}}}))
     wait_for("two ready controllers", lambda: len(controllers(cluster)) == 2)
     tell_agents(cluster)
     wait_for("a leader", lambda: leader(cluster), timeout=30)
