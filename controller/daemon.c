@@ -617,16 +617,14 @@ static int make_all(struct daemon *daemon, struct error *err)
 	return 0;
 }
 
-static void choose_memory_limit(struct daemon *daemon)
+static int choose_memory_limit(struct daemon *daemon, struct error *err)
 {
-	const size_t limit = memory_limit_choose((uint64_t)daemon->settings->memory_limit);
-
-	daemon->memory_limit = memory_limit_at_least(limit);
-	if (daemon->memory_limit > limit)
-		LOG_WARN("Memory limit of the container is too small: set resources.limits.memory to 192Mi or more",
-			 LOG_I64("bytes", (int64_t)limit));
+	daemon->memory_limit = memory_limit_choose((uint64_t)daemon->settings->memory_limit);
+	if (memory_limit_check(daemon->memory_limit, err) < 0)
+		return -1;
 	LOG_INFO("Memory limit chosen", LOG_I64("bytes", (int64_t)daemon->memory_limit),
 		 LOG_I64("connections", wanted_connections(daemon)));
+	return 0;
 }
 
 int daemon_new(const struct settings *settings, struct daemon **ret_daemon, struct error *err)
@@ -636,8 +634,7 @@ int daemon_new(const struct settings *settings, struct daemon **ret_daemon, stru
 	if (!daemon)
 		return error_no_memory(err);
 	daemon->settings = settings;
-	choose_memory_limit(daemon);
-	if (make_all(daemon, err) < 0) {
+	if (choose_memory_limit(daemon, err) < 0 || make_all(daemon, err) < 0) {
 		daemon_free(daemon);
 		return -1;
 	}

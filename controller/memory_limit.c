@@ -6,13 +6,14 @@
  * /proc/self/cgroup then is "/", or names a folder of the host that is not there.
  *
  * Of sixteen parts, bodies may use one, reports four, a join three; the worst join takes 40 MiB
- * (tests/bench/worst_join_bench.c). The decoder of reports uses 16 MiB at most, a sixteenth of the limit in
- * the manifests. There is a connection for each 200 KiB, of which it takes a fourteenth while it is idle.
- * That makes 64 %. Bodies have at least 24 MiB, so that three of the largest pass at once. Reports that
- * replace others may use an eighth more. With both, it is 70 % of the limit in the manifests, and 75 % of
- * the least limit. The rest is for all else: objects of the API server, the page of metrics and its
- * readers' connections. A connection that is not idle has a TLS record and a head on top; its body is in
- * the account.
+ * (tests/bench/worst_join_bench.c). Bodies have at least 24 MiB, so that three of the largest pass at once.
+ * The decoder of reports uses 16 MiB at most. There is a connection for each 200 KiB, of which it takes a
+ * fourteenth while it is idle. Reports that replace others may use an eighth more.
+ *
+ * All of these together may be 70 % of the limit. What is fixed of them weighs more where the limit is
+ * small. There, reports have less than a quarter: a fifth of the least limit. The rest is for all else:
+ * objects of the API server, the page of metrics and its readers' connections. A connection that is not
+ * idle has a TLS record and a head on top; its body is in the account.
  */
 
 #include "controller/memory_limit.h"
@@ -28,6 +29,8 @@
 #define BODIES_PARTS 1u
 #define REPORTS_PARTS 4u
 #define JOIN_PARTS 3u
+#define MOST_OF_ALL_PERCENT 70u
+#define DECODER (16u * LIMIT_MIB)
 #define LEAST_OF_BODIES (24u * LIMIT_MIB)
 #define MOST_OF_JOIN (48u * LIMIT_MIB)
 #define LIMIT_OF_CONNECTION (200u * LIMIT_KIB)
@@ -133,9 +136,14 @@ size_t memory_limit_choose(uint64_t wanted)
 	return limit < SIZE_MAX ? limit : MEMORY_LIMIT_DEFAULT;
 }
 
-size_t memory_limit_at_least(size_t limit)
+int memory_limit_check(size_t limit, struct error *err)
 {
-	return larger(limit, MEMORY_LIMIT_LEAST);
+	if (limit >= MEMORY_LIMIT_LEAST)
+		return 0;
+	return error_set(err, ERROR_REJECTED, 0,
+			 "the memory limit of the container is %zu bytes: set resources.limits.memory to "
+			 "%zuMi or more",
+			 limit, MEMORY_LIMIT_LEAST / LIMIT_MIB);
 }
 
 size_t memory_limit_bodies(size_t limit)
@@ -145,7 +153,11 @@ size_t memory_limit_bodies(size_t limit)
 
 size_t memory_limit_reports(size_t limit)
 {
-	return limit / PARTS * REPORTS_PARTS;
+	const size_t idle = (size_t)memory_limit_connections(limit, UINT32_MAX) * MEMORY_LIMIT_CONNECTION;
+	const size_t others = memory_limit_bodies(limit) + memory_limit_join(limit) + DECODER + idle;
+	const size_t left = larger(limit / 100 * MOST_OF_ALL_PERCENT, others) - others;
+
+	return smaller(limit / PARTS * REPORTS_PARTS, left / 9 * 8);
 }
 
 size_t memory_limit_join(size_t limit)

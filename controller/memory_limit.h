@@ -11,13 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "base/view.h"
 
 /* Where the cgroup sets no limit. */
 #define MEMORY_LIMIT_DEFAULT ((size_t)1 << 30)
 /* What an idle connection over TLS takes: 14.5 KiB, as src/io/README.md has measured. */
 #define MEMORY_LIMIT_CONNECTION 14848u
-/* With less, the parts below leave too little for all else. */
+/* With less, the parts below would be too small, or leave too little for all else. */
 #define MEMORY_LIMIT_LEAST ((size_t)192 << 20)
 
 /*
@@ -30,12 +31,17 @@ size_t memory_limit_of_cgroups(struct view own_cgroups, const char *root);
 /* `wanted` bytes, or for 0 the limit of this process, or without one MEMORY_LIMIT_DEFAULT. */
 size_t memory_limit_choose(uint64_t wanted);
 
-/* The limit, or MEMORY_LIMIT_LEAST if that is more. */
-size_t memory_limit_at_least(size_t limit);
+/* Fails with ERROR_REJECTED, and says the least limit, if this one is below MEMORY_LIMIT_LEAST. */
+MUST_USE int memory_limit_check(size_t limit, struct error *err);
 
-/* Of a limit: what bodies of requests may use that are being read, at least 24 MiB. */
+/*
+ * Of a limit. The three parts, idle connections and the decoder of reports are 70 % of it at most, also
+ * while reports replace others.
+ */
+
+/* What bodies of requests may use that are being read, at least 24 MiB. */
 size_t memory_limit_bodies(size_t limit);
-/* What reports may use, those that wait for the loop and those that are kept. */
+/* What reports may use, those that wait for the loop and those that are kept: a quarter, or what is left. */
 size_t memory_limit_reports(size_t limit);
 /* What one join may use, at most 48 MiB; only one runs at a time. */
 size_t memory_limit_join(size_t limit);

@@ -82,13 +82,16 @@ static void what_is_wanted_goes_before_the_cgroup(void **state)
 	assert_in_range(memory_limit_choose(0), 1, SIZE_MAX - 1);
 }
 
-static void a_limit_that_is_too_small_is_raised_to_the_least(void **state)
+static void a_limit_that_is_too_small_is_an_error_that_says_the_least(void **state)
 {
 	(void)state;
-	assert_int_equal(memory_limit_at_least(1), MEMORY_LIMIT_LEAST);
-	assert_int_equal(memory_limit_at_least(MEMORY_LIMIT_LEAST), MEMORY_LIMIT_LEAST);
-	assert_int_equal(memory_limit_at_least(256 * MIB), 256 * MIB);
-	assert_int_equal(MEMORY_LIMIT_LEAST, 192 * MIB); /* as settings.def says */
+	struct error err;
+	assert_int_equal(memory_limit_check(192 * MIB - 1, &err), -1);
+	assert_int_equal(err.kind, ERROR_REJECTED);
+	assert_non_null(strstr(err.text, "201326591"));
+	assert_non_null(strstr(err.text, "192Mi or more")); /* as settings.def says */
+	assert_int_equal(memory_limit_check(192 * MIB, &err), 0);
+	assert_int_equal(memory_limit_check(SIZE_MAX, &err), 0);
 }
 
 static size_t parts_of(size_t limit)
@@ -99,13 +102,22 @@ static size_t parts_of(size_t limit)
 }
 
 /* What the top of the source promises. */
-static void the_parts_leave_a_quarter_or_more_for_all_else(void **state)
+static void the_parts_are_70_percent_at_most_of_any_limit(void **state)
 {
 	(void)state;
-	assert_true(parts_of(MEMORY_LIMIT_LEAST) <= MEMORY_LIMIT_LEAST / 4 * 3);
-	assert_true(parts_of(256 * MIB) <= 256 * MIB / 10 * 7);
+	for (size_t limit = MEMORY_LIMIT_LEAST; limit <= 2048 * MIB; limit += MIB / 2)
+		assert_true(parts_of(limit) <= limit / 10 * 7);
 	for (size_t limit = 384 * MIB; limit <= 65536 * MIB; limit *= 2)
 		assert_true(parts_of(limit) <= limit / 100 * 62);
+}
+
+static void reports_have_a_quarter_or_a_fifth_of_the_least_limit(void **state)
+{
+	(void)state;
+	assert_in_range(memory_limit_reports(MEMORY_LIMIT_LEAST), 192 * MIB / 5, 192 * MIB / 4);
+	for (size_t limit = 256 * MIB; limit <= 65536 * MIB; limit *= 2)
+		assert_int_equal(memory_limit_reports(limit), limit / 4);
+	assert_int_equal(memory_limit_reports(MIB), 0);
 }
 
 /* As settings.def says. */
@@ -141,8 +153,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(of_version_1_the_memory_controller_is_looked_at),
 	cmocka_unit_test(what_cannot_be_read_sets_no_limit),
 	cmocka_unit_test(what_is_wanted_goes_before_the_cgroup),
-	cmocka_unit_test(a_limit_that_is_too_small_is_raised_to_the_least),
-	cmocka_unit_test(the_parts_leave_a_quarter_or_more_for_all_else),
+	cmocka_unit_test(a_limit_that_is_too_small_is_an_error_that_says_the_least),
+	cmocka_unit_test(the_parts_are_70_percent_at_most_of_any_limit),
+	cmocka_unit_test(reports_have_a_quarter_or_a_fifth_of_the_least_limit),
 	cmocka_unit_test(there_is_a_connection_for_each_200_kib_and_no_more_than_wanted),
 	cmocka_unit_test(some_bodies_of_the_largest_size_find_memory),
 };
