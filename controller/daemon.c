@@ -50,6 +50,7 @@ struct daemon {
 	char namespace[MAX_NAMESPACE];
 	const char *agent_namespace;
 	size_t memory_limit; /* of the process */
+	uint32_t max_writes; /* at a time */
 	struct loop *loop;
 	struct loop_signal *signals[2];
 	struct loop_timer *pulse;
@@ -391,7 +392,7 @@ static uint32_t wanted_connections(const struct daemon *daemon)
 }
 
 /* Clients must not take the memory and the descriptors that watches and writes need. */
-static int limit_connections(const struct daemon *daemon, struct front_config *config,
+static int limit_connections(struct daemon *daemon, struct front_config *config,
 			     struct error *err)
 {
 	const uint32_t limit = descriptors_raise();
@@ -399,6 +400,8 @@ static int limit_connections(const struct daemon *daemon, struct front_config *c
 		.reports = wanted_connections(daemon),
 		.metrics = config->max_metrics_connections,
 		.probes = config->max_probe_connections,
+		.reviews = config->max_reviews,
+		.writes = (uint32_t)daemon->settings->max_requests,
 	};
 	struct descriptors_shares shares;
 
@@ -407,9 +410,16 @@ static int limit_connections(const struct daemon *daemon, struct front_config *c
 	config->max_connections = shares.reports;
 	config->max_metrics_connections = shares.metrics;
 	config->max_probe_connections = shares.probes;
+	config->max_reviews = shares.reviews;
+	daemon->max_writes = shares.writes;
 	if (shares.reports < wanted.reports)
 		LOG_WARN("Connections limited by the file descriptors of the process",
 			 LOG_I64("connections", shares.reports), LOG_I64("wanted", wanted.reports),
+			 LOG_I64("descriptors", limit));
+	if (shares.writes < wanted.writes)
+		LOG_WARN("Writes limited by the file descriptors of the process: raise the limit "
+			 "(RLIMIT_NOFILE) to 80 or more",
+			 LOG_I64("writes", shares.writes), LOG_I64("wanted", wanted.writes),
 			 LOG_I64("descriptors", limit));
 	return 0;
 }
@@ -483,7 +493,7 @@ static int make_reconciler(struct daemon *daemon, struct error *err)
 			.quiet_ms = settings->quiet_ms,
 			.hold_off_percent = (uint32_t)settings->hold_off_percent,
 		},
-		.max_requests = (uint32_t)settings->max_requests,
+		.max_requests = daemon->max_writes,
 		.max_join_bytes = memory_limit_join(daemon->memory_limit),
 		.is_ready = is_ready,
 		.may_join = may_join,

@@ -28,17 +28,21 @@ uint32_t descriptors_raise(void)
 int descriptors_divide(uint32_t limit, const struct descriptors_shares *wanted,
 		       struct descriptors_shares *ret_shares, struct error *err)
 {
-	if (limit < DESCRIPTORS_OWN + DESCRIPTORS_LEAST)
+	if (limit < DESCRIPTORS_OWN_REDUCED + DESCRIPTORS_LEAST)
 		return error_set(err, ERROR_REJECTED, 0,
 				 "at most %u files may be open: raise the limit (RLIMIT_NOFILE) to %u or "
 				 "more",
-				 limit, DESCRIPTORS_OWN + DESCRIPTORS_LEAST);
-	const uint32_t left = limit - DESCRIPTORS_OWN;
+				 limit, DESCRIPTORS_OWN_REDUCED + DESCRIPTORS_LEAST);
+	const uint32_t own = smaller(limit - DESCRIPTORS_LEAST, DESCRIPTORS_OWN), left = limit - own;
 	struct descriptors_shares shares = {
 		.metrics = smaller(wanted->metrics, left / SMALL_SHARE),
 		.probes = smaller(wanted->probes, left / SMALL_SHARE),
+		.reviews = smaller(wanted->reviews, left / SMALL_SHARE),
+		.writes = own < DESCRIPTORS_OWN ? smaller(wanted->writes, DESCRIPTORS_FEW_WRITES)
+						: wanted->writes,
 	};
-	shares.reports = smaller(wanted->reports, left - shares.metrics - shares.probes);
+	shares.reports = smaller(wanted->reports,
+				 left - shares.metrics - shares.probes - shares.reviews);
 	*ret_shares = shares;
 	return 0;
 }

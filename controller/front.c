@@ -42,7 +42,7 @@
 #define STRANGERS_PART 4u
 #define MAX_KNOWN_READERS 1024u
 #define MAX_REVIEWS 96u
-#define RESERVED_REVIEWS 32u /* for tokens and addresses that were good before */
+#define RESERVED_PART 3u /* of reviews, for tokens and addresses that were good before */
 #define STRANGERS_REVIEWS_PER_SECOND 10u /* that accept no token */
 
 enum command_kind {
@@ -100,6 +100,7 @@ struct front_config front_config_default(void)
 	return (struct front_config){
 		.token_ttl_ms = 120000,
 		.reviews_per_second = 8,
+		.max_reviews = MAX_REVIEWS,
 		.max_connections = 4096,
 		.heartbeat_ms = 60000,
 		.max_metrics_connections = 256,
@@ -505,6 +506,7 @@ void front_beat(struct front *front)
 static int make_receiver(struct front *front, struct error *err)
 {
 	const struct front_config *config = &front->config;
+	const uint32_t reviews = config->max_reviews;
 	const struct receiver_config receiver = {
 		.admission = {
 			.cache = {
@@ -516,12 +518,12 @@ static int make_receiver(struct front *front, struct error *err)
 			.rules = &config->rules,
 			.quota = {
 				.max_clients = 4096,
-				.max_strangers = MAX_REVIEWS - RESERVED_REVIEWS,
+				.max_strangers = reviews - (reviews + RESERVED_PART - 1) / RESERVED_PART,
 				.max_of_client = config->reviews_per_second,
 				.per_second = config->reviews_per_second,
 				.strangers_per_second = STRANGERS_REVIEWS_PER_SECOND,
 			},
-			.max_reviews = MAX_REVIEWS,
+			.max_reviews = reviews,
 			.max_waiting = config->max_connections,
 			.timeout_ms = 10000,
 			.review = on_review,

@@ -72,6 +72,7 @@ struct front_config {
 	struct identity_rules rules;   /* texts copied */
 	uint32_t token_ttl_ms;         /* how long a review is believed */
 	uint32_t reviews_per_second;   /* of new tokens from one address */
+	uint32_t max_reviews;          /* of agents' tokens, under way; at least 2 */
 	uint32_t max_connections;      /* of agents */
 	uint32_t heartbeat_ms;         /* an agent's connection may be idle for two of them */
 	uint32_t max_metrics_connections;

@@ -15,14 +15,15 @@
 #include "controller/front.h"
 #include "lib/http_client.h"
 
-static const struct descriptors_shares defaults = {8192, 256, 128};
+static const struct descriptors_shares defaults = {.reports = 8192, .metrics = 256, .probes = 128,
+							   .reviews = 96, .writes = 16};
 
 static void where_there_are_enough_everybody_gets_what_is_wanted(void **state)
 {
 	(void)state;
 	struct descriptors_shares shares;
 	struct error err;
-	static const uint32_t limits[] = {UINT32_MAX, 1048576, 9344};
+	static const uint32_t limits[] = {UINT32_MAX, 1048576, 8192 + 256 + 128 + 96 + 64};
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
 		assert_int_equal(descriptors_divide(limits[i], &defaults, &shares, &err), 0);
 		assert_memory_equal(&shares, &defaults, sizeof(shares));
@@ -36,25 +37,45 @@ static void sixty_four_are_left_whatever_the_limit(void **state)
 	struct error err;
 	for (uint32_t limit = DESCRIPTORS_OWN + DESCRIPTORS_LEAST; limit < 20000; limit++) {
 		assert_int_equal(descriptors_divide(limit, &defaults, &shares, &err), 0);
-		assert_true(shares.reports + shares.metrics + shares.probes + DESCRIPTORS_OWN <= limit);
-		assert_true(shares.metrics >= 2 && shares.probes >= 2 && shares.reports >= 12);
+		assert_true(shares.reports + shares.metrics + shares.probes + shares.reviews +
+				    DESCRIPTORS_OWN <= limit);
+		assert_true(shares.metrics >= 2 && shares.probes >= 2 && shares.reviews >= 2 &&
+			    shares.reports >= 10);
+		assert_int_equal(shares.writes, defaults.writes);
 	}
 	assert_int_equal(descriptors_divide(1024, &defaults, &shares, &err), 0);
-	assert_int_equal(shares.reports, 720);
+	assert_int_equal(shares.reports, 624);
+}
+
+static void with_64_there_are_48_for_the_program_and_few_writes(void **state)
+{
+	(void)state;
+	struct descriptors_shares shares;
+	struct error err;
+	for (uint32_t limit = 64; limit < 80; limit++) {
+		assert_int_equal(descriptors_divide(limit, &defaults, &shares, &err), 0);
+		assert_true(shares.reports >= 8 && shares.metrics == 2 && shares.probes == 2);
+		assert_int_equal(shares.reports + shares.metrics + shares.probes + shares.reviews, 16);
+		assert_int_equal(shares.writes, 4);
+	}
+	struct descriptors_shares wanted = defaults;
+	wanted.writes = 3;
+	assert_int_equal(descriptors_divide(64, &wanted, &shares, &err), 0);
+	assert_int_equal(shares.writes, 3);
 }
 
 static void too_low_a_limit_is_an_error_that_says_what_is_needed(void **state)
 {
 	(void)state;
-	struct descriptors_shares shares = {1, 2, 3};
+	struct descriptors_shares shares = {1, 2, 3, 4, 5};
 	struct error err;
-	assert_int_equal(descriptors_divide(64, &defaults, &shares, &err), -1);
+	assert_int_equal(descriptors_divide(32, &defaults, &shares, &err), -1);
 	assert_int_equal(err.kind, ERROR_REJECTED);
 	assert_non_null(strstr(err.text, "RLIMIT_NOFILE"));
-	assert_non_null(strstr(err.text, "80"));
+	assert_non_null(strstr(err.text, "64"));
 	assert_int_equal(shares.reports, 1);
-	assert_int_equal(descriptors_divide(79, &defaults, &shares, &err), -1);
-	assert_int_equal(descriptors_divide(80, &defaults, &shares, &err), 0);
+	assert_int_equal(descriptors_divide(63, &defaults, &shares, &err), -1);
+	assert_int_equal(descriptors_divide(64, &defaults, &shares, &err), 0);
 }
 
 /* Opens files until no more can be opened: how many that were. */
@@ -159,8 +180,8 @@ static void clients_of_all_ports_leave_the_program_its_descriptors(void **state)
 {
 	(void)state;
 	static struct http_client *clients[N_PORTS][N_CLIENTS];
-	/* 64 are left, an eighth for probes. The port of metrics is shut: there are none. */
-	static const unsigned shares[N_PORTS] = {48, 8, 8};
+	/* 64 are left, an eighth for probes and for reviews. The port of metrics is shut: there are none. */
+	static const unsigned shares[N_PORTS] = {40, 8, 8};
 	uint16_t ports[N_PORTS];
 	int from_server[2], to_server[2], status;
 	assert_int_equal(pipe(from_server) | pipe(to_server), 0);
@@ -190,6 +211,7 @@ static void clients_of_all_ports_leave_the_program_its_descriptors(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(where_there_are_enough_everybody_gets_what_is_wanted),
 	cmocka_unit_test(sixty_four_are_left_whatever_the_limit),
+	cmocka_unit_test(with_64_there_are_48_for_the_program_and_few_writes),
 	cmocka_unit_test(too_low_a_limit_is_an_error_that_says_what_is_needed),
 	cmocka_unit_test(the_soft_limit_is_raised_to_the_hard_one),
 	cmocka_unit_test(clients_of_all_ports_leave_the_program_its_descriptors),
