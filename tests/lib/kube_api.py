@@ -48,13 +48,13 @@ def write_kubeconfig(folder, server, certificate):
     return path
 
 
-def agent_token():
-    """A token of the agent on gpu-a, as far as the controller reads it; review() accepts any."""
+def agent_token(node="gpu-a", signature="c2ln"):
+    """A token of the agent on a node, as far as the controller reads it; review() accepts any."""
     claims = {"aud": ["gpuattribution.dev"], "exp": int(time.time()) + 7200,
-              "iat": int(time.time()) - 60, "kubernetes.io": {"node": {"name": "gpu-a"}},
+              "iat": int(time.time()) - 60, "kubernetes.io": {"node": {"name": node}},
               "sub": "system:serviceaccount:gpu-attribution:gpu-attribution-agent"}
     text = base64.urlsafe_b64encode(json.dumps(claims).encode()).decode().rstrip("=")
-    return f"e30.{text}.c2ln"
+    return f"e30.{text}.{signature}"
 
 
 def field(number, value):
