@@ -67,6 +67,7 @@ struct fixture {
 	uint16_t port, probe_port, metrics_port;
 	bool guarded; /* set before it is opened: metrics are not for everybody */
 	uint32_t heartbeat_ms; /* set before it is opened; 0: the default */
+	uint32_t max_reviews; /* 0: the default */
 };
 
 static struct metric_row rows[N_METRICS];
@@ -261,6 +262,8 @@ static void open_front_with(struct fixture *f, uint32_t max_silent_ms, uint32_t 
 	config.max_connections = max_connections;
 	if (f->heartbeat_ms)
 		config.heartbeat_ms = f->heartbeat_ms;
+	if (f->max_reviews)
+		config.max_reviews = f->max_reviews;
 	config.with_exposition = atomic_load(&f->n_exposed) > 0;
 	config.report_address = "127.0.0.1:0";
 	config.probe_address = "127.0.0.1:0";
@@ -569,6 +572,33 @@ static void a_token_of_which_nothing_can_be_found_out_is_not_refused_for_good(vo
 	client = http_client_connect_tls(f.port, 0);
 	assert_int_equal(post_as(client, "aud.agent.n", report("n", 1, 5, buf, 512), &answer), 200);
 	http_client_free(client);
+	stop(&f);
+}
+
+/* The first one has no answer yet. A third of all reviews is kept for those who are known. */
+static void no_more_reviews_are_under_way_than_there_may_be(void **state)
+{
+	(void)state;
+	struct fixture f = {.max_reviews = 2};
+	struct http_answer answer;
+	char room[512], request[1024], buf[512];
+	open_front(&f);
+	start_opened(&f);
+	set_certificate(&f, "front");
+	publish(&f, "");
+	await_ready(&f, 200);
+	stop_loop(&f);
+	struct http_client *first = http_client_connect_tls(f.port, 0);
+	struct http_client *second = http_client_connect_tls(f.port, 0);
+	const int len = snprintf(request, sizeof(request), "POST /v1/report HTTP/1.1\r\nHost: a\r\n"
+				 "Content-Type: application/json\r\nContent-Length: 2\r\n"
+				 "Authorization: Bearer %s\r\n\r\n{}",
+				 make_token("aud.agent.m", room, sizeof(room)));
+	assert_true(http_client_send(first, (struct view){request, (size_t)len}));
+	assert_int_equal(post_as(second, "aud.agent.n", report("n", 1, 5, buf, 512), &answer), 503);
+	assert_non_null(strstr(answer.body, "too many tokens are being reviewed"));
+	http_client_free(first);
+	http_client_free(second);
 	stop(&f);
 }
 
@@ -1260,6 +1290,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(events_are_acknowledged_up_to_the_last_one_to_the_process_that_sent_them),
 	cmocka_unit_test(a_refresh_says_when_the_list_was_read_and_how_warm_devices_are),
 	cmocka_unit_test(a_token_of_which_nothing_can_be_found_out_is_not_refused_for_good),
+	cmocka_unit_test(no_more_reviews_are_under_way_than_there_may_be),
 	cmocka_unit_test(a_loop_that_is_silent_for_too_long_is_not_alive),
 	cmocka_unit_test(each_end_of_a_connection_is_counted_by_its_cause),
 	cmocka_unit_test(who_had_a_report_accepted_may_be_idle_for_two_heartbeats_and_others_as_before),
