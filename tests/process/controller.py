@@ -91,5 +91,27 @@ def one_that_follows_shows_no_device_until_it_leads():
         assert lease.holder() not in ("", "another")
 
 
+def in_a_container_of(limit_mib):
+    """A command's beginning: its cgroups, of either version, say that limit."""
+    return ["unshare", "-rm", "sh", "-ec", f"""mount -t tmpfs none /sys/fs/cgroup
+mkdir /sys/fs/cgroup/memory
+echo {limit_mib << 20} | tee /sys/fs/cgroup/memory.max >/sys/fs/cgroup/memory/memory.limit_in_bytes
+exec "$@\"""", "sh"]
+
+
+@promise
+def a_container_with_too_little_memory_is_told_how_much_is_needed():
+    if subprocess.run(["unshare", "-rm", "true"], capture_output=True, check=False).returncode != 0:
+        return "not tried: no namespace may be made here"
+    for limit_mib, is_enough in ((191, False), (192, True)):
+        done = subprocess.run([*in_a_container_of(limit_mib), PROGRAM, "--kubeconfig=/nowhere"],
+                              capture_output=True, text=True, timeout=LIMIT_S, check=False)
+        said = done.stdout + done.stderr
+        assert done.returncode == 1, (limit_mib, said)
+        assert ("set resources.limits.memory to 192Mi or more" in said) != is_enough, (limit_mib, said)
+        assert ("/nowhere" in said) == is_enough, (limit_mib, said)
+    return None
+
+
 if __name__ == "__main__":
     sys.exit(try_promises(sys.argv[2:]))
