@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/prng.h"
+#include "base/sort.h"
 
 static uint64_t hash_key[2];
 
@@ -29,13 +30,14 @@ struct view view_from(const char *text)
 
 bool view_equal(struct view a, struct view b)
 {
-	return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+	/* Both are often the same text of one record: then nothing is read. */
+	return a.len == b.len && (a.len == 0 || a.ptr == b.ptr || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
 
 int view_compare(struct view a, struct view b)
 {
 	size_t common = a.len < b.len ? a.len : b.len;
-	int order = common ? memcmp(a.ptr, b.ptr, common) : 0;
+	int order = common && a.ptr != b.ptr ? memcmp(a.ptr, b.ptr, common) : 0;
 	if (order != 0)
 		return order;
 	return (a.len > b.len) - (a.len < b.len);
@@ -56,7 +58,7 @@ size_t view_sort(struct view *views, size_t n)
 {
 	size_t n_unique = 0;
 	if (n > 0)
-		qsort(views, n, sizeof(*views), view_order);
+		sort_items(views, n, sizeof(*views), view_order);
 	for (size_t i = 0; i < n; i++)
 		if (n_unique == 0 || !view_equal(views[n_unique - 1], views[i]))
 			views[n_unique++] = views[i];
