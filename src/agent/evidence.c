@@ -82,7 +82,8 @@ static bool try_encode(const struct report *report, struct sbuf *buf, size_t bef
 {
 	buf->failure = ERROR_NONE;
 	sbuf_truncate(buf, before);
-	if (report_check_count_ids(report) > LIMIT_REPORT_ALL_IDS)
+	if (report_check_count_ids(report) > LIMIT_REPORT_ALL_IDS ||
+	    report_check_count_processes(report) > LIMIT_REPORT_ALL_PROCESSES)
 		buf->failure = ERROR_LIMIT;
 	else
 		report_doc_encode(report, buf);

@@ -19,10 +19,10 @@ enum evidence_loss {
 
 /*
  * Appends the report as JSON to buf, whose cap is the largest report that is accepted. If the report
- * does not fit, or names more than LIMIT_REPORT_ALL_IDS device IDs, whole parts are left out in the
- * order of enum evidence_loss until it does. A part is never shortened, and the source of each
- * omitted part says that it was left out. *ret_loss tells which parts. The report itself does not
- * change.
+ * does not fit, or names more than LIMIT_REPORT_ALL_IDS device IDs or LIMIT_REPORT_ALL_PROCESSES
+ * processes, whole parts are left out in the order of enum evidence_loss until it does. A part is
+ * never shortened, and the source of each omitted part says that it was left out. *ret_loss tells
+ * which parts. The report itself does not change.
  *
  * Fails with ERROR_LIMIT if it does not fit even then, or ERROR_NO_MEMORY; buf is as before.
  */

@@ -103,6 +103,14 @@ size_t report_check_count_ids(const struct report *report)
 	return n;
 }
 
+size_t report_check_count_processes(const struct report *report)
+{
+	size_t n = 0;
+	for (uint32_t i = 0; i < report->devices.count; i++)
+		n += ARRAY_AT(report->devices, struct report_device, i)->processes.count;
+	return n;
+}
+
 int report_check(const struct report *report, struct error *err)
 {
 	if (report->version != REPORT_VERSION)
@@ -114,5 +122,8 @@ int report_check(const struct report *report, struct error *err)
 	if (report_check_count_ids(report) > LIMIT_REPORT_ALL_IDS)
 		return error_set(err, ERROR_LIMIT, 0, "deviceIDs: too many, at most %u in all lists",
 				 LIMIT_REPORT_ALL_IDS);
+	if (report_check_count_processes(report) > LIMIT_REPORT_ALL_PROCESSES)
+		return error_set(err, ERROR_LIMIT, 0, "processes: too many, at most %u of all devices",
+				 LIMIT_REPORT_ALL_PROCESSES);
 	return report_check_reading(report, err);
 }

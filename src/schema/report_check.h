@@ -23,8 +23,10 @@ int report_check_refuse_version(int64_t version, struct error *err);
 MUST_USE int report_check_reading(const struct report *reading, struct error *err);
 /* How many device IDs the report names, in all its lists. */
 size_t report_check_count_ids(const struct report *report);
+/* How many processes, of all devices. */
+size_t report_check_count_processes(const struct report *report);
 /*
  * The version is understood, the node and its boot have names, there are at most LIMIT_REPORT_ALL_IDS
- * device IDs, and all that a reading must be.
+ * device IDs and LIMIT_REPORT_ALL_PROCESSES processes, and all that a reading must be.
  */
 MUST_USE int report_check(const struct report *report, struct error *err);

@@ -122,9 +122,9 @@ TEST(a_report_with_too_many_ids_leaves_out_whole_parts_too)
 		uint32_t n_pods, n_ids_each;
 		unsigned loss;
 	} rows[] = {
-		{8, 3072, 0},
-		{9, 3072, EVIDENCE_PROCESSES | EVIDENCE_ADVERTISED},
-		{11, 3072, EVIDENCE_PROCESSES | EVIDENCE_ADVERTISED | EVIDENCE_POD_RESOURCES},
+		{8, 1024, 0},
+		{9, 1024, EVIDENCE_PROCESSES | EVIDENCE_ADVERTISED},
+		{17, 1024, EVIDENCE_PROCESSES | EVIDENCE_ADVERTISED | EVIDENCE_POD_RESOURCES},
 	};
 
 	(void)state;
@@ -138,6 +138,32 @@ TEST(a_report_with_too_many_ids_leaves_out_whole_parts_too)
 			world.pods[j].device_ids.count = rows[i].n_ids_each;
 		assert_int_equal(encode(LIMIT_REPORT_BYTES, &arena, &report), rows[i].loss);
 		assert_int_equal(report.checkpoint.entries.count, 1);
+	}
+}
+
+TEST(a_report_with_too_many_processes_leaves_out_all_of_them)
+{
+	enum { N = LIMIT_REPORT_ALL_PROCESSES / LIMIT_REPORT_PROCESSES };
+	static struct report_process one[] = {{.pid = 1}};
+
+	(void)state;
+	for (unsigned more = 0; more < 2; more++) {
+		struct report report;
+		CLEANUP(arena_deinit) struct arena arena;
+		char uuids[N + 1][48];
+		struct report_device all[N + 1];
+		build(LIMIT_REPORT_PROCESSES, 5, 2);
+		for (unsigned i = 0; i < ARRAY_SIZE(all); i++) {
+			snprintf(uuids[i], sizeof(uuids[i]), "GPU-%08x-3437-2335-2fd8-a78c85020000", i);
+			all[i] = world.device;
+			all[i].uuid = view_from(uuids[i]);
+		}
+		all[N].processes = (struct array){one, 1, true};
+		world.report.devices = (struct array){all, N + more, true};
+		assert_int_equal(encode(LIMIT_REPORT_BYTES, &arena, &report), more ? EVIDENCE_PROCESSES : 0);
+		assert_int_equal(report.devices.count, N + more);
+		assert_int_equal(report.sources.processes.state,
+				 more ? REPORT_SOURCE_ERROR : REPORT_SOURCE_UNKNOWN);
 	}
 }
 

@@ -1109,7 +1109,7 @@ static void what_the_loop_did_not_take_ends_with_the_front(void **state)
 	http_client_free(client);
 }
 
-#define N_LARGE_DEVICES 20u
+#define N_LARGE_DEVICES 8u
 #define N_LARGE_PROCESSES 1000u
 #define N_SENDERS 4
 
@@ -1130,7 +1130,7 @@ static int post_large(struct http_client *client, unsigned n, struct sbuf *body)
 			    "%s{\"uuid\":\"GPU-%08x-0000-4000-8000-0123456789ab\",\"processes\":[",
 			    i ? "," : "", i);
 		for (unsigned j = 0; j < N_LARGE_PROCESSES; j++)
-			sbuf_append(body, j ? VIEW(",{\"pid\":7}") : VIEW("{\"pid\":7}"));
+			sbuf_printf(body, "%s{\"pid\":7,\"command\":\"%090u\"}", j ? "," : "", j);
 		sbuf_append(body, VIEW("]}"));
 	}
 	sbuf_append(body, VIEW("]}"));

@@ -632,7 +632,7 @@ static void device_ids_of_all_lists_together_end_at_their_limit(void **state)
 		sbuf_printf(&fixture->buf, "{%s,", HEAD);
 		for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
 			sbuf_printf(&fixture->buf, "%s", lists[i]);
-			append_items(&fixture->buf, LIMIT_REPORT_DEVICE_IDS, "\"", "\"");
+			append_items(&fixture->buf, LIMIT_REPORT_ALL_IDS / 4, "\"", "\"");
 			if (i + 1 == more) /* another entry, with one ID */
 				sbuf_printf(&fixture->buf, "]},%s\"x\"", strrchr(lists[i], '{'));
 		}
@@ -644,7 +644,34 @@ static void device_ids_of_all_lists_together_end_at_their_limit(void **state)
 		if (result == 0)
 			continue;
 		assert_int_equal(err.kind, ERROR_LIMIT);
-		assert_non_null(strstr(err.text, "deviceIDs: too many, at most 32768"));
+		assert_non_null(strstr(err.text, "deviceIDs: too many, at most 16384"));
+	}
+}
+
+static void processes_of_all_devices_together_end_at_their_limit(void **state)
+{
+	struct fixture *fixture = *state;
+	for (unsigned more = 0; more < 2; more++) {
+		struct report report;
+		struct error err;
+		sbuf_clear(&fixture->buf);
+		arena_reset(&fixture->arena);
+		sbuf_printf(&fixture->buf, "{%s,\"devices\":[", HEAD);
+		for (unsigned d = 0; d < 16 + more; d++) {
+			sbuf_printf(&fixture->buf,
+				    "%s{\"uuid\":\"GPU-11ba558d-3437-2335-2fd8-a78c8502%04x\",\"processes\":[",
+				    d ? "," : "", d);
+			append_items(&fixture->buf, d < 16 ? LIMIT_REPORT_ALL_PROCESSES / 16 : 1,
+				     "{\"pid\":1,\"command\":\"", "\"}");
+			sbuf_printf(&fixture->buf, "]}");
+		}
+		sbuf_printf(&fixture->buf, "]}");
+		assert_int_equal(report_doc_decode(sbuf_view(&fixture->buf), &fixture->arena, &report, &err),
+				 more ? -1 : 0);
+		if (!more)
+			continue;
+		assert_int_equal(err.kind, ERROR_LIMIT);
+		assert_non_null(strstr(err.text, "processes: too many, at most 8192"));
 	}
 }
 
@@ -862,6 +889,7 @@ static const struct CMUnitTest tests[] = {
 		teardown),
 	cmocka_unit_test_setup_teardown(each_list_ends_at_its_limit, setup, teardown),
 	cmocka_unit_test_setup_teardown(device_ids_of_all_lists_together_end_at_their_limit, setup, teardown),
+	cmocka_unit_test_setup_teardown(processes_of_all_devices_together_end_at_their_limit, setup, teardown),
 	cmocka_unit_test_setup_teardown(a_mebibyte_of_tiny_parts_is_no_more_work_than_any_other, setup,
 					teardown),
 	cmocka_unit_test_setup_teardown(more_than_a_mebibyte_is_refused_unread, setup, teardown),
