@@ -48,11 +48,10 @@ static uint32_t hash_place(struct view id, struct view container, const struct p
 			   pod ? pod_uid(pod) : (struct view){0});
 }
 
-struct checkpoint_place *checkpoint_index_find(const struct checkpoint_index *checkpoint,
-					      struct view id, struct view container,
-					      const struct pod *pod)
+static struct checkpoint_place *find(const struct checkpoint_index *checkpoint, struct view id,
+				     struct view container, const struct pod *pod, uint32_t hash)
 {
-	LOOKUP_EACH(at, &checkpoint->lookup, hash_place(id, container, pod)) {
+	LOOKUP_EACH(at, &checkpoint->lookup, hash) {
 		struct checkpoint_place *place = &checkpoint->places[at];
 		if (place->pod == pod && view_equal(place->id, id) &&
 		    view_equal(place->container, container))
@@ -61,13 +60,19 @@ struct checkpoint_place *checkpoint_index_find(const struct checkpoint_index *ch
 	return NULL;
 }
 
+struct checkpoint_place *checkpoint_index_find(const struct checkpoint_index *checkpoint, struct view id,
+					       struct view container, const struct pod *pod)
+{
+	return find(checkpoint, id, container, pod, hash_place(id, container, pod));
+}
+
 static void add_place(struct checkpoint_index *checkpoint, struct view id, struct view container,
 		      const struct pod *pod, unsigned standing)
 {
-	struct checkpoint_place *place = checkpoint_index_find(checkpoint, id, container, pod);
+	const uint32_t hash = hash_place(id, container, pod);
+	struct checkpoint_place *place = find(checkpoint, id, container, pod, hash);
 	if (!place) {
-		place = &checkpoint->places[lookup_add(&checkpoint->lookup,
-						       hash_place(id, container, pod))];
+		place = &checkpoint->places[lookup_add(&checkpoint->lookup, hash)];
 		*place = (struct checkpoint_place){.id = id, .container = container, .pod = pod};
 	}
 	place->standings |= standing;

@@ -38,8 +38,7 @@ struct checkpoint_index {
  * Indexes the checkpoint of the input's report, by which the List is explained. The result lies in
  * the draft's arena. Fails with ERROR_NO_MEMORY.
  */
-MUST_USE int checkpoint_index_make(const struct facts_draft *draft, struct checkpoint_index *ret,
-				   struct error *err);
+MUST_USE int checkpoint_index_make(const struct facts_draft *draft, struct checkpoint_index *ret, struct error *err);
 /*
  * What the API server says of the pod of that UID, as the checkpoint has it; pod: it on this node, or
  * NULL. After a restart of the controller what was published tells who was known once.

@@ -15,8 +15,8 @@
 
 #include "base/limits.h"
 
-/* More published partitions of one device are ignored. */
-#define MAX_PAST_PARTITIONS (4 * LIMIT_PARTITIONS)
+/* More published partitions of one device are ignored, its tenants' among them, each as often as named. */
+#define MAX_PAST_PARTITIONS (8 * LIMIT_PARTITIONS)
 
 struct device_partition {
 	struct view uuid;
@@ -32,9 +32,9 @@ static struct device *find_uuid(const struct devices *devices, struct view uuid)
 }
 
 /* The device that has the partition. */
-static const struct device *find_parent(const struct devices *devices, struct view uuid)
+static const struct device *find_parent(const struct devices *devices, struct view uuid, uint32_t hash)
 {
-	LOOKUP_EACH(at, &devices->partitions, lookup_hash(0, uuid))
+	LOOKUP_EACH(at, &devices->partitions, hash)
 		if (view_equal(devices->partition_items[at].uuid, uuid))
 			return &devices->devices[devices->partition_items[at].device];
 	return NULL;
@@ -84,7 +84,7 @@ struct device_place devices_find(const struct devices *devices, struct view devi
 		place.device = find_uuid(devices, place.id.uuid);
 		break;
 	case DEVICE_ID_MIG:
-		place.device = find_parent(devices, place.id.uuid);
+		place.device = find_parent(devices, place.id.uuid, lookup_hash(0, place.id.uuid));
 		place.partition = place.id.uuid;
 		break;
 	case DEVICE_ID_MIG_OLD:
@@ -223,8 +223,7 @@ static bool is_moved_here(const struct join_input *input, const struct device *d
 }
 
 /* Sets what depends on slices and on what was published. */
-static int complete(const struct join_input *input, struct devices *devices, struct arena *arena,
-		    struct error *err)
+static int complete(const struct join_input *input, struct devices *devices, struct arena *arena, struct error *err)
 {
 	for (size_t i = 0; i < input->n_slice_devices; i++) {
 		struct device *device = find_uuid(devices, input->slice_devices[i].uuid);
@@ -246,24 +245,23 @@ static int complete(const struct join_input *input, struct devices *devices, str
 
 static void add_partition(struct devices *devices, struct view uuid, size_t device)
 {
+	const uint32_t hash = lookup_hash(0, uuid);
 	assert(device < devices->n_devices);
-	if (!find_parent(devices, uuid))
-		devices->partition_items[lookup_add(&devices->partitions, lookup_hash(0, uuid))] =
+	if (!find_parent(devices, uuid, hash))
+		devices->partition_items[lookup_add(&devices->partitions, hash)] =
 			(struct device_partition){uuid, device};
 }
 
 static void add_published_partitions(struct devices *devices, size_t index)
 {
 	const struct attribution_status *status = devices->devices[index].published->status;
-	const uint32_t end = devices->partitions.n + MAX_PAST_PARTITIONS;
+	size_t n = 0;
 	ARRAY_EACH(const struct attribution_partition, partition, status->partitions)
-		if (devices->partitions.n < end)
+		if (n++ < MAX_PAST_PARTITIONS)
 			add_partition(devices, partition->uuid, index);
 	ARRAY_EACH(const struct attribution_tenant, tenant, status->tenants)
-		ARRAY_EACH(const struct view, uuid, tenant->partitions)
-			if (devices->partitions.n < end)
-				add_partition(devices, *uuid, index);
-	assert(devices->partitions.n <= end);
+		for (uint32_t i = 0; i < tenant->partitions.count && n < MAX_PAST_PARTITIONS; i++, n++)
+			add_partition(devices, *ARRAY_AT(tenant->partitions, struct view, i), index);
 }
 
 static size_t count_partitions(const struct devices *devices)
@@ -300,8 +298,7 @@ static int index_devices(struct devices *devices, struct arena *arena, struct er
 	return 0;
 }
 
-int devices_make(const struct join_input *input, struct arena *arena, struct devices *ret_devices,
-		 struct error *err)
+int devices_make(const struct join_input *input, struct arena *arena, struct devices *ret_devices, struct error *err)
 {
 	const struct report *report = input->report;
 	struct devices devices = {.nvml = report_list_of(report)};

@@ -9,8 +9,8 @@
  *
  * Threads: any.
  * Limits:  a report without NVML's list adds at most LIMIT_REPORT_DEVICES devices. Of the
- *          partitions that a device was published with, 4 * LIMIT_PARTITIONS are known, those of
- *          tenants last.
+ *          partitions that a device was published with, 8 * LIMIT_PARTITIONS are known, those of
+ *          tenants last, each as often as it is named.
  */
 
 #include "base/lookup.h"

@@ -22,9 +22,6 @@ static void add_tenant(const struct subject *subject, struct attribution_health_
 		       struct attribution_event_tenant tenant)
 {
 	const struct pod *pod = node_pods_find_uid(&subject->facts->node_pods, tenant.pod_uid);
-	ARRAY_EACH(const struct attribution_event_tenant, listed, event->tenants)
-		if (view_equal(listed->pod_uid, tenant.pod_uid) && view_equal(listed->container, tenant.container))
-			return;
 	if (pod) {
 		tenant.pod_namespace = pod_namespace(pod);
 		tenant.pod_name = pod_name(pod);
@@ -33,6 +30,14 @@ static void add_tenant(const struct subject *subject, struct attribution_health_
 		*ARRAY_AT(event->tenants, struct attribution_event_tenant, event->tenants.count++) = tenant;
 	else
 		event->tenants_left_out++;
+}
+
+static bool is_listed(const struct attribution_health_event *event, const struct attribution_past_tenant *past)
+{
+	ARRAY_EACH(const struct attribution_event_tenant, listed, event->tenants)
+		if (view_equal(listed->pod_uid, past->pod_uid) && view_equal(listed->container, past->container))
+			return true;
+	return false;
 }
 
 /*
@@ -57,7 +62,7 @@ static bool is_nobody(const struct attribution_tenant *tenant)
 
 /* What assess/ asks and is told */
 
-/* Each once. Those that left did so on this node, unless the card comes from another. */
+/* Each once, as the status has its tenants. Those that left did so here, unless the card comes from elsewhere. */
 static int list_holders(const void *owner, const struct events_origin *origin,
 			struct attribution_health_event *event, struct error *err)
 {
@@ -77,7 +82,7 @@ static int list_holders(const void *owner, const struct events_origin *origin,
 				t->pod_uid, t->pod_namespace, t->pod_name, t->container});
 	ARRAY_EACH(const struct attribution_past_tenant, t, recent)
 		if (was_there(subject, t->pod_uid, t->start_time, at) && at <= t->end_time + TOLD_LATE_MS &&
-		    events_may_be_of(event, origin, t->partitions))
+		    events_may_be_of(event, origin, t->partitions) && !is_listed(event, t))
 			add_tenant(subject, event, (struct attribution_event_tenant){
 				t->pod_uid, t->pod_namespace, t->pod_name, t->container});
 	if (event->tenants.count == 0)
@@ -85,10 +90,15 @@ static int list_holders(const void *owner, const struct events_origin *origin,
 	return 0;
 }
 
+/* Most events are another GPU's, which is quickly told. */
 static bool is_of(const void *owner, struct view uuid)
 {
 	const struct subject *subject = owner;
-	return devices_find(subject->facts->devices, uuid).device == subject->device;
+	const struct device *device = subject->device;
+	if (uuid.len == device->uuid.len && view_starts_with(uuid, VIEW("GPU-")) &&
+	    !view_equal_ignoring_case(uuid, device->uuid))
+		return false;
+	return devices_find(subject->facts->devices, uuid).device == device;
 }
 
 static bool is_off_offer(const struct subject *subject)

@@ -44,8 +44,7 @@ static bool grow(struct facts_draft *draft, size_t cap)
 	return true;
 }
 
-int facts_open(struct facts *facts, struct arena *arena, struct facts_draft *ret_draft,
-	       struct error *err)
+int facts_open(struct facts *facts, struct arena *arena, struct facts_draft *ret_draft, struct error *err)
 {
 	struct facts_draft draft = {.facts = facts, .arena = arena};
 	const struct report *report = facts->input->report;
@@ -126,8 +125,7 @@ void facts_add(struct facts_draft *draft, struct holder *holder, struct view id,
 		add(draft, what);
 }
 
-void facts_add_on(struct facts_draft *draft, struct holder *holder, const struct device *device,
-		  struct fact what)
+void facts_add_on(struct facts_draft *draft, struct holder *holder, const struct device *device, struct fact what)
 {
 	what.owner = holder ? holder : draft->nobody;
 	what.device = (size_t)(device - draft->facts->devices->devices);
@@ -194,23 +192,29 @@ int facts_close(struct facts_draft *draft, struct error *err)
 	struct facts *facts = draft->facts;
 	struct holder **owners;
 	size_t n = 0;
-	if (!ARENA_NEW(owners, draft->arena, draft->n_holders) || draft->has_failed)
+	if (!ARENA_NEW(owners, draft->arena, draft->n_holders) ||
+	    !ARENA_NEW(facts->unknown, draft->arena, facts->n_items) || draft->has_failed)
 		return error_no_memory(err);
 	rank_holders(draft, owners);
 	if (facts->n_items > 0)
 		qsort(facts->items, facts->n_items, sizeof(*facts->items), by_place);
 	for (size_t i = 0; i < facts->n_items; i++) {
 		const struct fact *item = &facts->items[i];
+		if (item->witnesses == 0)
+			continue; /* an ID that stands for another device was taken back */
 		owners[item->owner->rank]->heard |= item->witnesses;
 		if (n > 0 && is_same(&facts->items[n - 1], item)) {
 			merge(&facts->items[n - 1], item);
 			continue;
 		}
+		if (item->device == FACT_NOWHERE || item->is_hami)
+			facts->unknown[facts->n_unknown++] = item->owner->pod_uid;
 		assert(item->device == FACT_NOWHERE || facts->n_placed == n);
 		facts->n_placed += item->device != FACT_NOWHERE;
 		facts->items[n++] = *item;
 	}
 	facts->n_items = n;
+	facts->n_unknown = view_sort(facts->unknown, facts->n_unknown);
 	return 0;
 }
 
@@ -229,8 +233,7 @@ static int compare_place(const struct fact *item, size_t device, const struct ho
 }
 
 /* How many items compare with that place as less than `limit`. */
-static size_t count_below(const struct facts *facts, size_t device, const struct holder *holder,
-			  int limit)
+static size_t count_below(const struct facts *facts, size_t device, const struct holder *holder, int limit)
 {
 	size_t low = 0, high = facts->n_items;
 	while (low < high) {
@@ -263,6 +266,15 @@ const struct fact *facts_of_holder(const struct facts *facts, size_t device, str
 {
 	const struct holder key = {.pod_uid = pod_uid, .container = container};
 	return find_place(facts, device, &key, ret_n);
+}
+
+bool facts_have_unknown(const struct facts *facts, size_t device, struct view pod_uid)
+{
+	const struct view nobody = {0};
+	size_t n;
+	const struct fact *items = facts_of(facts, device, &n);
+	return (n > 0 && items->owner->pod_uid.len == 0) || view_is_found(nobody, facts->unknown, facts->n_unknown) ||
+	       view_is_found(pod_uid, facts->unknown, facts->n_unknown);
 }
 
 unsigned facts_heard_of(const struct facts *facts, struct view pod_uid, struct view container)

@@ -68,11 +68,19 @@ struct facts {
 	size_t n_placed; /* of them, that are a device's of the devices: they come first */
 	struct holder **owners; /* by pod UID and container, each once; the first is nobody */
 	size_t n_owners;
+	struct view *unknown; /* UIDs of pods (empty: somebody who could not be told) that have an ID */
+	size_t n_unknown;     /* which may be any device's: sorted, each once */
 	const struct view *ended; /* UIDs that the checkpoint names of pods that are gone or of another */
 	size_t n_ended; /* node: sorted, each once; those of the input while no checkpoint is read */
 	bool awaits_list;   /* one that is read later may mean pods that this one need not mean */
 	uint32_t claims_refused;
 	uint32_t ids_unknown; /* held IDs that are no device's of the devices, as often as named */
+};
+
+/* A fact of an ID of HAMi's in the hands of the pod: its index in the items. */
+struct hami_id {
+	const struct pod *pod;
+	size_t at;
 };
 
 /* Facts that are being read: the items are in no order yet. */
@@ -82,6 +90,8 @@ struct facts_draft {
 	struct holder *holders; /* the one added last first */
 	size_t n_holders;
 	struct holder *nobody;  /* one of them: whoever cannot be told */
+	struct hami_id *hami_ids; /* by pod; NULL: from_hami.c has not listed them yet */
+	size_t n_hami_ids;
 	size_t items_cap;
 	bool has_failed; /* there was no memory for a fact */
 };
@@ -93,12 +103,13 @@ const struct fact *facts_of(const struct facts *facts, size_t device, size_t *re
 /* Of those, the ones of that container of that pod. device may be FACT_NOWHERE. */
 const struct fact *facts_of_holder(const struct facts *facts, size_t device, struct view pod_uid,
 				   struct view container, size_t *ret_n);
+/* True when the pod, or somebody who could not be told, has an ID that may be this device's. */
+bool facts_have_unknown(const struct facts *facts, size_t device, struct view pod_uid);
 /* The witnesses that name any ID in the hands of that container of that pod. */
 unsigned facts_heard_of(const struct facts *facts, struct view pod_uid, struct view container);
 
 /* Starts a draft, with room for what the report names. Fails with ERROR_NO_MEMORY. */
-MUST_USE int facts_open(struct facts *facts, struct arena *arena, struct facts_draft *ret_draft,
-			struct error *err);
+MUST_USE int facts_open(struct facts *facts, struct arena *arena, struct facts_draft *ret_draft, struct error *err);
 /*
  * Adds a container of a pod that the API server knows. The result lives as long as the arena. NULL:
  * there was no memory, and facts_close() fails.
@@ -116,7 +127,6 @@ void facts_add(struct facts_draft *draft, struct holder *holder, struct view id,
  * Adds that the holder is on that device, by an ID that does not tell the device, or that is not
  * known (empty).
  */
-void facts_add_on(struct facts_draft *draft, struct holder *holder, const struct device *device,
-		  struct fact what);
+void facts_add_on(struct facts_draft *draft, struct holder *holder, const struct device *device, struct fact what);
 /* Puts everything in order, each fact once. Fails with ERROR_NO_MEMORY, for what was added too. */
 MUST_USE int facts_close(struct facts_draft *draft, struct error *err);

@@ -16,8 +16,7 @@ static bool is_left_over(const struct facts *facts, const struct checkpoint_inde
 	return facts->source.pod_resources == SOURCE_COMPLETE;
 }
 
-static void add_entry(struct facts_draft *draft, const struct report_checkpoint_entry *entry,
-		      const struct pod *pod)
+static void add_entry(struct facts_draft *draft, const struct report_checkpoint_entry *entry, const struct pod *pod)
 {
 	struct holder *holder = facts_add_holder(
 		draft, (struct holder){pod ? pod_uid(pod) : entry->pod_uid, entry->container, entry->resource,
@@ -45,8 +44,7 @@ static void read_entry(struct facts_draft *draft, const struct checkpoint_index 
 		add_entry(draft, entry, pod);
 }
 
-int from_checkpoint_read(struct facts_draft *draft, const struct checkpoint_index *checkpoint,
-			 struct error *err)
+int from_checkpoint_read(struct facts_draft *draft, const struct checkpoint_index *checkpoint, struct error *err)
 {
 	struct facts *facts = draft->facts;
 	const struct array all = facts->input->report->checkpoint.entries;

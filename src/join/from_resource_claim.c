@@ -60,10 +60,10 @@ static struct places find_places(const struct facts *facts, const struct device 
 	struct places places = {0};
 	for (size_t i = 0; i < input->n_grants; i++) {
 		const struct grant *grant = &input->grants[i];
-		const struct device *placed = device_of(facts, grant);
 		if (!view_equal(pod_uid(grant->pod), tenant->pod_uid) ||
 		    !view_equal(grant->container, tenant->container))
 			continue;
+		const struct device *placed = device_of(facts, grant);
 		places.is_here |= placed ? placed == device : !is_whole;
 		places.is_placed |= placed == device;
 		places.is_elsewhere |= placed && placed != device;
@@ -84,8 +84,7 @@ static bool is_renumbered(const struct device *device)
  * grants elsewhere, or the device has another number. It also stays while no slice describes the
  * device and all others agree with NVML: the driver may have withdrawn it.
  */
-enum resource_claim_word from_resource_claim_hear(const struct facts *facts,
-						  const struct device *device,
+enum resource_claim_word from_resource_claim_hear(const struct facts *facts, const struct device *device,
 						  const struct previous_tenant *tenant)
 {
 	const bool is_told = facts->source.resource_claim == SOURCE_COMPLETE && !facts->is_frozen;
@@ -137,8 +136,10 @@ static void restate_all(struct facts_draft *draft, const struct device *device)
 	const struct previous *published = device->published;
 	for (uint32_t i = 0; published && i < published->n_tenants; i++) {
 		const struct previous_tenant *tenant = &published->tenants[i];
+		if (from_resource_claim_hear(draft->facts, device, tenant) != RESOURCE_CLAIM_STAYS)
+			continue;
 		const struct pod *pod = node_pods_find_uid(&draft->facts->node_pods, tenant->published->pod_uid);
-		if (pod && from_resource_claim_hear(draft->facts, device, tenant) == RESOURCE_CLAIM_STAYS)
+		if (pod)
 			restate(draft, device, pod, tenant->published);
 	}
 }

@@ -84,11 +84,11 @@ int node_pods_take(const struct join_input *input, struct arena *arena, struct n
  * Whoever may edit a pod may copy the hash of a static one: of two that live nobody can tell which is the
  * kubelet's.
  */
-static const struct pod *find_hash(const struct node_pods *node_pods, struct view hash)
+static const struct pod *find_hash(const struct node_pods *node_pods, struct view hash, uint32_t key)
 {
 	const struct pod *found = NULL;
 	size_t n_alive = 0;
-	LOOKUP_EACH(at, &node_pods->ids, lookup_hash(0, hash)) {
+	LOOKUP_EACH(at, &node_pods->ids, key) {
 		const struct pod *pod = node_pods->by_id[at];
 		bool is_alive = !pod_is_over(pod) && !pod_state(pod)->deleting;
 
@@ -103,14 +103,14 @@ static const struct pod *find_hash(const struct node_pods *node_pods, struct vie
 
 const struct pod *node_pods_find_uid(const struct node_pods *node_pods, struct view uid)
 {
-	LOOKUP_EACH(at, &node_pods->ids, lookup_hash(0, uid))
+	const uint32_t key = lookup_hash(0, uid);
+	LOOKUP_EACH(at, &node_pods->ids, key)
 		if (view_equal(pod_uid(node_pods->by_id[at]), uid))
 			return node_pods->by_id[at];
-	return find_hash(node_pods, uid);
+	return find_hash(node_pods, uid, key);
 }
 
-const struct pod *node_pods_find_name(const struct node_pods *node_pods, struct view namespace,
-				      struct view name)
+const struct pod *node_pods_find_name(const struct node_pods *node_pods, struct view namespace, struct view name)
 {
 	LOOKUP_EACH(at, &node_pods->names, hash_name(namespace, name))
 		if (is_called(node_pods->by_name[at].pod, namespace, name))

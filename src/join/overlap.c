@@ -21,6 +21,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "assess/shared_unit.h"
 #include "base/sbuf.h"
 
 struct seat {
@@ -167,8 +168,7 @@ static bool find(const struct finder *finder, struct holding *ret_lowest)
 	return does_any_count;
 }
 
-static int tell(const struct holding *holding, struct arena *arena, struct view *ret_message,
-		struct error *err)
+static int tell(const struct holding *holding, struct arena *arena, struct view *ret_message, struct error *err)
 {
 	CLEANUP(sbuf_deinit) struct sbuf message;
 	size_t n_named = holding->n_pods < OVERLAP_PODS ? holding->n_pods : OVERLAP_PODS;
@@ -192,30 +192,27 @@ int overlap_find(struct subject *subject, struct error *err)
 
 /* What is kept */
 
-static bool may_hold_the_same(const struct attribution_tenant *a,
-			      const struct attribution_tenant *b, int mode)
+int overlap_find_possible(struct subject *subject, struct error *err)
 {
-	if (a->slots == 0 || b->slots == 0 || view_equal(a->pod_uid, b->pod_uid))
-		return false;
-	if (mode == ATTRIBUTION_MODE_EXCLUSIVE)
-		return true;
-	ARRAY_EACH(const struct view, part, a->partitions)
-		if (mode == ATTRIBUTION_MODE_MIG &&
-		    view_is_among(*part, b->partitions.items, b->partitions.count))
-			return true;
-	return false;
-}
-
-bool overlap_is_possible(const struct subject *subject)
-{
-	const struct array tenants = subject->tenants.slots_kept > 0 ? subject->status->tenants
-								     : (struct array){0};
-	size_t n_facts;
-	ARRAY_EACH(const struct attribution_tenant, a, tenants) {
-		(void)facts_of_holder(subject->facts, subject->index, a->pod_uid, a->container, &n_facts);
-		ARRAY_EACH(const struct attribution_tenant, b, tenants)
-			if (n_facts == 0 && may_hold_the_same(a, b, subject->status->sharing.mode))
-				return true;
+	const struct array tenants = subject->status->tenants, whole = array_of(&(struct view){0}, 1);
+	const bool is_whole = subject->status->sharing.mode == ATTRIBUTION_MODE_EXCLUSIVE;
+	CLEANUP(arena_deinit) struct arena scratch;
+	struct shared_unit_seat *seats;
+	size_t n = 0, n_facts;
+	arena_init(&scratch, SIZE_MAX);
+	if (subject->tenants.slots_kept == 0 || (!is_whole && subject->status->sharing.mode != ATTRIBUTION_MODE_MIG))
+		return 0;
+	ARRAY_EACH(const struct attribution_tenant, t, tenants)
+		n += is_whole ? 1 : t->partitions.count;
+	if (!ARENA_NEW(seats, &scratch, n))
+		return error_no_memory(err);
+	n = 0;
+	ARRAY_EACH(const struct attribution_tenant, t, tenants) {
+		(void)facts_of_holder(subject->facts, subject->index, t->pod_uid, t->container, &n_facts);
+		ARRAY_EACH(const struct view, unit, is_whole ? whole : t->partitions)
+			if (t->slots > 0)
+				seats[n++] = (struct shared_unit_seat){*unit, t->pod_uid, n_facts == 0};
 	}
-	return false;
+	subject->may_be_held_twice = shared_unit_is_any(seats, n);
+	return 0;
 }

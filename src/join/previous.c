@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "assess/drift_previous.h"
+#include "base/sort.h"
 
 static enum reason read_reason(const struct attribution_status *status, enum condition_type type)
 {
@@ -34,7 +35,7 @@ int previous_read(const struct attribution_status *status, struct arena *arena,
 			.placeholder = wording_placeholder_of(tenant->placeholder),
 			.is_unknown = attribution_is_unknown(tenant),
 		};
-	qsort(tenants, status->tenants.count, sizeof(*tenants), by_holder);
+	sort_items(tenants, status->tenants.count, sizeof(*tenants), by_holder);
 	*previous = (struct previous){
 		.status = status,
 		.tenants = tenants,
@@ -106,7 +107,6 @@ const struct previous_tenant *previous_find(const struct previous *previous, str
 	const struct attribution_tenant holder = {.pod_uid = pod_uid, .container = container};
 	const struct previous_tenant key = {.published = &holder};
 	return previous && previous->n_tenants > 0
-		       ? bsearch(&key, previous->tenants, previous->n_tenants, sizeof(key),
-				 by_holder)
+		       ? bsearch(&key, previous->tenants, previous->n_tenants, sizeof(key), by_holder)
 		       : NULL;
 }

@@ -22,8 +22,7 @@ static size_t count_ids(struct array lists)
  * The slot that the ID names. A plugin that renames what it shares numbers the replicas anew, while
  * older pods keep theirs under the former name.
  */
-static struct slot slot_of(struct view text, size_t device, struct view partition,
-			   struct view resource)
+static struct slot slot_of(struct view text, size_t device, struct view partition, struct view resource)
 {
 	const struct device_id id = device_id_parse(text);
 	return (struct slot){
@@ -60,8 +59,7 @@ static void add_held(struct slots *slots, const struct fact *item)
 	slots->items[slots->n_items++] = slot;
 }
 
-static void add_offer(const struct devices *devices, struct slots *slots, struct array lists,
-		      bool is_latest)
+static void add_offer(const struct devices *devices, struct slots *slots, struct array lists, bool is_latest)
 {
 	ARRAY_EACH(const struct report_resource_devices, offer, lists) {
 		ARRAY_EACH(const struct view, id, offer->device_ids) {
@@ -158,8 +156,7 @@ static void index_devices(struct slots *slots, size_t n_devices)
 	assert(at == slots->n_items);
 }
 
-int slots_collect(const struct facts *facts, struct arena *arena, struct slots *ret_slots,
-		  struct error *err)
+int slots_collect(const struct facts *facts, struct arena *arena, struct slots *ret_slots, struct error *err)
 {
 	const struct report *report = facts->input->report;
 	struct slots slots = {0};

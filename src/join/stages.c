@@ -71,8 +71,7 @@ static int64_t again_in(const struct subject *subject)
 {
 	int64_t soonest = again_sooner(subject->tenants.again_in_ms, subject->activity_again_in_ms);
 	return input_is_heard(subject->facts->input)
-		       ? again_sooner(soonest, again_sooner(subject->health.again_in_ms,
-							    subject->intent.again_in_ms))
+		       ? again_sooner(soonest, again_sooner(subject->health.again_in_ms, subject->intent.again_in_ms))
 		       : soonest;
 }
 
@@ -88,8 +87,8 @@ int stages_run(const struct stages_node *node, size_t index, bool is_duplicate,
 	slots_look(&node->slots, &subject);
 	if (!is_awaited && layout_share(&subject, err) < 0)
 		return -1;
-	subject.may_be_held_twice = overlap_is_possible(&subject);
-	if (unplaced_find(&subject, err) < 0 || users_find(&subject, err) < 0 ||
+	if (overlap_find_possible(&subject, err) < 0 || unplaced_find(&subject, err) < 0 ||
+	    users_find(&subject, err) < 0 ||
 	    (!is_awaited && (overlap_find(&subject, err) < 0 || examine_health(&subject, err) < 0 ||
 			     layout_describe(&subject, err) < 0)) ||
 	    layout_count(&subject, err) < 0 ||

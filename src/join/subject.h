@@ -92,10 +92,10 @@ MUST_USE int users_find(struct subject *subject, struct error *err);
 /* Looks for a unit in the hands of several pods. */
 MUST_USE int overlap_find(struct subject *subject, struct error *err);
 /*
- * True when a tenant that no fact names now may hold what another one holds. In one sharing mode the
+ * Finds whether a tenant that no fact names now may hold what another one holds. In one sharing mode the
  * device is for one pod; in another both must have one MIG device.
  */
-bool overlap_is_possible(const struct subject *subject);
+MUST_USE int overlap_find_possible(struct subject *subject, struct error *err);
 
 /*
  * Concludes how the device is shared. While its slots are as published so is that, unless no device

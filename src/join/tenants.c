@@ -18,6 +18,7 @@
 #include "base/again.h"
 #include "base/compact.h"
 #include "base/limits.h"
+#include "base/sort.h"
 #include "join/votes.h"
 
 #define UID_SHOWN 8 /* bytes of a UID in a summary */
@@ -95,13 +96,12 @@ static void list_published(struct walk *walk)
 			found = add_holder(walk, holder);
 		found->previous = previous;
 	}
-	qsort(walk->holders, walk->n_holders, sizeof(*walk->holders), by_key);
+	sort_items(walk->holders, walk->n_holders, sizeof(*walk->holders), by_key);
 }
 
 /* What facts say of a tenant */
 
-static void set_partitions(struct walk *walk, const struct votes_holder *holder,
-			   struct attribution_tenant *tenant)
+static void set_partitions(struct walk *walk, const struct votes_holder *holder, struct attribution_tenant *tenant)
 {
 	struct view *texts = walk->texts;
 	size_t n = 0;
@@ -128,8 +128,7 @@ static const struct compact_row holding[] = {
  * It is no user of the device if it only watches, or holds it for others that are listed. A name may
  * mean the static pod that comes after this one (join/from_pod_resources.c).
  */
-static void describe_facts(struct walk *walk, struct votes_holder *holder,
-			   struct attribution_tenant *tenant)
+static void describe_facts(struct walk *walk, struct votes_holder *holder, struct attribution_tenant *tenant)
 {
 	const struct attribution_tenant *before = holder->previous ? holder->previous->published : NULL;
 	const bool is_mirror = holder->pod && pod_config_hash(holder->pod).len > 0;
@@ -236,11 +235,15 @@ static int add_disputed(struct walk *walk, const struct votes *votes, struct err
 /* Verdicts */
 
 /* Not whom nobody ever knew, nor who held some device by HAMi's ID, maybe not this. */
-static void remember(struct walk *walk, const struct previous_tenant *previous, int64_t until)
+static void remember(struct walk *walk, const struct previous_tenant *previous)
 {
 	const struct attribution_tenant *tenant = previous->published;
-	if (previous->is_unknown || previous->placeholder == PLACEHOLDER_HAMI)
+	if (previous->is_unknown || previous->placeholder == PLACEHOLDER_HAMI ||
+	    walk->n_recent == LIMIT_RECENT_TENANTS)
 		return;
+	const int64_t until = walk->subject->device->is_taken
+		? walk->input->now_wall_ms
+		: node_pods_ended_at(&walk->subject->facts->node_pods, tenant->pod_uid);
 	walk->recent[walk->n_recent++] = (struct attribution_past_tenant){
 		.pod_uid = tenant->pod_uid,
 		.pod_namespace = tenant->pod_namespace,
@@ -281,8 +284,7 @@ static void count_tenant(struct walk *walk, const struct attribution_tenant *ten
 }
 
 /* The tenant has been described by its facts, or is as it was published. */
-static int add_tenant(struct walk *walk, const struct votes *votes, unsigned witnesses,
-		      struct error *err)
+static int add_tenant(struct walk *walk, const struct votes *votes, unsigned witnesses, struct error *err)
 {
 	const struct votes_holder *holder = votes->of;
 	struct attribution_tenant *tenant = &walk->tenants[walk->n_tenants++];
@@ -318,8 +320,7 @@ static int visit(struct walk *walk, struct votes_holder *holder, struct error *e
 		return add_tenant(walk, &votes, votes.left, err);
 	case ARBITRATE_END:
 		walk->result.slots_ended += holder->previous->published->slots;
-		remember(walk, holder->previous,
-			 node_pods_ended_at(&holder->facts->node_pods, holder->previous->published->pod_uid));
+		remember(walk, holder->previous);
 		return 0;
 	default:
 		return 0;
@@ -333,15 +334,13 @@ static void set_recent(struct walk *walk)
 	const struct array before = previous ? previous->status->recent_tenants : (struct array){0};
 	assert(!walk->subject->device->is_taken || !walk->subject->device->published);
 	for (uint32_t i = 0; walk->subject->device->is_taken && i < previous->n_tenants; i++)
-		remember(walk, &previous->tenants[i], walk->input->now_wall_ms);
+		remember(walk, &previous->tenants[i]);
 	walk->status.recent_tenants = before;
 	if (walk->n_recent == 0)
 		return;
 	ARRAY_EACH(const struct attribution_past_tenant, past, before)
 		if (walk->n_recent < LIMIT_RECENT_TENANTS)
 			walk->recent[walk->n_recent++] = *past;
-	if (walk->n_recent > LIMIT_RECENT_TENANTS)
-		walk->n_recent = LIMIT_RECENT_TENANTS;
 	walk->status.recent_tenants = (struct array){walk->recent, (uint32_t)walk->n_recent, true};
 }
 
@@ -406,7 +405,7 @@ static int make_room(struct walk *walk, struct error *err)
 
 	if (!ARENA_NEW(walk->holders, arena, n) || !ARENA_NEW(walk->tenants, arena, n) ||
 	    !ARENA_NEW(walk->texts, arena, n_items + n * N_WITNESSES) ||
-	    !ARENA_NEW(walk->recent, arena, n_before + LIMIT_RECENT_TENANTS) ||
+	    !ARENA_NEW(walk->recent, arena, LIMIT_RECENT_TENANTS) ||
 	    !ARENA_NEW(disputed, arena, LIMIT_SOURCE_DISAGREEMENT))
 		return error_no_memory(err);
 	walk->status.source_disagreements.items = disputed;

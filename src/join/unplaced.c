@@ -53,8 +53,7 @@ static bool counts(const struct subject *subject, const struct holder *owner)
 	return debounce_counts(subject->debounce, &seen);
 }
 
-static int list(const struct subject *subject, struct array *listed, int64_t *left_out,
-		struct error *err)
+static int list(const struct subject *subject, struct array *listed, int64_t *left_out, struct error *err)
 {
 	const struct facts *facts = subject->facts;
 	struct attribution_unplaced *added = listed->items;
@@ -69,8 +68,7 @@ static int list(const struct subject *subject, struct array *listed, int64_t *le
 			n_waiting++;
 		else if (listed->count == LIMIT_UNPLACED_TENANTS)
 			++*left_out;
-		else if (describe(&facts->items[at], end - at, subject->arena,
-				  &added[listed->count++], err) < 0)
+		else if (describe(&facts->items[at], end - at, subject->arena, &added[listed->count++], err) < 0)
 			return -1;
 	}
 	*left_out = debounce_left_out(

@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "assess/process_set.h"
 #include "assess/sharing.h"
 #include "base/limits.h"
 #include "join/arbitrate.h"
@@ -33,7 +34,10 @@
 struct finder {
 	struct subject *subject;
 	bool has_server; /* of MPS */
-	bool *is_untold; /* a tenant: not all processes of its pod could be told apart */
+	struct lookup seen;    /* the processes looked at, by number and partition */
+	struct lookup tenants; /* by pod UID */
+	bool *is_untold;       /* a tenant: not all processes of its pod could be told apart */
+	bool *is_anywhere; /* a tenant: it may be on any partition: which it holds is not known, or not listed */
 	struct attribution_user *found;
 	size_t n_found;
 	int64_t n_waiting;
@@ -105,9 +109,7 @@ static bool is_untold(const struct suspect *suspect)
 
 /* Tenants */
 
-/* A tenant that holds a partition whose UUID is not known, or not listed, may be on any. */
-static bool may_be_on(const struct finder *finder, const struct attribution_tenant *tenant,
-		      struct view partition)
+static bool is_anywhere(const struct finder *finder, const struct attribution_tenant *tenant)
 {
 	size_t n_facts;
 	const struct fact *facts = facts_of_holder(finder->subject->facts, finder->subject->index,
@@ -115,36 +117,37 @@ static bool may_be_on(const struct finder *finder, const struct attribution_tena
 	for (size_t i = 0; i < n_facts; i++)
 		if (facts[i].partition.len == 0)
 			return true;
-	return partition.len == 0 || tenant->partitions.count == 0 || tenant->partitions_left_out > 0 ||
-	       view_is_among(partition, tenant->partitions.items, tenant->partitions.count);
+	return tenant->partitions.count == 0 || tenant->partitions_left_out > 0;
 }
 
-static bool may_be_of(const struct finder *finder, const struct attribution_tenant *tenant,
-		      const struct suspect *suspect)
+static bool may_be_of(const struct finder *finder, uint32_t at, const struct suspect *suspect)
 {
+	const struct attribution_tenant *tenant =
+		ARRAY_AT(finder->subject->status->tenants, struct attribution_tenant, at);
+	const struct view partition = suspect->process->partition;
 	return view_equal(tenant->pod_uid, suspect->pod_uid) &&
 	       (!suspect->container || view_equal(tenant->container, suspect->container->name)) &&
-	       may_be_on(finder, tenant, suspect->process->partition);
+	       (partition.len == 0 || finder->is_anywhere[at] ||
+		view_is_among(partition, tenant->partitions.items, tenant->partitions.count));
 }
 
 /* If it may be of several of the pod's containers, the number of none of them is known. */
 static bool credit_tenant(struct finder *finder, const struct suspect *suspect)
 {
-	const uint32_t n_tenants = finder->subject->status->tenants.count;
-	struct attribution_tenant *tenants = finder->subject->status->tenants.items, *last = NULL;
-	uint32_t n = 0;
-	for (uint32_t i = 0; i < n_tenants; i++)
-		if (may_be_of(finder, &tenants[i], suspect)) {
-			last = &tenants[i];
-			n++;
+	struct attribution_tenant *tenants = finder->subject->status->tenants.items;
+	const bool is_any = is_untold(suspect);
+	uint32_t n = 0, first = 0;
+	LOOKUP_EACH(at, &finder->tenants, lookup_hash(0, suspect->pod_uid))
+		if (may_be_of(finder, at, suspect)) {
+			first = n++ == 0 ? at : first;
+			finder->is_untold[at] |= n > 1 || is_any;
 		}
-	if (n == 1 && !is_untold(suspect)) {
-		last->processes++;
-		last->memory_mib += suspect->process->memory_mib;
-		return true;
+	if (n > 1)
+		finder->is_untold[first] = true;
+	if (n == 1 && !is_any) {
+		tenants[first].processes++;
+		tenants[first].memory_mib += suspect->process->memory_mib;
 	}
-	for (uint32_t i = 0; i < n_tenants; i++)
-		finder->is_untold[i] |= may_be_of(finder, &tenants[i], suspect);
 	return n > 0;
 }
 
@@ -182,8 +185,7 @@ static int by_key(const void *a, const void *b)
 	return order ? order : view_compare(x->command, y->command);
 }
 
-static const struct attribution_user *find_published(const struct finder *finder,
-						     const struct attribution_user *user)
+static const struct attribution_user *find_published(const struct finder *finder, const struct attribution_user *user)
 {
 	const struct attribution_status *published = finder->subject->published;
 	const struct array listed = published ? published->unallocated_users : (struct array){0};
@@ -250,22 +252,6 @@ static bool would_be_named(const struct facts *facts, const struct suspect *susp
 	       (has_started && !is_init && facts->source.pod_resources == SOURCE_COMPLETE);
 }
 
-/* The pod, or somebody who could not be told, has an ID that may be this device's. */
-static bool holds_unknown(const struct finder *finder, struct view uid)
-{
-	const struct facts *facts = finder->subject->facts;
-	for (size_t i = 0; i < facts->n_items; i++) {
-		const struct fact *fact = &facts->items[i];
-		bool is_unknown = fact->device == FACT_NOWHERE || fact->is_hami;
-
-		if (view_equal(fact->owner->pod_uid, uid) ? is_unknown
-							  : fact->owner->pod_uid.len == 0 &&
-				    (is_unknown || fact->device == finder->subject->index))
-			return true;
-	}
-	return false;
-}
-
 /* Tenants that the list has no room for are not known by name here. */
 static bool may_hold(const struct finder *finder, const struct suspect *suspect)
 {
@@ -274,7 +260,8 @@ static bool may_hold(const struct finder *finder, const struct suspect *suspect)
 	    (suspect->container && suspect->container->kind == POD_CONTAINER_EPHEMERAL))
 		return false;
 	return finder->subject->status->tenants_left_out > 0 || !would_be_named(facts, suspect) ||
-	       from_resource_claim_is_unheard(facts, suspect->pod) || holds_unknown(finder, suspect->pod_uid);
+	       from_resource_claim_is_unheard(facts, suspect->pod) ||
+	       facts_have_unknown(facts, finder->subject->index, suspect->pod_uid);
 }
 
 /* Where the API server does not know the pod any more, what was published of it stays. */
@@ -321,16 +308,6 @@ static void judge(struct finder *finder, const struct report_process *process)
 		add_user(finder, &suspect);
 }
 
-/* NVML may list one process as several kinds. */
-static bool is_repeated(const struct report_process *processes, uint32_t index)
-{
-	for (uint32_t i = 0; i < index; i++)
-		if (processes[i].pid == processes[index].pid &&
-		    view_equal(processes[i].partition, processes[index].partition))
-			return true;
-	return false;
-}
-
 /* The result */
 
 /* Sorts the users, and lists a process once that is on several partitions. */
@@ -369,17 +346,32 @@ static int64_t count_unknown(const struct finder *finder)
 	return debounce_counts(finder->subject->debounce, &fact) ? finder->n_unknown : 0;
 }
 
+/* Each begins with no processes. */
+static void index_tenants(struct finder *finder, bool has_processes)
+{
+	ARRAY_EACH(struct attribution_tenant, tenant, finder->subject->status->tenants) {
+		tenant->processes = tenant->memory_mib = 0;
+		if (has_processes)
+			finder->is_anywhere[lookup_add(&finder->tenants, lookup_hash(0, tenant->pod_uid))] =
+				is_anywhere(finder, tenant);
+	}
+}
+
 static int find(struct finder *finder, struct error *err)
 {
 	const struct report_process *processes = finder->subject->device->reported->processes.items;
 	const uint32_t n_processes = finder->subject->device->reported->processes.count;
-	if (!ARENA_NEW(finder->found, finder->subject->arena, n_processes) ||
-	    !ARENA_NEW(finder->is_untold, finder->subject->arena, finder->subject->status->tenants.count))
+	const uint32_t n_tenants = finder->subject->status->tenants.count;
+	struct arena *arena = finder->subject->arena;
+	if (!ARENA_NEW(finder->found, arena, n_processes) || !ARENA_NEW(finder->is_untold, arena, n_tenants) ||
+	    !ARENA_NEW(finder->is_anywhere, arena, n_tenants))
 		return error_no_memory(err);
-	ARRAY_EACH(struct attribution_tenant, tenant, finder->subject->status->tenants)
-		tenant->processes = tenant->memory_mib = 0;
+	if (lookup_make(&finder->seen, n_processes, arena, err) < 0 ||
+	    lookup_make(&finder->tenants, n_tenants, arena, err) < 0)
+		return -1;
+	index_tenants(finder, n_processes > 0);
 	for (uint32_t i = 0; i < n_processes; i++)
-		if (!is_repeated(processes, i))
+		if (process_set_add(&finder->seen, processes))
 			judge(finder, &processes[i]);
 	assert(finder->n_found <= n_processes);
 	conclude_tenants(finder);
@@ -393,10 +385,10 @@ static void carry(const struct finder *finder)
 {
 	const struct attribution_status *published = finder->subject->published;
 	ARRAY_EACH(struct attribution_tenant, tenant, finder->subject->status->tenants) {
-		const struct attribution_tenant *was =
-			attribution_find_tenant(published, tenant->pod_uid, tenant->container);
-		tenant->processes = was ? was->processes : 0;
-		tenant->memory_mib = was ? was->memory_mib : 0;
+		const struct previous_tenant *was =
+			previous_find(finder->subject->device->published, tenant->pod_uid, tenant->container);
+		tenant->processes = was ? was->published->processes : 0;
+		tenant->memory_mib = was ? was->published->memory_mib : 0;
 	}
 	finder->subject->status->unallocated_users = published->unallocated_users;
 	finder->subject->status->unallocated_users_left_out = published->unallocated_users_left_out;

@@ -16,8 +16,7 @@ static int read_report(struct facts_draft *draft, struct error *err)
 	return from_checkpoint_read(draft, &checkpoint, err);
 }
 
-static void ask_pods(struct facts_draft *draft,
-		     void (*read)(struct facts_draft *draft, const struct pod *pod))
+static void ask_pods(struct facts_draft *draft, void (*read)(struct facts_draft *draft, const struct pod *pod))
 {
 	const struct node_pods *node_pods = &draft->facts->node_pods;
 	for (size_t i = 0; i < node_pods->n_gpu_pods; i++)

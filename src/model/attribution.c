@@ -3,8 +3,7 @@
 
 #include <stddef.h>
 
-const struct condition *attribution_find_condition(const struct attribution_status *status,
-						   struct view type)
+const struct condition *attribution_find_condition(const struct attribution_status *status, struct view type)
 {
 	ARRAY_EACH(const struct condition, c, status->conditions)
 		if (view_equal(c->type, type))
@@ -30,15 +29,12 @@ const struct attribution_tenant *attribution_find_tenant(const struct attributio
 }
 
 const struct attribution_disagreement *
-attribution_find_disagreement(const struct attribution_status *status, struct view pod_uid,
-			      struct view container)
+attribution_find_disagreement(const struct attribution_status *status, struct view pod_uid, struct view container)
 {
-	return find_holder(status->source_disagreements, sizeof(struct attribution_disagreement), pod_uid,
-			   container);
+	return find_holder(status->source_disagreements, sizeof(struct attribution_disagreement), pod_uid, container);
 }
 
-bool attribution_is_unplaced(const struct attribution_status *status, struct view pod_uid,
-			     struct view container)
+bool attribution_is_unplaced(const struct attribution_status *status, struct view pod_uid, struct view container)
 {
 	return find_holder(status->unplaced_tenants, sizeof(struct attribution_unplaced), pod_uid, container);
 }

@@ -371,19 +371,15 @@ struct attribution {
 };
 
 /* The condition of that type, or NULL. */
-const struct condition *attribution_find_condition(const struct attribution_status *status,
-						   struct view type);
+const struct condition *attribution_find_condition(const struct attribution_status *status, struct view type);
 /* The tenant with that key, or NULL. */
-const struct attribution_tenant *attribution_find_tenant(const struct attribution_status *status,
-							 struct view pod_uid,
+const struct attribution_tenant *attribution_find_tenant(const struct attribution_status *status, struct view pod_uid,
 							 struct view container);
 /* The same of what witnesses differ in. */
 const struct attribution_disagreement *
-attribution_find_disagreement(const struct attribution_status *status, struct view pod_uid,
-			      struct view container);
+attribution_find_disagreement(const struct attribution_status *status, struct view pod_uid, struct view container);
 /* True when that container is among the unplaced tenants. */
-bool attribution_is_unplaced(const struct attribution_status *status, struct view pod_uid,
-			     struct view container);
+bool attribution_is_unplaced(const struct attribution_status *status, struct view pod_uid, struct view container);
 /* True when the tenant is a workload, which tenantCount counts. An object of before roles: all are. */
 bool attribution_is_counted(const struct attribution_tenant *tenant);
 /* True when the mode (enum attribution_mode) is one of MIG devices. */

@@ -13,8 +13,7 @@ static const struct attribution_record *record_of(const struct record *record)
 	return CONTAINER_OF(record, struct attribution_record, base);
 }
 
-static void touch(const struct attribution_set *set, const struct record *record,
-		  const struct record_event *event)
+static void touch(const struct attribution_set *set, const struct record *record, const struct record_event *event)
 {
 	struct view name = record_of(record)->attribution.name;
 	const struct place *place;
@@ -47,13 +46,11 @@ static void touch_agentless(const struct attribution_set *set, const struct reco
 			place_touch(set->records.places, place, event->is_initial);
 }
 
-static void tell(const struct attribution_set *set, const struct record *old,
-		 const struct record *now)
+static void tell(const struct attribution_set *set, const struct record *old, const struct record *now)
 {
 	for (size_t i = 0; i < ATTRIBUTION_SET_LISTENERS; i++)
 		if (set->listeners[i].changed)
-			set->listeners[i].changed(set->listeners[i].owner,
-						  old ? &record_of(old)->attribution : NULL,
+			set->listeners[i].changed(set->listeners[i].owner, old ? &record_of(old)->attribution : NULL,
 						  now ? &record_of(now)->attribution : NULL);
 }
 
@@ -90,8 +87,7 @@ static const struct record_kind kind = {
 	.free = free_record,
 };
 
-void attribution_set_init(struct attribution_set *set, struct place_book *places,
-			  const struct claim_book *claims)
+void attribution_set_init(struct attribution_set *set, struct place_book *places, const struct claim_book *claims)
 {
 	*set = (struct attribution_set){0};
 	record_set_init(&set->records, &kind, places);
@@ -129,8 +125,7 @@ int attribution_set_put(struct attribution_set *set, const struct attribution *a
 	return record_set_put(&set->records, &record->base, attribution->status.node_name, event, err);
 }
 
-const struct attribution_record *attribution_set_find(const struct attribution_set *set,
-						      struct view name)
+const struct attribution_record *attribution_set_find(const struct attribution_set *set, struct view name)
 {
 	const struct record *record = record_set_find(&set->records, name);
 	return record ? record_of(record) : NULL;

@@ -23,8 +23,7 @@ struct attribution_record {
  * Told after a change: the API server has `now` instead of `before`; NULL: nothing. Both are borrowed
  * for the call, which must not change the set.
  */
-typedef void (*attribution_set_fn)(void *owner, const struct attribution *before,
-				   const struct attribution *now);
+typedef void (*attribution_set_fn)(void *owner, const struct attribution *before, const struct attribution *now);
 
 #define ATTRIBUTION_SET_LISTENERS 2u
 
@@ -38,8 +37,7 @@ struct attribution_set {
 };
 
 /* places and claims are borrowed and must outlive the set. */
-void attribution_set_init(struct attribution_set *set, struct place_book *places,
-			  const struct claim_book *claims);
+void attribution_set_init(struct attribution_set *set, struct place_book *places, const struct claim_book *claims);
 /* changed is told from now on, after those that were there before. There is room for it. */
 void attribution_set_listen(struct attribution_set *set, attribution_set_fn changed, void *owner);
 /* That owner is told no more; also one that never was. */

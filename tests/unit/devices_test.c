@@ -316,7 +316,7 @@ TEST(what_is_reported_of_a_partition_goes_before_what_was_published)
 		     "MIG-00000000-0000-4000-8000-000000000000");
 }
 
-#define MAX_PAST (4 * LIMIT_PARTITIONS)
+#define MAX_PAST (8 * LIMIT_PARTITIONS)
 
 /* Gives device n the published partitions 0, 1, ..., and those that follow them to a tenant. */
 static void publish_partitions(unsigned n, uint32_t n_of_device, uint32_t n_of_tenant)

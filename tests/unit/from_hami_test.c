@@ -2,6 +2,8 @@
 
 #include "lib/world_fixture.h"
 
+#include "base/limits.h"
+
 #define ANNOTATED ATTRIBUTION_CONFIDENCE_ANNOTATED
 #define CONFIRMED ATTRIBUTION_CONFIDENCE_CONFIRMED
 #define UNCONFIRMED ATTRIBUTION_CONFIDENCE_UNCONFIRMED
@@ -62,6 +64,24 @@ static void let_witness_name(size_t witness, const char *annotation, struct view
 }
 
 static const char *const witnesses[] = {"Checkpoint", "PodResources", "PodStatus"};
+
+/* More than a node could give out: nobody reads the annotation then, which would take long. */
+TEST(the_annotation_of_a_pod_with_too_many_ids_is_not_read)
+{
+	static const char *const on_1[] = {"uid-a/main", ""};
+	static struct view ids[LIMIT_HAMI_IDS + 1];
+	for (uint32_t more = 0; more < 2; more++) {
+		assert_true(start_anew());
+		offer_hami();
+		for (uint32_t i = 0; i < ARRAY_SIZE(ids); i++)
+			ids[i] = hami_id(0, i);
+		build_world_pod(&world, (struct build_pod){.name = "a", .hami = HAMI_OF(1) ";"});
+		build_world_book(&world, "uid-a", "main", ids[0])->device_ids =
+			(struct array){ids, LIMIT_HAMI_IDS + more, true};
+		expect_tenants(publish(), "uid-a/main");
+		expect_tenants_of(1, on_1[more]);
+	}
+}
 
 /* It held some device, and maybe not this one. */
 TEST(a_placeholder_of_hamis_is_not_remembered)

@@ -298,6 +298,23 @@ TEST(an_event_lists_each_pod_that_held_the_device_once)
 	expect_accused(event_at(0)->tenants, "uid-a,uid-b");
 }
 
+TEST(an_event_lists_a_container_once_that_left_and_came_back)
+{
+	const struct view uuid = build_world_uuid(&world, 0);
+	build_world_exclusive(&world, 0);
+	build_world_run(&world, POD("a"), uuid);
+	publish();
+	build_world_remove_pod(&world, "uid-a");
+	build_world_list_nothing(&world);
+	build_world_book_nothing(&world);
+	expect_recent(publish(), "uid-a");
+	build_world_run(&world, POD("a"), uuid);
+	event(79, 0);
+	expect_recent(publish(), "uid-a");
+	expect_accused(event_at(0)->tenants, "uid-a");
+	assert_int_equal(event_at(0)->tenants.count, 1);
+}
+
 /* Pods a and b hold MIG devices 0 and 1. NVML tells the instance of some errors. */
 TEST(an_error_of_a_mig_device_names_its_holders_only)
 {
@@ -1387,6 +1404,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(a_device_with_nothing_against_it_is_healthy),
 	cmocka_unit_test_set_up(each_class_of_error_has_its_state_and_remedy),
 	cmocka_unit_test_set_up(an_event_lists_each_pod_that_held_the_device_once),
+	cmocka_unit_test_set_up(an_event_lists_a_container_once_that_left_and_came_back),
 	cmocka_unit_test_set_up(the_pods_of_an_event_are_bounded),
 	cmocka_unit_test_set_up(an_event_that_is_sent_again_is_the_same_event),
 	cmocka_unit_test_set_up(only_the_newest_events_are_kept),
