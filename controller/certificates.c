@@ -369,7 +369,7 @@ static int use_secret(struct certificates *certificates, struct view body, struc
 	CLEANUP(arena_deinit) struct arena arena = {0};
 	struct secret_doc secret;
 
-	arena_init(&arena, 8 * LIMIT_FILE_BYTES);
+	arena_init_secret(&arena, 8 * LIMIT_FILE_BYTES);
 	if (secret_doc_decode(body, &arena, &secret, err) < 0)
 		return -1;
 	int served = serve(certificates, secret.cert, secret.key, err);

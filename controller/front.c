@@ -118,13 +118,20 @@ struct front_config front_config_default(void)
 
 /* Messages: from the front's thread to the loop's */
 
+/* With the text, which may be a token. */
+static void free_wiped(struct front_message *message)
+{
+	explicit_bzero(message, sizeof(*message) + message->text.len);
+	free(message);
+}
+
 void front_message_free(struct front_message *message)
 {
 	if (!message)
 		return;
 	shared_report_unref(message->report);
 	figures_free(message->figures);
-	free(message);
+	free_wiped(message);
 }
 
 static bool push_message(struct front *front, const struct front_message *template)
@@ -138,7 +145,7 @@ static bool push_message(struct front *front, const struct front_message *templa
 	message->text.ptr = (const char *)(message + 1);
 	if (handoff_push(front->messages, &message->node, &err) == 0)
 		return true;
-	free(message);
+	free_wiped(message);
 	return false;
 }
 

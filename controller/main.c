@@ -39,7 +39,8 @@ static int run(const struct settings *settings)
 	struct error error = {0};
 	int failed;
 
-	if (tls_library_prepare(&error) < 0 || daemon_new(settings, &daemon, &error) < 0) {
+	if (tls_library_wipe(&error) < 0 || tls_library_prepare(&error) < 0 ||
+	    fetch_wipe(&error) < 0 || daemon_new(settings, &daemon, &error) < 0) {
 		LOG_ERROR("Controller could not start", LOG_ERROR_FIELD(&error));
 		return EXIT_FAILURE;
 	}

@@ -49,7 +49,8 @@ static int run(const struct agent_settings *settings)
 {
 	struct agent *agent;
 	struct error err;
-	if (tls_library_prepare(&err) < 0 || agent_new(settings, &agent, &err) < 0) {
+	if (tls_library_wipe(&err) < 0 || tls_library_prepare(&err) < 0 || fetch_wipe(&err) < 0 ||
+	    agent_new(settings, &agent, &err) < 0) {
 		LOG_ERROR("Agent could not start", LOG_ERROR_FIELD(&err));
 		return EXIT_FAILURE;
 	}

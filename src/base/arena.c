@@ -29,10 +29,17 @@ void arena_init(struct arena *arena, size_t cap)
 	*arena = (struct arena){.cap = cap};
 }
 
-static void free_chunks(struct arena_chunk *chunk)
+void arena_init_secret(struct arena *arena, size_t cap)
+{
+	*arena = (struct arena){.cap = cap, .is_secret = true};
+}
+
+static void free_chunks(struct arena_chunk *chunk, bool is_secret)
 {
 	while (chunk) {
 		struct arena_chunk *next = chunk->next;
+		if (is_secret)
+			explicit_bzero(chunk->bytes, chunk->size);
 		free(chunk);
 		chunk = next;
 	}
@@ -40,8 +47,8 @@ static void free_chunks(struct arena_chunk *chunk)
 
 void arena_deinit(struct arena *arena)
 {
-	free_chunks(arena->chunks);
-	arena_init(arena, arena->cap);
+	free_chunks(arena->chunks, arena->is_secret);
+	*arena = (struct arena){.cap = arena->cap, .is_secret = arena->is_secret};
 }
 
 void arena_reset(struct arena *arena)
@@ -49,7 +56,7 @@ void arena_reset(struct arena *arena)
 	struct arena_chunk *kept = arena->chunks;
 	if (!kept)
 		return;
-	free_chunks(kept->next);
+	free_chunks(kept->next, arena->is_secret);
 	kept->next = NULL;
 	kept->used = 0;
 	arena->allocated = kept->size;
@@ -149,11 +156,11 @@ int arena_keep(struct arena *arena, struct view bytes, struct view *ret, struct 
 
 void arena_join(struct arena *to, struct arena *from)
 {
-	assert(to != from);
+	assert(to != from && to->is_secret == from->is_secret);
 	struct arena_chunk **end = &to->chunks;
 	while (*end)
 		end = &(*end)->next;
 	*end = from->chunks;
 	to->allocated += from->allocated;
-	arena_init(from, from->cap);
+	*from = (struct arena){.cap = from->cap, .is_secret = from->is_secret};
 }

@@ -17,11 +17,14 @@ struct arena {
 	struct arena_chunk *chunks;
 	size_t allocated; /* bytes in chunks */
 	size_t cap;
+	bool is_secret; /* chunks are wiped before they are given back */
 };
 
 /* Makes an empty arena. Allocates nothing. */
 void arena_init(struct arena *arena, size_t cap);
-/* Frees everything; the arena is as after arena_init(). Accepts a zeroed object. For CLEANUP. */
+/* The same for keys and tokens: no memory that it gives back still has them. */
+void arena_init_secret(struct arena *arena, size_t cap);
+/* Frees everything; the arena is as after its init function. Accepts a zeroed object. For CLEANUP. */
 void arena_deinit(struct arena *arena);
 /* Forgets everything but keeps one chunk for reuse. */
 void arena_reset(struct arena *arena);
@@ -36,5 +39,6 @@ void *arena_alloc(struct arena *arena, size_t n, size_t size);
 bool arena_copy(struct arena *arena, struct view bytes, struct view *ret);
 /* The same, as a function that fails with ERROR_NO_MEMORY. */
 MUST_USE int arena_keep(struct arena *arena, struct view bytes, struct view *ret, struct error *err);
-/* Moves all memory of *from into *to; *from is empty afterwards. Pointers stay valid. */
+/* Moves all memory of *from into *to; *from is empty afterwards. Pointers stay valid. Both are secret, or
+ * neither is. */
 void arena_join(struct arena *to, struct arena *from);

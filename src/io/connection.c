@@ -69,7 +69,7 @@ struct connection {
 	enum phase after_write;
 	bool running;       /* run() is on the stack */
 	bool holds_body;    /* let in, and done() not yet called */
-	struct sbuf in;     /* the present request, and what came behind it */
+	struct sbuf in;     /* the present request, with its token, and what came behind it */
 	struct sbuf out;
 	struct server_shared shared; /* goes out between the head and the rest of out */
 	size_t head;        /* of out, bytes before it */
@@ -315,7 +315,7 @@ static bool drop_request(struct connection *c)
 	sbuf_consume(&c->in, c->msg.parsed + connection_body_size(c));
 	if (connection_body_size(c) > READ_SIZE) {
 		CLEANUP(sbuf_deinit) struct sbuf large = c->in;
-		sbuf_init(&c->in, large.cap);
+		sbuf_init_secret(&c->in, large.cap);
 		sbuf_append(&c->in, sbuf_view(&large));
 	}
 	tell_done(c);
@@ -515,7 +515,7 @@ static struct connection *add_connection(struct connection_set *set, int fd,
 		return NULL;
 	}
 	transport_init(&c->transport, set->loop, fd, on_socket, c);
-	sbuf_init(&c->in, LIMIT_HTTP_HEAD + set->config->max_body + READ_SIZE);
+	sbuf_init_secret(&c->in, LIMIT_HTTP_HEAD + set->config->max_body + READ_SIZE);
 	sbuf_init(&c->out, ANSWER_CAP);
 	callers_write(c->caller, c->peer);
 	deadlines_init_item(&c->deadline);

@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/wiped_memory.h"
 #include "io/fetch_head.h"
 #include "io/fetch_lookups.h"
 #include "io/fetch_multi.h"
@@ -73,6 +74,16 @@ void fetch_versions(struct sbuf *buf)
 #ifdef OWN_LIBCURL
 	sbuf_printf(buf, ", built in from Debian's curl %.128s", OWN_LIBCURL);
 #endif
+}
+
+/* Later calls of curl_global_init() leave the allocator as it is. */
+int fetch_wipe(struct error *err)
+{
+	if (curl_global_init_mem(CURL_GLOBAL_DEFAULT, wiped_memory_allocate, wiped_memory_free,
+				 wiped_memory_resize, wiped_memory_copy_text,
+				 wiped_memory_allocate_zeroed) != CURLE_OK)
+		return error_no_memory(err);
+	return 0;
 }
 
 /* One request's life. */

@@ -34,6 +34,11 @@
  * most FETCH_VERSIONS_CAP bytes are needed.
  */
 void fetch_versions(struct sbuf *buf);
+/*
+ * From now on libcurl's memory is wiped before it is free again, in all fetchers. To be called by the main
+ * thread, before others. Fails with ERROR_NO_MEMORY.
+ */
+MUST_USE int fetch_wipe(struct error *err);
 
 struct fetcher; /* shares connections and TLS sessions among its fetches */
 

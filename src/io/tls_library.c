@@ -4,11 +4,39 @@
 
 #include "io/tls_library.h"
 
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/rand.h>
 #include <openssl/ssl.h>
 #include <stdbool.h>
+
+#include "base/wiped_memory.h"
+
+static void *allocate(size_t size, const char *file, int line)
+{
+	(void)file, (void)line;
+	return wiped_memory_allocate(size);
+}
+
+static void *resize(void *block, size_t size, const char *file, int line)
+{
+	(void)file, (void)line;
+	return wiped_memory_resize(block, size);
+}
+
+static void give_back(void *block, const char *file, int line)
+{
+	(void)file, (void)line;
+	wiped_memory_free(block);
+}
+
+int tls_library_wipe(struct error *err)
+{
+	if (CRYPTO_set_mem_functions(allocate, resize, give_back) == 1)
+		return 0;
+	return error_set(err, ERROR_REJECTED, 0, "OpenSSL has memory already");
+}
 
 static bool is_usable(void)
 {

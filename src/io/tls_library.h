@@ -10,5 +10,8 @@
 
 #include "base/error.h"
 
+/* From now on OpenSSL's memory is wiped before it is free again. Fails with ERROR_REJECTED: OpenSSL has
+ * memory already. */
+MUST_USE int tls_library_wipe(struct error *err);
 /* Fails with ERROR_NO_MEMORY or ERROR_REJECTED: the program is to end. */
 MUST_USE int tls_library_prepare(struct error *err);

@@ -14,7 +14,6 @@
 #include "kube/apiclient_endpoint.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "base/limits.h"
 #include "io/file.h"
@@ -76,22 +75,17 @@ static int read_file(struct apiclient_endpoint *endpoint, enum credential_file f
 static int reload_file(struct apiclient_endpoint *endpoint, enum credential_file file,
 		       struct error *err)
 {
-	struct sbuf contents, key;
+	CLEANUP(sbuf_deinit) struct sbuf contents;
+	CLEANUP(sbuf_deinit) struct sbuf key;
 	uint64_t now = loop_now_ms(endpoint->loop);
-	sbuf_init(&contents, LIMIT_FILE_BYTES);
-	sbuf_init(&key, LIMIT_FILE_BYTES);
+	sbuf_init_secret(&contents, LIMIT_FILE_BYTES);
+	sbuf_init_secret(&key, LIMIT_FILE_BYTES);
 	int result = read_file(endpoint, file, &contents, &key, err);
 	if (result != 0)
 		credential_missed(&endpoint->credential, file, now);
 	else
 		result = credential_take(&endpoint->credential, file, sbuf_view(&contents),
 					 sbuf_view(&key), now, err);
-	if (contents.ptr)
-		explicit_bzero(contents.ptr, contents.allocated);
-	if (key.ptr)
-		explicit_bzero(key.ptr, key.allocated);
-	sbuf_deinit(&contents);
-	sbuf_deinit(&key);
 	return result;
 }
 

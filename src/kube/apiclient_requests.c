@@ -150,8 +150,9 @@ int apiclient_requests_send(struct apiclient_requests *requests, const struct ap
 	request->owner = owner;
 	list_init(&request->link);
 	request->first_at = now_of(request);
-	sbuf_init(&request->texts, CALL_CAP);
-	sbuf_init(&request->answer_body, LIMIT_ANSWER_BYTES);
+	/* A TokenReview and a Secret have tokens and keys, which the server sends back. */
+	sbuf_init_secret(&request->texts, CALL_CAP);
+	sbuf_init_secret(&request->answer_body, LIMIT_ANSWER_BYTES);
 	if (copy_call(request, call, err) != 0 || start_request(request, err) != 0)
 		return -1;
 	list_append(&requests->under_way, &request->link);

@@ -3,7 +3,6 @@
 #include "kube/credential.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "base/limits.h"
 
@@ -15,30 +14,20 @@
 static const struct view header = VIEW_INIT("Authorization: Bearer ");
 static const struct view pem_begin = VIEW_INIT("-----BEGIN ");
 
-/* Old secrets must not lie about in freed memory. */
-static void forget(struct sbuf *buf)
-{
-	if (buf->ptr)
-		explicit_bzero(buf->ptr, buf->allocated);
-	sbuf_deinit(buf);
-}
-
 static const struct view nothing = {NULL, 0};
 
 /* What is to be put in force, whole, or nothing: what is there must not be lost for want of memory. */
 static int make(const struct sbuf *present, struct view prefix, struct view text, const char *what,
 		struct sbuf *ret_fresh, struct error *err)
 {
-	sbuf_init(ret_fresh, present->cap);
-	/* All room at once: growing by halves would leave copies behind. */
-	(void)sbuf_reserve(ret_fresh, prefix.len + text.len + 1);
+	sbuf_init_secret(ret_fresh, present->cap);
 	sbuf_append(ret_fresh, prefix);
 	sbuf_append(ret_fresh, text);
 	if (sbuf_check(ret_fresh, what, err) == 0) {
 		assert(ret_fresh->len == prefix.len + text.len);
 		return 0;
 	}
-	forget(ret_fresh);
+	sbuf_deinit(ret_fresh);
 	return -1;
 }
 
@@ -46,20 +35,20 @@ static void put(struct credential *credential, struct sbuf *present, struct sbuf
 {
 	assert(present != take_fresh);
 	if (view_equal(sbuf_view(present), sbuf_view(take_fresh))) {
-		forget(take_fresh);
+		sbuf_deinit(take_fresh);
 		return;
 	}
 	credential->reloads += present->len > 0;
-	forget(present);
+	sbuf_deinit(present);
 	*present = *take_fresh;
 }
 
 void credential_deinit(struct credential *credential)
 {
-	forget(&credential->authorization);
-	forget(&credential->ca_pem);
-	forget(&credential->client_cert_pem);
-	forget(&credential->client_key_pem);
+	sbuf_deinit(&credential->authorization);
+	sbuf_deinit(&credential->ca_pem);
+	sbuf_deinit(&credential->client_cert_pem);
+	sbuf_deinit(&credential->client_key_pem);
 }
 
 static bool contains(struct view text, struct view part)
@@ -94,10 +83,10 @@ int credential_init(struct credential *credential, const struct kubeconfig *conf
 		    struct error *err)
 {
 	*credential = (struct credential){.config = config};
-	sbuf_init(&credential->authorization, LIMIT_TOKEN_BYTES + LIMIT_KIB);
-	sbuf_init(&credential->ca_pem, LIMIT_FILE_BYTES + 1);
-	sbuf_init(&credential->client_cert_pem, LIMIT_FILE_BYTES + 1);
-	sbuf_init(&credential->client_key_pem, LIMIT_FILE_BYTES + 1);
+	sbuf_init_secret(&credential->authorization, LIMIT_TOKEN_BYTES + LIMIT_KIB);
+	sbuf_init_secret(&credential->ca_pem, LIMIT_FILE_BYTES + 1);
+	sbuf_init_secret(&credential->client_cert_pem, LIMIT_FILE_BYTES + 1);
+	sbuf_init_secret(&credential->client_key_pem, LIMIT_FILE_BYTES + 1);
 	bool client_from_file = config->client_cert_pem.len == 0 || config->client_key_pem.len == 0;
 	if (config->token_file.len == 0)
 		credential->due_at[CREDENTIAL_TOKEN] = UINT64_MAX;
@@ -166,7 +155,7 @@ static int take_client(struct credential *credential, struct view cert, struct v
 		 err) < 0)
 		return -1;
 	if (make(&credential->client_key_pem, nothing, key, "client key", &fresh_key, err) < 0) {
-		forget(&fresh_cert);
+		sbuf_deinit(&fresh_cert);
 		return -1;
 	}
 	put(credential, &credential->client_cert_pem, &fresh_cert);

@@ -97,7 +97,7 @@ static int keep_path(struct reader *reader, struct view text, struct view *ret)
 static int keep_base64(struct reader *reader, const char *key, struct view text, struct view *ret)
 {
 	CLEANUP(sbuf_deinit) struct sbuf bytes = {0};
-	sbuf_init(&bytes, LIMIT_KUBECONFIG_BYTES);
+	sbuf_init_secret(&bytes, LIMIT_KUBECONFIG_BYTES);
 	if (!base64_decode(text, &bytes))
 		return error_set(reader->err, ERROR_REJECTED, 0, "kubeconfig: %s is not base64",
 				 key);
@@ -319,7 +319,7 @@ int kubeconfig_parse(struct view text, const char *folder, const char *context,
 	CLEANUP(document_deinit) yaml_document_t document = {0};
 	CLEANUP(config_deinitp) struct kubeconfig config = {0};
 	struct reader reader = {&document, &config.arena, folder, err};
-	arena_init(&config.arena, ARENA_CAP);
+	arena_init_secret(&config.arena, ARENA_CAP);
 	if (text.len > LIMIT_KUBECONFIG_BYTES)
 		return error_set(err, ERROR_LIMIT, 0, "kubeconfig: over %u bytes",
 				 LIMIT_KUBECONFIG_BYTES);
@@ -369,7 +369,7 @@ int kubeconfig_in_cluster(const char *host, const char *port, const char *folder
 {
 	CLEANUP(config_deinitp) struct kubeconfig config = {0};
 	struct reader reader = {NULL, &config.arena, folder, err};
-	arena_init(&config.arena, ARENA_CAP);
+	arena_init_secret(&config.arena, ARENA_CAP);
 	if (!host || !*host || !port || !*port)
 		return error_set(err, ERROR_REJECTED, 0,
 				 "not in a pod (KUBERNETES_SERVICE_HOST and _PORT are not set): "

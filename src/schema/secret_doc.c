@@ -75,7 +75,7 @@ static int decode_value(struct view text, const char *key, struct arena *arena,
 {
 	CLEANUP(sbuf_deinit) struct sbuf buf = {0};
 
-	sbuf_init(&buf, LIMIT_FILE_BYTES);
+	sbuf_init_secret(&buf, LIMIT_FILE_BYTES);
 	if (!base64_decode(text, &buf))
 		return error_set(err, ERROR_REJECTED, 0, "data.%s: not base64", key);
 	return sbuf_keep(&buf, key, arena, ret_value, err);
@@ -115,7 +115,7 @@ void secret_doc_encode_patch(const struct secret_doc *secret, struct sbuf *buf)
 	struct secret_doc copy = *secret;
 	struct jout out;
 
-	sbuf_init(&text, 2 * LIMIT_FILE_BYTES);
+	sbuf_init_secret(&text, 2 * LIMIT_FILE_BYTES);
 	jout_init(&out, buf);
 	jout_object(&out);
 	jout_key(&out, "metadata");

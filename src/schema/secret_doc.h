@@ -21,11 +21,12 @@ struct secret_doc {
 	struct view key;
 };
 
-/* From the JSON of a v1 Secret; texts lie in arena. Fails with ERROR_REJECTED or ERROR_NO_MEMORY. */
+/* From the JSON of a v1 Secret; texts lie in arena, which is to be secret. Fails with ERROR_REJECTED or
+ * ERROR_NO_MEMORY. */
 MUST_USE int secret_doc_decode(struct view json, struct arena *arena, struct secret_doc *ret_secret,
 			       struct error *err);
 /*
  * Appends a JSON merge patch that puts the four values in, on condition that the Secret still has
- * the resource_version. Failure is the buffer's.
+ * the resource_version. Failure is the buffer's, which is to be secret.
  */
 void secret_doc_encode_patch(const struct secret_doc *secret, struct sbuf *buf);

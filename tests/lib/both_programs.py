@@ -31,11 +31,15 @@ class World:
         self.programs, self.token = [], agent_token()
         self.client = ssl.create_default_context(cafile=self.api.certificate)
         self.controller = self.start("controller.log", [
-            controller, f"--kubeconfig={self.api.kubeconfig(folder)}", "--namespace=gpu-attribution",
+            controller, "--namespace=gpu-attribution", *self.credentials(),
             f"--report-address=127.0.0.1:{self.port}", f"--probe-address=127.0.0.1:{free_port()}",
             f"--metrics-address=127.0.0.1:{self.metrics_port}", "--metrics-insecure",
-            f"--tls-cert={self.api.certificate}", f"--tls-key={self.api.key}",
             "--reports-per-second=1000000"], **environment)
+
+    def credentials(self):
+        """The controller's options for these."""
+        return [f"--kubeconfig={self.api.kubeconfig(self.folder)}", f"--tls-cert={self.api.certificate}",
+                f"--tls-key={self.api.key}"]
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -52,11 +56,15 @@ class World:
         with open(self.path("token"), "w", encoding="utf-8") as file:
             file.write(self.token)
         return self.start("agent.log", [
-            self.agent, "--node-name=gpu-a", f"--controller=https://127.0.0.1:{self.port}",
-            f"--controller-ca-file={self.api.certificate}", f"--token-file={self.path('token')}",
+            self.agent, "--node-name=gpu-a", *self.agent_options(), f"--token-file={self.path('token')}",
             f"--pod-resources-socket={self.path('none')}", f"--checkpoint-file={self.path('none')}",
             "--processes=off", "--sample-interval=200ms"],
             LD_LIBRARY_PATH=self.stand_ins, FAKE_NVML_FILE=self.path("devices.json"), **environment)
+
+    def agent_options(self):
+        """Whom it reports to."""
+        return [f"--controller=https://127.0.0.1:{self.port}",
+                f"--controller-ca-file={self.api.certificate}"]
 
     def write_devices(self, serial):
         with open(DEVICES, encoding="utf-8") as file:

@@ -24,6 +24,8 @@ EVENTS_KEPT = 10000  # of a kind, at least; who asks for older ones is told that
 PODS, NODES = "/api/v1/pods", "/api/v1/nodes"
 ATTRIBUTIONS = "/apis/gpuattribution.dev/v1alpha1/gpuattributions"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/gpu-attribution/leases"
+SECRETS = "/api/v1/namespaces/gpu-attribution/secrets"
+CONFIG_MAPS = "/api/v1/namespaces/gpu-attribution/configmaps"
 
 
 def make_certificate(folder):
@@ -36,15 +38,15 @@ def make_certificate(folder):
     return cert, key
 
 
-def write_kubeconfig(folder, server, certificate):
-    """The path of a kubeconfig with a token."""
+def write_kubeconfig(folder, server, certificate, user=None):
+    """The path of a kubeconfig with a token, or with what user has."""
     path = os.path.join(folder, "kubeconfig")
     with open(path, "w", encoding="utf-8") as file:
         json.dump({"apiVersion": "v1", "kind": "Config", "current-context": "c",
                    "clusters": [{"name": "c", "cluster": {
                        "server": server, "certificate-authority": certificate}}],
                    "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
-                   "users": [{"name": "u", "user": {"token": "of-the-controller"}}]}, file)
+                   "users": [{"name": "u", "user": user or {"token": "of-the-controller"}}]}, file)
     return path
 
 
@@ -142,11 +144,14 @@ class KubeAPI:
             NODES: Kind("v1", "Node", node),
             ATTRIBUTIONS: Kind("gpuattribution.dev/v1alpha1", "GPUAttribution"),
             LEASES: Kind("coordination.k8s.io/v1", "Lease"),
+            SECRETS: Kind("v1", "Secret"),
+            CONFIG_MAPS: Kind("v1", "ConfigMap"),
         }
         self.version = 100
         self.changed = threading.Condition()
         self.epoch = 0  # watches of an earlier one end
         self.writes = 0
+        self.refused = set()  # tokens that are answered 401
         api = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -193,8 +198,8 @@ class KubeAPI:
             self.epoch += 1
             self.changed.notify_all()
 
-    def kubeconfig(self, folder):
-        return write_kubeconfig(folder, self.url, self.certificate)
+    def kubeconfig(self, folder, user=None):
+        return write_kubeconfig(folder, self.url, self.certificate, user)
 
     # What people do
 
@@ -239,6 +244,8 @@ class KubeAPI:
         url = urllib.parse.urlsplit(request.path)
         query = urllib.parse.parse_qs(url.query)
         kind = self.kinds.get(url.path)
+        if request.headers.get("Authorization", "").removeprefix("Bearer ") in self.refused:
+            return self.answer(request, 401, self.status(401, "Unauthorized"))
         if url.path == "/readyz":
             return self.answer(request, 200, b"ok", "text/plain")
         if url.path == "/apis/authentication.k8s.io/v1/tokenreviews":
@@ -270,11 +277,13 @@ class KubeAPI:
         old = self.kinds[collection].items[name]
         if method == "GET":
             return 200, json.dumps(old).encode()
-        if method != "PUT":
+        if method not in ("PUT", "PATCH"):
             return 405, self.status(405, "MethodNotAllowed")
         item = json.loads(body)
         if item["metadata"].get("resourceVersion") not in (None, old["metadata"]["resourceVersion"]):
             return 409, self.status(409, "Conflict")
+        if method == "PATCH":
+            item = {**old, "data": {**old.get("data", {}), **item.get("data", {})}}
         if path.endswith("/status"):
             self.writes += 1
             item = {**old, "status": item.get("status", {})}

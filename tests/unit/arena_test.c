@@ -161,7 +161,38 @@ static void lack_of_memory_leaves_the_arena_usable(void **state)
 	assert_non_null(arena_alloc(&arena, 1, 10));
 }
 
+/* Stands in for the C library's: what is wiped in all. */
+static size_t n_wiped;
+
+void explicit_bzero(void *bytes, size_t n)
+{
+	memset(bytes, 0, n);
+	n_wiped += n;
+}
+
+static void secrets_are_wiped_with_their_chunks(void **state)
+{
+	(void)state;
+	struct arena arena;
+	n_wiped = 0;
+	arena_init_secret(&arena, 1u << 20);
+	for (int i = 0; i < 100; i++)
+		assert_non_null(arena_alloc(&arena, 1, 512));
+	const size_t all = arena.allocated;
+	arena_reset(&arena);
+	assert_int_equal(n_wiped, all - arena.allocated);
+	arena_deinit(&arena);
+	assert_int_equal(n_wiped, all);
+	assert_true(arena.is_secret);
+	/* Others are not. */
+	arena_init(&arena, 1u << 20);
+	assert_non_null(arena_alloc(&arena, 1, 512));
+	arena_deinit(&arena);
+	assert_int_equal(n_wiped, all);
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(secrets_are_wiped_with_their_chunks),
 	cmocka_unit_test(memory_is_zeroed_and_aligned),
 	cmocka_unit_test(memory_is_zeroed_again_after_a_reset),
 	cmocka_unit_test(pieces_do_not_overlap),
