@@ -7,11 +7,16 @@
  *
  * Calls of one kind are numbered from 0 since the plan was made. Those from `from` on fail, `count` of
  * them; where `one_in` is not 0, only one in so many of these, by a hash of the number and `seed`.
+ *
+ * The bytes of the blocks that live are counted, too: those of the program that was started last, without
+ * its children.
  */
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -49,6 +54,7 @@ struct plan {
 	_Atomic uint64_t count;
 	_Atomic uint64_t one_in;
 	_Atomic uint64_t seed;
+	_Atomic int64_t live; /* bytes */
 };
 
 /* glibc's own, which the functions below stand in front of. */
@@ -56,8 +62,16 @@ void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *block, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
+void __libc_free(void *block);
 
 static struct plan *plan;
+static _Atomic int64_t own_live; /* before there is a plan, and of a child */
+static _Atomic int64_t *live = &own_live;
+
+static void count_apart(void)
+{
+	live = &own_live;
+}
 
 __attribute__((constructor)) static void map_plan(void)
 {
@@ -67,9 +81,13 @@ __attribute__((constructor)) static void map_plan(void)
 	if (fd < 0)
 		return;
 	void *mapped = mmap(NULL, sizeof(struct plan), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (mapped != MAP_FAILED)
-		plan = mapped;
 	close(fd);
+	if (mapped == MAP_FAILED)
+		return;
+	plan = mapped;
+	pthread_atfork(NULL, NULL, count_apart);
+	live = &plan->live;
+	atomic_store(live, atomic_load(&own_live));
 }
 
 /* splitmix64 */
@@ -122,20 +140,40 @@ static bool transfer_fails(enum kind kind, size_t *size)
 	return true;
 }
 
+static void *count(void *block)
+{
+	atomic_fetch_add(live, (int64_t)malloc_usable_size(block));
+	return block;
+}
+
 void *malloc(size_t size)
 {
-	return fails(ALLOCATE) ? NULL : __libc_malloc(size);
+	return fails(ALLOCATE) ? NULL : count(__libc_malloc(size));
 }
 
 void *calloc(size_t n, size_t size)
 {
-	return fails(ALLOCATE) ? NULL : __libc_calloc(n, size);
+	return fails(ALLOCATE) ? NULL : count(__libc_calloc(n, size));
 }
 
 void *realloc(void *block, size_t size)
 {
+	const size_t before = malloc_usable_size(block);
+
 	/* One that makes a block smaller or frees it does not fail in glibc; this is stricter. */
-	return size > 0 && fails(ALLOCATE) ? NULL : __libc_realloc(block, size);
+	if (size > 0 && fails(ALLOCATE))
+		return NULL;
+	void *moved = __libc_realloc(block, size);
+	if (!moved && size > 0)
+		return NULL; /* the block is as before */
+	atomic_fetch_sub(live, (int64_t)before);
+	return count(moved);
+}
+
+void free(void *block)
+{
+	atomic_fetch_sub(live, (int64_t)malloc_usable_size(block));
+	__libc_free(block);
 }
 
 void *reallocarray(void *block, size_t n, size_t size)
@@ -151,12 +189,12 @@ void *reallocarray(void *block, size_t n, size_t size)
 
 void *aligned_alloc(size_t alignment, size_t size)
 {
-	return fails(ALLOCATE) ? NULL : __libc_memalign(alignment, size);
+	return fails(ALLOCATE) ? NULL : count(__libc_memalign(alignment, size));
 }
 
 int posix_memalign(void **ret_block, size_t alignment, size_t size)
 {
-	void *block = fails(ALLOCATE) ? NULL : __libc_memalign(alignment, size);
+	void *block = fails(ALLOCATE) ? NULL : count(__libc_memalign(alignment, size));
 
 	if (!block)
 		return ENOMEM;

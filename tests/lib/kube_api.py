@@ -152,6 +152,7 @@ class KubeAPI:
         self.epoch = 0  # watches of an earlier one end
         self.writes = 0
         self.refused = set()  # tokens that are answered 401
+        self.notes = []       # of Kubernetes Events, as they came
         api = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -251,6 +252,7 @@ class KubeAPI:
         if url.path == "/apis/authentication.k8s.io/v1/tokenreviews":
             return self.answer(request, 201, self.review(json.loads(body)))
         if url.path.startswith("/apis/events.k8s.io/"):
+            self.notes.append(json.loads(body).get("note", ""))
             return self.answer(request, 201, body)
         if kind and request.command == "GET":
             return self.watch(request, kind, query) if "watch" in query else self.list(request, kind)

@@ -25,10 +25,11 @@ ERRORS = {
     "open": (errno.EMFILE, errno.ENOENT, errno.EINTR),
 }
 ALL = 2 ** 63
-# calls of each kind, failed, kind, error, from, count, one_in, seed
-PLAN = struct.Struct(f"={len(KINDS)}Q Q qq QQQQ")
+# calls of each kind, failed, kind, error, from, count, one_in, seed, live
+PLAN = struct.Struct(f"={len(KINDS)}Q Q qq QQQQ q")
 FAILED = struct.calcsize(f"={len(KINDS)}Q")
 KIND = FAILED + 8
+LIVE = PLAN.size - 8
 
 
 def name_of(error):
@@ -56,7 +57,7 @@ class Torture:
         self.library = os.path.realpath(library)
         self.path = os.path.join(folder, "torture.plan")
         with open(self.path, "wb") as file:
-            file.write(PLAN.pack(*[0] * len(KINDS), 0, -1, 0, 0, 0, 0, 0))
+            file.write(PLAN.pack(*[0] * len(KINDS), 0, -1, 0, 0, 0, 0, 0, 0))
         with open(self.path, "r+b") as file:
             self.plan = mmap.mmap(file.fileno(), PLAN.size)
 
@@ -87,3 +88,7 @@ class Torture:
 
     def failed(self):
         return struct.unpack_from("=Q", self.plan, FAILED)[0]
+
+    def live(self):
+        """The bytes that the program has allocated."""
+        return struct.unpack_from("=q", self.plan, LIVE)[0]

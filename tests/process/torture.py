@@ -8,13 +8,15 @@ Prints TAP and fails if any promise is broken; with words it tries only those wh
 them. A program runs a scenario again and again. Each time other calls fail: one, all from one on, or
 some by chance (tests/lib/torture_plan.py). Then none fails any more, and what the scenario ends with must
 be there within the scenario's SECONDS. A program may end with an error if it says so; it is started
-again, as the kubelet does. A signal is a crash.
+again, as the kubelet does. A signal is a crash. After all points of a promise the program has no more
+descriptors than before, and no more memory than after a third of them, but for what it keeps to use it again.
 
 TORTURE_POINTS (24) is how many points a promise about the controller tries, spread over all calls that
 the scenario makes. Those about the agent try a third, for its child is not started again at once; those
-about starts try fewer. TORTURE_SEED (1) chooses among them.
+about starts, about Events and about a kubelet try fewer. TORTURE_SEED (1) chooses among them.
 """
 
+import base64
 import contextlib
 import http.server
 import json
@@ -31,16 +33,21 @@ import time
 import uuid
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "lib"))
-from kube_api import ATTRIBUTIONS, LEASES, NODES, PODS, KubeAPI, agent_token, make_certificate
+from kube_api import (ATTRIBUTIONS, CONFIG_MAPS, LEASES, NODES, PODS, SECRETS, KubeAPI, agent_token,
+                      make_certificate)
+from kubelet import Kubelet
 from ports import free_port
 from promises import promise, try_promises
-from small_world import post, report
+from small_world import now, post, report, uuid_of
 from torture_plan import ALL, ERRORS, KINDS, SHORT, Point, Torture
 
 TESTS = os.path.realpath(os.path.join(os.path.dirname(__file__), ".."))
 POINTS = int(os.environ.get("TORTURE_POINTS", "24"))
 SEED = int(os.environ.get("TORTURE_SEED", "1"))
 UNDER_WAY = 0.25  # for so long calls fail
+KEPT_BYTES, BYTES_A_POINT = 128 << 10, 128
+WARM_UP = 1 / 3  # of the points
+REMEMBERED = 1024  # pods of a node that are gone: MAX_ENDED in src/model/place.c
 
 
 class Crash(Exception):
@@ -81,6 +88,17 @@ class Program:
             if found := re.search(r"^.* signal=(4|6|7|8|11)\b.*$", file.read(), re.M):
                 raise Crash(found.group())
 
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    def live(self):
+        """Bytes, while nothing is under way: the least of a while."""
+        least, end = self.torture.live(), time.monotonic() + 0.5
+        while time.monotonic() < end:
+            least = min(least, self.torture.live())
+            time.sleep(0.001)
+        return least
+
     def tail(self):
         with open(self.log_path, encoding="utf-8", errors="replace") as file:
             return "".join(file.readlines()[-12:])
@@ -99,6 +117,7 @@ class ControllerScenario:
     """A pod comes, the agent reports that it has the device, and the pod before goes."""
 
     SECONDS = 40  # a node whose writes failed waits for up to 30
+    KEPT = 6      # descriptors that may be kept: of idle connections
 
     def __init__(self, folder):
         self.api = KubeAPI(folder)
@@ -114,14 +133,30 @@ class ControllerScenario:
         self.program = Program(self.torture, [
             CONTROLLER, f"--kubeconfig={self.api.kubeconfig(folder)}",
             f"--report-address=127.0.0.1:{self.port}", f"--probe-address=127.0.0.1:{self.probe}",
-            "--metrics-address=", f"--tls-cert={self.api.certificate}", f"--tls-key={self.api.key}",
-            "--namespace=gpu-attribution", "--reports-per-second=1000000"], {}, folder)
+            "--metrics-address=", "--namespace=gpu-attribution", "--reports-per-second=1000000",
+            *self.options()], {}, folder)
+
+    def options(self):
+        return [f"--tls-cert={self.api.certificate}", f"--tls-key={self.api.key}"]
 
     def post(self):
         """Sends the report. False: it was not taken."""
         self.count += 1
-        return post(self.port, self.client, self.token,
-                    report(self.report_instance, self.count, [1], self.holder))
+        return post(self.port, self.client, self.token, self.report())
+
+    def report(self):
+        return report(self.report_instance, self.count, [1], self.holder)
+
+    def before_start(self):
+        """Before it is started in the midst of failing calls."""
+
+    def fill(self):
+        """The controller remembers as many pods that are gone as it ever does."""
+        for number in range(REMEMBERED + 1):
+            name = f"gone-{number}"
+            self.api.put(PODS, {"metadata": {"namespace": "ml", "name": name},
+                                "spec": {"nodeName": "gpu-a"}, "status": {"phase": "Running"}})
+            self.api.delete(PODS, name)
 
     def act(self):
         """What happens while calls fail."""
@@ -158,6 +193,77 @@ class ControllerScenario:
     def stop(self):
         self.program.stop()
         self.api.stop()
+
+
+class EventScenario(ControllerScenario):
+    """Beside that the driver tells an error, and a Kubernetes Event tells of it."""
+
+    SECONDS = 90  # 100 Events a minute are allowed
+    EVENT_S = 1.5  # one of the object is sent a second after the one before
+    ANOTHER_S = 5  # an Event may be lost, for instance for want of memory: so long the next one is waited for
+
+    def __init__(self, folder):
+        self.error, self.code, self.raised_at = 0, 0, 0
+        super().__init__(folder)
+
+    def options(self):
+        return [*super().options(), "--events-per-minute=100", "--event-repeat-after=1s"]
+
+    def report(self):
+        event = {"sequence": self.error, "time": now(), "uptimeMilliseconds": 1000 * self.error,
+                 "uuid": uuid_of(0), "type": "XID", "code": self.code}
+        return {**super().report(), "events": [event]}
+
+    def raise_error(self):
+        self.error += 1
+        self.code = 200 + self.error % 700  # no class has these, so all are alike
+        self.raised_at = time.monotonic()
+
+    def act(self):
+        self.raise_error()
+        super().act()
+
+    def wait_act(self):
+        self.api.wait(self.is_well, self.EVENT_S)
+
+    def is_well(self, api=None):
+        return super().is_well(api) and any(
+            f"XID {self.code} " in text for text in self.api.notes[-20:])
+
+    def recover(self, end):
+        while time.monotonic() < end:
+            if super().recover(min(end, self.raised_at + self.ANOTHER_S)):
+                return True
+            self.raise_error()
+        return False
+
+
+class SecretScenario(ControllerScenario):
+    """The Secret is empty: the controller makes keys and certificates, publishes and serves them."""
+
+    def options(self):
+        self.before_start()
+        return []
+
+    def before_start(self):
+        self.api.put(SECRETS, {"metadata": {"name": "gpu-attribution-tls"}})
+        self.api.put(CONFIG_MAPS, {"metadata": {"name": "gpu-attribution-ca"}})
+
+    def post(self):
+        """As who trusts what is published."""
+        data = self.api.kinds[CONFIG_MAPS].items["gpu-attribution-ca"].get("data")
+        if not data:
+            return False
+        self.client = ssl.create_default_context(cadata=data["ca.crt"])
+        self.client.check_hostname = False  # it is for the name of the Service
+        return super().post()
+
+    def is_well(self, api=None):
+        (secret,), (published,) = (self.api.kinds[kind].items.values() for kind in (SECRETS, CONFIG_MAPS))
+        data = secret.get("data", {})
+        return (super().is_well(api) and
+                all(data.get(name) for name in ("ca.crt", "ca.key", "tls.crt", "tls.key")) and
+                published.get("data", {}).get("ca.crt") == base64.b64decode(data["ca.crt"]).decode())
 
 
 class Receiver:
@@ -206,6 +312,7 @@ class AgentScenario:
     """The driver tells other serial numbers, and they are reported."""
 
     SECONDS = 75  # a child that failed again and again is started after up to 60
+    KEPT = 2
 
     def __init__(self, folder):
         self.folder = folder
@@ -214,15 +321,31 @@ class AgentScenario:
         with open(os.path.join(TESTS, "fake", "devices", "exclusive.json"), encoding="utf-8") as file:
             self.devices = json.load(file)
         self.serial = 0
+        self.begin()
         self.act()
         with open(self.path("token"), "w", encoding="utf-8") as file:
             file.write("of-the-agent")
         self.program = Program(self.torture, [
             AGENT, "--node-name=gpu-a", f"--controller={self.receiver.url}",
             f"--controller-ca-file={self.receiver.certificate}", f"--token-file={self.path('token')}",
-            f"--pod-resources-socket={self.path('none')}", f"--checkpoint-file={self.path('none')}",
-            "--processes=off", "--sample-interval=200ms", "--heartbeat=1s"],
-            {"LD_LIBRARY_PATH": STAND_INS, "FAKE_NVML_FILE": self.path("devices.json")}, folder)
+            *self.kubelet_options(), "--processes=off", "--sample-interval=200ms", "--heartbeat=1s"],
+            self.driver(), folder)
+
+    def begin(self):
+        """Before the program is started for the first time."""
+
+    def before_start(self):
+        """Before it is started in the midst of failing calls."""
+
+    def kubelet_options(self):
+        return [f"--pod-resources-socket={self.path('none')}", f"--checkpoint-file={self.path('none')}"]
+
+    def driver(self):
+        """The environment that has one."""
+        return {"LD_LIBRARY_PATH": STAND_INS, "FAKE_NVML_FILE": self.path("devices.json")}
+
+    def fill(self):
+        """Whatever may grow by itself has grown."""
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -267,6 +390,39 @@ class AgentScenario:
         self.receiver.server.server_close()
 
 
+class KubeletScenario(AgentScenario):
+    """The kubelet gives the device to another pod, and that is reported. There is no driver."""
+
+    def begin(self):
+        self.kubelet = Kubelet(self.folder, [uuid_of(index) for index in range(4)])
+
+    def kubelet_options(self):
+        return [f"--pod-resources-socket={self.kubelet.socket}",
+                f"--checkpoint-file={self.kubelet.checkpoint}"]
+
+    def driver(self):
+        return {}
+
+    def act(self):
+        self.serial += 1
+        self.kubelet.admit(f"train-{self.serial}", str(uuid.uuid4()))
+
+    def write(self):
+        self.kubelet.write()
+
+    def is_well(self):
+        last, pod = self.receiver.last, self.kubelet.pod
+        said = {name: last.get("sources", {}).get(name, {}).get("state")
+                for name in ("podResources", "checkpoint")}
+        return (set(said.values()) == {"ok"} and
+                [held["name"] for held in last.get("podResources", [])] == [pod["name"]] and
+                [held["podUID"] for held in last.get("checkpoint", {}).get("entries", [])] == [pod["uid"]])
+
+    def stop(self):
+        super().stop()
+        self.kubelet.stop()
+
+
 def points(kinds, calls, count):
     """Points of each kind in turn, at places and of forms by chance."""
     chance = random.Random(SEED)
@@ -300,6 +456,7 @@ def try_point(scenario, point, start=False):
     crashed or has not recovered."""
     if start:
         scenario.program.stop()
+        scenario.before_start()
     scenario.torture.arm(point)
     if start:
         scenario.program.start()
@@ -335,12 +492,31 @@ def try_points(make, kinds, count):
         scenario.torture.count()
         scenario.act()
         wait_well(scenario)
-        calls = scenario.torture.calls()
-        failed = sum(try_point(scenario, point) for point in points(kinds, calls, count))
-        ends = scenario.program.ends
+        calls, descriptors = scenario.torture.calls(), scenario.program.descriptors()
+        chosen = list(points(kinds, calls, count))
+        first = int(WARM_UP * count)
+        failed = sum(try_point(scenario, point) for point in chosen[:first])
+        scenario.fill()
+        wait_well(scenario)
+        live = scenario.program.live()
+        failed += sum(try_point(scenario, point) for point in chosen[first:])
+        ends, kept = scenario.program.ends, look_for_leaks(scenario, live, descriptors, count)
     assert failed > count / 5, f"of {count} points only {failed} met a call"
     counts = ", ".join(f"{kind} {calls[kind]}" for kind in kinds)
-    return f"seed {SEED}: {count} points, {failed} met calls, {ends} ended with an error; {counts}"
+    return f"seed {SEED}: {count} points, {failed} met calls, {ends} ended with an error, {kept}; {counts}"
+
+
+def look_for_leaks(scenario, live, descriptors, count):
+    """Raises if there is more than before. What there is, as a note."""
+    program, most = scenario.program, descriptors + scenario.KEPT
+    end = time.monotonic() + 10
+    while time.monotonic() < end and program.descriptors() > most:
+        time.sleep(0.1)
+    said = (f"{live >> 10} KiB and then {program.live() >> 10}, "
+            f"{descriptors} descriptors and then {program.descriptors()}")
+    assert program.descriptors() <= most, said
+    assert program.live() <= live + KEPT_BYTES + count * BYTES_A_POINT, said
+    return said
 
 
 def try_starts(make, kinds, count):
@@ -382,6 +558,16 @@ def a_controller_that_starts_while_calls_fail_starts_or_says_why_not():
 
 
 @promise
+def a_controller_that_makes_its_keys_while_calls_fail_serves_them_or_says_why_not():
+    return try_starts(SecretScenario, KINDS, max(POINTS // 8, 1))
+
+
+@promise
+def a_controller_that_tells_of_errors_while_calls_fail_tells_of_the_next_one():
+    return try_points(EventScenario, ["allocate", "receive", "send", "epoll_ctl"], POINTS // 4)
+
+
+@promise
 def an_agent_without_memory_recovers():
     return try_points(AgentScenario, ["allocate"], POINTS // 3)
 
@@ -389,6 +575,11 @@ def an_agent_without_memory_recovers():
 @promise
 def an_agent_whose_system_calls_fail_recovers():
     return try_points(AgentScenario, SYSTEM_CALLS, POINTS // 3)
+
+
+@promise
+def an_agent_whose_calls_fail_while_the_kubelet_admits_a_pod_recovers():
+    return try_points(KubeletScenario, KINDS, POINTS // 3)
 
 
 @promise
