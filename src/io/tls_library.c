@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What OpenSSL makes at its first use: its tables and providers, random numbers, digests, contexts. */
+/*
+ * What OpenSSL makes at its first use: its tables and providers, random numbers, digests, contexts.
+ *
+ * OpenSSL 3.0 may crash where an allocation fails meanwhile: it uses locks that it could not make. So our
+ * allocator, where it is in force, then ends the program instead.
+ */
 
 #include "io/tls_library.h"
 
@@ -10,19 +15,33 @@
 #include <openssl/rand.h>
 #include <openssl/ssl.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
 
+#include "base/log.h"
 #include "base/wiped_memory.h"
+
+static bool is_preparing; /* other threads do not run yet */
+
+/* Without exit(), in which OpenSSL would clean up what it has not made. */
+static void *check(void *block, size_t size)
+{
+	if (block || size == 0 || !is_preparing)
+		return block;
+	LOG_ERROR("OpenSSL cannot be used: out of memory");
+	_exit(EXIT_FAILURE);
+}
 
 static void *allocate(size_t size, const char *file, int line)
 {
 	(void)file, (void)line;
-	return wiped_memory_allocate(size);
+	return check(wiped_memory_allocate(size), size);
 }
 
 static void *resize(void *block, size_t size, const char *file, int line)
 {
 	(void)file, (void)line;
-	return wiped_memory_resize(block, size);
+	return check(wiped_memory_resize(block, size), size);
 }
 
 static void give_back(void *block, const char *file, int line)
@@ -51,7 +70,10 @@ static bool is_usable(void)
 
 int tls_library_prepare(struct error *err)
 {
-	if (OPENSSL_init_ssl(0, NULL) == 1 && is_usable()) {
+	is_preparing = true;
+	const bool is_done = OPENSSL_init_ssl(0, NULL) == 1 && is_usable();
+	is_preparing = false;
+	if (is_done) {
 		ERR_clear_error();
 		return 0;
 	}

@@ -13,5 +13,8 @@
 /* From now on OpenSSL's memory is wiped before it is free again. Fails with ERROR_REJECTED: OpenSSL has
  * memory already. */
 MUST_USE int tls_library_wipe(struct error *err);
-/* Fails with ERROR_NO_MEMORY or ERROR_REJECTED: the program is to end. */
+/*
+ * Fails with ERROR_NO_MEMORY or ERROR_REJECTED: the program is to end. After tls_library_wipe() it ends at
+ * once where memory is short, with an error in its log: OpenSSL might crash.
+ */
 MUST_USE int tls_library_prepare(struct error *err);

@@ -2,8 +2,38 @@
 
 #include "lib/test_main.h"
 
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "io/tls_library.h"
+#include "lib/failing_malloc.h"
 #include "lib/failing_openssl.h"
+
+/* In a process of its own. */
+static int prepare_without_memory(unsigned allocation)
+{
+	struct error err;
+	if (tls_library_wipe(&err) < 0)
+		return 2;
+	failing_malloc_at(allocation);
+	if (tls_library_prepare(&err) < 0)
+		return 3;
+	return failing_malloc_off() ? 4 : 0;
+}
+
+TEST(without_memory_for_openssl_a_program_that_wipes_ends_at_once)
+{
+	for (unsigned allocation = 1; allocation < 100; allocation += 7) {
+		int status;
+		pid_t pid = fork();
+		if (pid == 0)
+			_exit(prepare_without_memory(allocation));
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFEXITED(status));
+		assert_int_equal(WEXITSTATUS(status), EXIT_FAILURE);
+	}
+}
 
 TEST(what_is_prepared_twice_is_prepared)
 {
@@ -22,6 +52,7 @@ TEST(without_memory_for_openssl_the_program_is_told_so)
 
 /* The last one leaves OpenSSL unusable. */
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(without_memory_for_openssl_a_program_that_wipes_ends_at_once),
 	cmocka_unit_test(what_is_prepared_twice_is_prepared),
 	cmocka_unit_test(without_memory_for_openssl_the_program_is_told_so),
 };
