@@ -232,7 +232,8 @@ static int make_lease(struct leadership *leadership, struct error *err)
 
 	if (gethostname(host, sizeof(host) - 1) != 0)
 		host[0] = '\0';
-	snprintf(leadership->identity, sizeof(leadership->identity), "%s_%016llx", host, (unsigned long long)config->seed);
+	snprintf(leadership->identity, sizeof(leadership->identity), "%s_%016llx", host,
+		 (unsigned long long)config->seed);
 	const struct lease_config lease = {
 		.namespace = view_from(leadership->namespace),
 		.name = view_from(leadership->name),
