@@ -4,16 +4,12 @@
 #include <assert.h>
 #include <stdlib.h>
 
-size_t drift_offer_count_devices(const struct slot *slots, size_t n_slots)
+bool drift_offer_is_any(const struct slot *slots, size_t n_slots)
 {
-	size_t n = 0, last = SIZE_MAX;
-	for (size_t i = 0; i < n_slots; i++) {
-		if (slots[i].is_on_offer_now && slots[i].device != last) {
-			last = slots[i].device;
-			n++;
-		}
-	}
-	return n;
+	for (size_t i = 0; i < n_slots; i++)
+		if (slots[i].is_on_offer_now)
+			return true;
+	return false;
 }
 
 /* The offer of that resource; a new one where there is none; NULL: there is no room. */
@@ -37,8 +33,8 @@ struct run {
 /* Slots are by ID, so all replicas of one are in one run. */
 static void count_replica(const struct slot *slot, struct run *run, struct drift_offer *offer)
 {
-	const bool goes_on = run->n > 0 && view_equal(run->partition, slot->partition);
-	*run = (struct run){slot->partition, goes_on ? run->n + 1 : 1};
+	const int64_t before = view_equal(run->partition, slot->partition) ? run->n : 0;
+	*run = (struct run){slot->partition, before + 1};
 	offer->n_replicas = run->n > offer->n_replicas ? run->n : offer->n_replicas;
 }
 
@@ -52,16 +48,13 @@ size_t drift_offer_list(const struct slot *slots, size_t n_slots, struct drift_o
 			slot->is_on_offer_now ? offer_of(offers, &n, slot->offered_as) : NULL;
 		if (!offer)
 			continue;
-		offer->n_ids++;
 		count_replica(slot, &runs[offer - offers], offer);
 		offer->n_free += !slot->is_held;
 		offer->is_replica |= slot->is_replica;
-		offer->is_mig |= slot->is_mig;
 		offer->is_hami |= slot->is_hami;
 	}
 	assert(n <= LIMIT_OFFERS);
 	_Static_assert(offsetof(struct drift_offer, resource) == 0, "view_order() compares that");
-	if (n > 1)
-		qsort(offers, n, sizeof(*offers), view_order);
+	qsort(offers, n, sizeof(*offers), view_order);
 	return n;
 }

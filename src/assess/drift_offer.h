@@ -12,8 +12,8 @@
 #include "assess/slot.h"
 #include "base/limits.h"
 
-/* How many devices are on offer; the slots, of all devices, are by device. */
-size_t drift_offer_count_devices(const struct slot *slots, size_t n_slots);
+/* Whether any of the slots, of all devices, is on offer. */
+bool drift_offer_is_any(const struct slot *slots, size_t n_slots);
 /*
  * Lists by which resources a device is on offer; the slots are its own, by ID. By resource: messages name
  * the first. Returns how many.

@@ -305,7 +305,7 @@ struct drift_finding drift_operand_plugin_missing(const struct drift_node *node,
 
 	(void)device;
 	if (want == DRIFT_OPERAND_OFF || want == DRIFT_OPERAND_NOT_HERE ||
-	    (pods && pods->n_ready > 0) || (node->is_offer_known && node->n_offered > 0))
+	    (pods && pods->n_ready > 0) || (node->is_offer_known && node->is_any_offered))
 		return DRIFT_ANSWER(DRIFT_NO);
 	if (want == DRIFT_OPERAND_UNKNOWN || !pods || !node->is_offer_known)
 		return DRIFT_ANSWER(DRIFT_CANNOT_TELL);
@@ -328,7 +328,7 @@ struct drift_finding drift_operand_plugin_unexpected(const struct drift_node *no
 
 	(void)device;
 	if (want == DRIFT_OPERAND_WANTED || want == DRIFT_OPERAND_NOT_HERE ||
-	    (node->is_offer_known && (node->n_offered == 0 || !node->has_plugins_ids)))
+	    (node->is_offer_known && (!node->is_any_offered || !node->has_plugins_ids)))
 		return DRIFT_ANSWER(DRIFT_NO);
 	if (want == DRIFT_OPERAND_UNKNOWN || !node->is_offer_known)
 		return DRIFT_ANSWER(DRIFT_CANNOT_TELL);

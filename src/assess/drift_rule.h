@@ -26,11 +26,9 @@ enum drift_settling { DRIFT_SETTLING_TABLE(DRIFT_SETTLING_NAME) N_DRIFT_SETTLING
 /* One resource by which the device, or MIG devices of it, are on offer. */
 struct drift_offer {
 	struct view resource;
-	int64_t n_ids;    /* device IDs */
-	int64_t n_free;   /* of these, that no book says is held */
+	int64_t n_free;   /* device IDs that no book says are held */
 	int64_t n_replicas; /* the most of one MIG device, or of the whole device */
 	bool is_replica;  /* they end in a replica number */
-	bool is_mig;      /* they name MIG devices */
 	bool is_hami;     /* they are HAMi's: it may give other devices than they name */
 };
 
@@ -60,7 +58,7 @@ struct drift_node {
 	uint32_t hold_off_percent; /* of the hold-offs in assess/drift.def; 0: all of them, as 100. And of
 				      how long a refused pod is a sign of SlotsLeaked */
 	bool is_settling;     /* the kubelet started anew, and its List is not complete yet */
-	size_t n_offered;     /* devices of the node that are on offer */
+	bool is_any_offered;  /* a device of the node is on offer */
 	struct drift_operand operands[POD_N_OPERANDS];
 	uint8_t wants[POLICY_N_OPERANDS]; /* enum drift_operand_want (assess/drift_operand.h) */
 	const struct plugin_config *config; /* of the plugin, that the node shall have; or NULL */

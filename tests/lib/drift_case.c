@@ -157,7 +157,7 @@ static void set_traps(struct drift_case *c)
 	c->devices[2].compute_capability = VIEW("6.1");
 	c->ids[2] = VIEW("MIG-00000000-0000-0000-0000-00000000000e");
 	c->offers[1] = (struct drift_offer){
-		VIEW("nvidia.com/mig-1g.10gb"), 4, 4, 4, true, true};
+		.resource = VIEW("nvidia.com/mig-1g.10gb"), .n_free = 4, .n_replicas = 4, .is_replica = true};
 }
 
 void drift_case_init(struct drift_case *c)
@@ -181,7 +181,7 @@ void drift_case_init(struct drift_case *c)
 		.pods = c->pod_list,
 		.is_pods_current = true,
 		.is_offer_known = true,
-		.n_offered = 2,
+		.is_any_offered = true,
 		.now_wall_ms = DRIFT_CASE_NOW,
 	};
 	make_device(c);
@@ -255,11 +255,9 @@ void drift_case_offer(struct drift_case *c, const char *resource, int64_t n_ids,
 {
 	c->offers[0] = (struct drift_offer){
 		.resource = view_from(resource),
-		.n_ids = n_ids,
 		.n_free = n_ids > 0 ? n_ids - 1 : 0,
 		.n_replicas = is_replica ? n_ids : n_ids > 0,
 		.is_replica = is_replica,
-		.is_mig = is_mig,
 	};
 	c->device.n_offers = n_ids > 0;
 	c->ids[0] = is_mig ? VIEW("MIG-00000000-0000-0000-0000-00000000000c::0")

@@ -623,7 +623,7 @@ static void offer_two_resources(struct drift_case *c, int64_t n_free, int64_t n_
 {
 	refuse(c);
 	c->offers[0].n_free = n_free;
-	c->offers[1] = (struct drift_offer){VIEW("nvidia.com/mig-1g.10gb"), 4, n_other_free};
+	c->offers[1] = (struct drift_offer){.resource = VIEW("nvidia.com/mig-1g.10gb"), .n_free = n_other_free};
 	c->device.n_offers = 2;
 }
 

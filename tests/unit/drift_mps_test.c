@@ -101,7 +101,7 @@ static void intend_for_second(struct drift_case *c)
 {
 	intend_for_others(c);
 	c->offers[1] = (struct drift_offer){
-		VIEW("nvidia.com/mig-1g.10gb"), 4, 4, 4, true, true};
+		.resource = VIEW("nvidia.com/mig-1g.10gb"), .n_free = 4, .n_replicas = 4, .is_replica = true};
 	c->device.n_offers = 2;
 }
 

@@ -390,7 +390,7 @@ static void stop_plugin(struct drift_case *c)
 {
 	drift_case_drop_operand(c, POD_OPERAND_DEVICE_PLUGIN);
 	drift_case_offer(c, "nvidia.com/gpu", 0, false, false);
-	c->node.n_offered = 0;
+	c->node.is_any_offered = false;
 }
 
 static void crash_plugin(struct drift_case *c)
@@ -437,7 +437,7 @@ static void drop_plugin_pod_unseen(struct drift_case *c)
 static void offer_one(struct drift_case *c)
 {
 	drop_plugin_pod(c);
-	c->node.n_offered = 1;
+	c->node.is_any_offered = true;
 }
 
 static void stop_plugin_and_forget_node(struct drift_case *c)

@@ -61,7 +61,7 @@ static void offer_of_others_shared(struct drift_case *c)
 static void offer_second(struct drift_case *c)
 {
 	c->offers[1] = (struct drift_offer){
-		VIEW("nvidia.com/mig-1g.10gb"), 4, 4, 4, true, true};
+		.resource = VIEW("nvidia.com/mig-1g.10gb"), .n_free = 4, .n_replicas = 4, .is_replica = true};
 	c->device.n_offers = 2;
 }
 

@@ -63,7 +63,7 @@ static void not_ready(struct drift_case *c)
 static void stop_plugin(struct drift_case *c)
 {
 	drift_case_drop_operand(c, POD_OPERAND_DEVICE_PLUGIN);
-	c->node.n_offered = 0;
+	c->node.is_any_offered = false;
 }
 
 static void switch_plugin_off(struct drift_case *c)
@@ -360,7 +360,7 @@ TEST(without_the_plugin_its_configuration_is_not_compared)
 {
 	switch_plugin_off(&c);
 	offer_whole(&c);
-	c.node.n_offered = 0;
+	c.node.is_any_offered = false;
 	drift_case_judge(&c);
 	expect_in_sync("as ClusterPolicy cluster-policy says; devicePlugin is off by ClusterPolicy "
 		       "cluster-policy");
