@@ -54,8 +54,8 @@ struct former {
 };
 
 /*
- * One that means what the present one of its key means, or a newer former one, tells nothing; nor does
- * one that cannot have been in effect. Of each key the newest few are kept.
+ * One that means what the present one of its key means tells nothing; nor does one that cannot have been in
+ * effect. So no former one is there twice. Of each key the newest few are kept.
  */
 static void add_former(struct former *former, const struct plugin_configs *configs,
 		       const struct plugin_config *config)
@@ -65,13 +65,9 @@ static void add_former(struct former *former, const struct plugin_configs *confi
 	if (config->error.len > 0 || config->unsupported.len > 0 ||
 	    (present && plugin_config_equal(present, config)))
 		return;
-	for (uint32_t i = 0; i < former->n; i++) {
-		if (!view_equal(former->configs[i].name, config->name))
-			continue;
-		if (plugin_config_equal(&former->configs[i], config) || ++n == LIMIT_CONFIG_FORMER)
-			return;
-	}
-	if (former->n < LIMIT_CONFIG_FORMER * LIMIT_CONFIG_KEYS)
+	ARRAY_EACH(const struct plugin_config, newer, array_of(former->configs, former->n))
+		n += view_equal(newer->name, config->name);
+	if (n < LIMIT_CONFIG_FORMER && former->n < LIMIT_CONFIG_FORMER * LIMIT_CONFIG_KEYS)
 		former->configs[former->n++] = *config;
 }
 

@@ -24,7 +24,7 @@ struct config_set {
 	enum intent_config_why whys[INTENT_N_CONFIGS]; /* of states that are UNREADABLE */
 };
 
-/* Frees what was put. */
+/* Frees what was put; the set is zeroed then. */
 void config_set_deinit(struct config_set *set);
 /*
  * The device plugin's ConfigMap is there, and says that; copies it. Its `former` is not looked at. A

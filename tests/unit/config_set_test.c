@@ -26,7 +26,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* A key that shares the GPU by so many replicas; 0: not at all; -1: an error. */
+/* A key that shares the GPU by so many replicas; 0: not at all; -1: an error; -2: not supported. */
 struct key {
 	const char *name;
 	int64_t replicas;
@@ -41,8 +41,10 @@ static int put(const char *map, const struct key *keys, uint32_t n, bool *ret_is
 	for (uint32_t i = 0; i < n; i++) {
 		shared[i] = (struct plugin_config_shared){VIEW("nvidia.com/gpu"), keys[i].replicas};
 		configs[i].name = view_from(keys[i].name);
-		if (keys[i].replicas < 0)
-			configs[i].error = VIEW("line 1, column 1: no");
+		if (keys[i].replicas == -1)
+			configs[i].error = VIEW("?");
+		if (keys[i].replicas == -2)
+			configs[i].unsupported = VIEW("?");
 		if (keys[i].replicas <= 0)
 			continue;
 		configs[i].sharing = PLUGIN_CONFIG_TIME_SLICING;
@@ -143,6 +145,10 @@ static void a_text_that_nobody_can_have_loaded_is_not_remembered(void **state)
 	assert_former("a=2");
 	assert_true(put_one(3));
 	assert_former("a=2");
+	assert_true(put_one(-2));
+	assert_former("a=3 a=2");
+	assert_true(put_one(4));
+	assert_former("a=3 a=2");
 }
 
 static void each_key_has_its_own_past_and_keeps_it_when_it_is_gone(void **state)
@@ -156,6 +162,51 @@ static void each_key_has_its_own_past_and_keeps_it_when_it_is_gone(void **state)
 	assert_former("a=2 b=3");
 	assert_true(put_well("plugin", third, 2));
 	assert_former("b=4");
+}
+
+static void two_keys_may_have_meant_the_same(void **state)
+{
+	const struct key keys[] = {{"a", 2}, {"b", 2}};
+
+	(void)state;
+	assert_true(put_well("plugin", keys, 2));
+	assert_true(put_well("plugin", keys, 0));
+	assert_former("a=2 b=2");
+}
+
+static void of_more_keys_than_the_limit_the_first_are_remembered(void **state)
+{
+	static struct plugin_config configs[LIMIT_CONFIG_FORMER * LIMIT_CONFIG_KEYS + 1];
+	static char names[ARRAY_SIZE(configs)][8];
+	struct plugin_configs map = {.name = VIEW("plugin"), .configs = array_of(configs, ARRAY_SIZE(configs))};
+	bool is_news;
+	struct error err;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(configs); i++) {
+		snprintf(names[i], sizeof(names[i]), "%04zu", i);
+		configs[i].name = view_from(names[i]);
+	}
+	assert_int_equal(config_set_put_plugin(&set, &map, &is_news, &err), 0);
+	map.configs.count = 0;
+	assert_int_equal(config_set_put_plugin(&set, &map, &is_news, &err), 0);
+	config_set_tell(&set, &intent);
+	assert_int_equal(intent.plugin_configs->former.count, LIMIT_CONFIG_FORMER * LIMIT_CONFIG_KEYS);
+	assert_null(plugin_config_find(intent.plugin_configs->former, view_from(names[ARRAY_SIZE(names) - 1])));
+}
+
+static void a_config_map_of_another_namespace_has_no_past(void **state)
+{
+	const struct plugin_configs map = {.namespace = VIEW("others"), .name = VIEW("plugin")};
+	bool is_news;
+	struct error err;
+
+	(void)state;
+	put_one(2);
+	assert_int_equal(config_set_put_plugin(&set, &map, &is_news, &err), 0);
+	assert_true(is_news);
+	config_set_tell(&set, &intent);
+	assert_former("");
 }
 
 static void another_config_map_has_no_past(void **state)
@@ -191,6 +242,40 @@ static void why_a_config_map_cannot_be_read_is_told_and_is_news(void **state)
 	assert_true(put_one(2));
 	config_set_tell(&set, &intent);
 	assert_int_equal(intent.plugin_configs_why, INTENT_CONFIG_NOT_YET);
+}
+
+static void only_what_cannot_be_read_has_a_reason(void **state)
+{
+	(void)state;
+	assert_true(config_set_state(&set, INTENT_MIG_CONFIG, INTENT_CONFIG_MISSING, INTENT_CONFIG_NO_RIGHT));
+	assert_false(config_set_state(&set, INTENT_MIG_CONFIG, INTENT_CONFIG_MISSING, INTENT_CONFIG_NO_RIGHT));
+	config_set_tell(&set, &intent);
+	assert_int_equal(intent.mig_configs_why, INTENT_CONFIG_NOT_YET);
+}
+
+static void of_the_layouts_of_nodes_the_state_alone_is_told(void **state)
+{
+	(void)state;
+	assert_true(config_set_state(&set, INTENT_NODE_LAYOUTS, INTENT_CONFIG_THERE, INTENT_CONFIG_NOT_YET));
+	config_set_tell(&set, &intent);
+	assert_int_equal(intent.node_layouts_state, INTENT_CONFIG_THERE);
+	assert_int_equal(intent.node_layouts_why, INTENT_CONFIG_NOT_YET);
+	assert_true(config_set_state(&set, INTENT_NODE_LAYOUTS, INTENT_CONFIG_UNREADABLE, INTENT_CONFIG_NO_RIGHT));
+	config_set_tell(&set, &intent);
+	assert_int_equal(intent.node_layouts_state, INTENT_CONFIG_UNREADABLE);
+	assert_int_equal(intent.node_layouts_why, INTENT_CONFIG_NO_RIGHT);
+}
+
+static void a_set_that_was_freed_is_as_a_new_one(void **state)
+{
+	(void)state;
+	put_one(2);
+	config_set_deinit(&set);
+	assert_null(set.blocks[INTENT_PLUGIN_CONFIG]);
+	config_set_tell(&set, &intent);
+	assert_int_equal(intent.plugin_configs_state, INTENT_CONFIG_NONE);
+	assert_true(put_one(3));
+	assert_former("");
 }
 
 static void a_config_map_that_comes_back_remembers_what_it_meant(void **state)
@@ -296,7 +381,13 @@ static const struct CMUnitTest tests[] = {
 					tear_down),
 	cmocka_unit_test_setup_teardown(each_key_has_its_own_past_and_keeps_it_when_it_is_gone,
 					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(two_keys_may_have_meant_the_same, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(of_more_keys_than_the_limit_the_first_are_remembered, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_config_map_of_another_namespace_has_no_past, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(another_config_map_has_no_past, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(only_what_cannot_be_read_has_a_reason, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(of_the_layouts_of_nodes_the_state_alone_is_told, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(a_set_that_was_freed_is_as_a_new_one, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(why_a_config_map_cannot_be_read_is_told_and_is_news, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_config_map_that_comes_back_remembers_what_it_meant, set_up,

@@ -86,6 +86,7 @@ TEST(a_flag_has_the_value_that_the_plugin_reads)
 		{{"--mig-strategy=single", "--mig-strategy="}, ""},
 		{{"--pass-device-specs", "--mig-strategy=mixed"}, "mixed"},
 		{{"--fail-on-init-error=false", "--mig-strategy=mixed"}, "mixed"},
+		{{"-x", "--mig-strategy=mixed"}, "mixed"},
 		{{"--device-id-strategy", "uuid", "--mig-strategy=mixed"}, "mixed"},
 		{{"--device-id-strategy", "mig-strategy=mixed"}, NULL},
 		{{"--mig-strategy-2=mixed"}, NULL},
@@ -171,6 +172,28 @@ TEST(mig_managers_before_v0_14_go_by_the_operators_own_layouts)
 	}
 }
 
+TEST(the_mig_managers_layouts_are_what_is_written_or_its_own)
+{
+	static const struct {
+		struct policy policy;
+		struct view name; /* of the ConfigMap */
+		bool may_make;    /* layouts of its own, per node */
+	} rows[] = {
+		{{.name = VIEW_INIT("a")}, VIEW_INIT("default-mig-parted-config"), true},
+		{{.mig_manager_version = VIEW_INIT("v0.14.0")}, VIEW_INIT("default-mig-parted-config"), true},
+		{{.mig_manager_version = VIEW_INIT("v0.13.1")}, VIEW_INIT("default-mig-parted-config"), false},
+		{{.mig_config = VIEW_INIT("a")}, VIEW_INIT("a"), false},
+		{{.unreadable = VIEW_INIT("?")}, VIEW_INIT(""), false},
+		{{.switches = {[POLICY_MIG_MANAGER] = POLICY_OFF}}, VIEW_INIT(""), false},
+		{{.mig_config = VIEW_INIT("a"), .switches = {[POLICY_MIG_MANAGER] = POLICY_OFF}}, VIEW_INIT("a"), false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (!view_equal(policy_mig_config(&rows[i].policy), rows[i].name) ||
+		    policy_may_make_layouts(&rows[i].policy) != rows[i].may_make)
+			fail_msg("row %zu", i);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(what_is_not_written_is_as_the_operators_code_takes_it),
 	cmocka_unit_test(what_is_written_counts),
@@ -178,5 +201,6 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_flag_has_the_value_that_the_plugin_reads),
 	cmocka_unit_test(arguments_that_are_no_flags_are_a_command),
 	cmocka_unit_test(mig_managers_before_v0_14_go_by_the_operators_own_layouts),
+	cmocka_unit_test(the_mig_managers_layouts_are_what_is_written_or_its_own),
 };
 TEST_MAIN(tests)
