@@ -38,7 +38,7 @@ static unsigned use_of(const struct slot *slot)
 		found |= SHARING_BY_MINOR;
 	if (slot->mps & SLOT_MPS_USED)
 		found |= slot->is_mig ? EVIDENCE_PIPE_CONTRADICTS : EVIDENCE_WITH_PIPE;
-	if (slot->mps & SLOT_MPS_NOT_USED && !slot->is_mig)
+	if (slot->mps & SLOT_MPS_NOT_USED)
 		found |= EVIDENCE_WITHOUT_PIPE;
 	return found;
 }
@@ -63,10 +63,11 @@ static unsigned look_at_slots(const struct sharing_input *input)
 		found |= SHARING_SHARED_WHOLE;
 	if (!(found & SHARING_SHARED_WHOLE))
 		found |= SHARING_UNSHARED;
-	if (found & (SHARING_SHARED_WHOLE | SHARING_SHARED_PART) && !(found & EVIDENCE_SHARE_BY_CLAIM))
+	/* Only rows of what is shared say this line. */
+	if (!(found & EVIDENCE_SHARE_BY_CLAIM))
 		found |= EVIDENCE_SHARED_ID;
-	/* Replicas of the device beside MIG devices are IDs of the whole device. */
-	if (forms & SHARING_WHOLE && forms & EVIDENCE_MIG_IDS)
+	/* Beside MIG devices, replicas of the device are IDs of the whole device too. */
+	if (forms & EVIDENCE_MIG_IDS)
 		found |= EVIDENCE_GPU_IDS;
 	return found | forms | (left_over & ~forms ? EVIDENCE_LEFT_OVER_ID : 0u);
 }
@@ -115,7 +116,7 @@ static unsigned look_at_label(const struct node *node, unsigned slots)
 /* The most replicas of the device or of one MIG device; 0: not known, as none is on offer. */
 static int64_t count_replicas(const struct sharing_input *input)
 {
-	const struct slot *last = NULL;
+	const struct slot *last = input->slots;
 	int64_t n = 0, most = 0;
 	for (size_t i = 0; i < input->n_slots; i++) {
 		const struct slot *slot = &input->slots[i];
@@ -124,9 +125,9 @@ static int64_t count_replicas(const struct sharing_input *input)
 		if (!input->is_offered && (slot->is_replica || slot->is_odd))
 			return 0;
 		/* Slots are by ID, so those of one partition follow each other. */
-		bool is_next = last && slot->is_replica && last->is_replica &&
+		bool is_next = slot->is_replica && last->is_replica &&
 			       view_equal(slot->partition, last->partition);
-		n = is_next ? n + 1 : 1;
+		n = (is_next ? n : 0) + 1;
 		most = n > most ? n : most;
 		last = slot;
 	}

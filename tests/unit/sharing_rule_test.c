@@ -38,6 +38,13 @@ TEST(the_row_that_decided_is_always_among_those_that_are_found)
 	}
 }
 
+TEST(a_published_line_means_its_bit_and_no_other_text_does)
+{
+	for (unsigned i = 0; i < N_EVIDENCE; i++)
+		assert_int_equal(sharing_rule_line_of(sharing_rule_text((enum evidence_index)i)), 1u << i);
+	assert_int_equal(sharing_rule_line_of(VIEW("no line of ours")), 0);
+}
+
 TEST(what_is_published_tells_the_row)
 {
 	static const struct {
