@@ -48,8 +48,10 @@ static struct view only_reported(const struct events_origin *origin, uint32_t *r
 {
 	struct view found = {0};
 	ARRAY_EACH(const struct report_partition, p, origin->reported)
-		if (is_in(origin, p->gpu_instance_id, p->compute_instance_id) && (*ret_n)++ == 0)
+		if (is_in(origin, p->gpu_instance_id, p->compute_instance_id)) {
 			found = p->uuid;
+			(*ret_n)++;
+		}
 	return *ret_n == 1 ? found : (struct view){0};
 }
 
@@ -58,8 +60,10 @@ static struct view only_published(const struct events_origin *origin)
 	struct view found = {0};
 	uint32_t n = 0;
 	ARRAY_EACH(const struct attribution_partition, p, origin->published)
-		if (is_in(origin, p->gpu_instance_id, p->compute_instance_id) && n++ == 0)
+		if (is_in(origin, p->gpu_instance_id, p->compute_instance_id)) {
 			found = p->uuid;
+			n++;
+		}
 	return n == 1 ? found : (struct view){0};
 }
 

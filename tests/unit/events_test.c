@@ -12,7 +12,7 @@
 #define UUID "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
 #define NOW INT64_C(1700000000000)
 
-enum { MAX_EVENTS = LIMIT_HEALTH_EVENTS + 2, MAX_PARTITIONS = 3 };
+enum { MAX_EVENTS = LIMIT_HEALTH_EVENTS + 2, MAX_PARTITIONS = 5 };
 
 static struct {
 	struct arena arena;
@@ -135,6 +135,8 @@ TEST(an_error_of_a_mig_device_is_of_the_one_with_its_instances)
 		{7, -1, {{8, 0, "a"}, {7, 0, "b"}, {9, 0, "c"}}, "b"},
 		{7, -1, {{7, 0, "a"}, {7, 1, "b"}}, ""},
 		{7, -1, {{7, 0, "a"}, {7, 1, "b"}, {7, 2, "c"}}, ""},
+		/* That of the MIG device is not known. */
+		{7, 1, {{8, 1, "a"}, {7, -1, "b"}}, "b"},
 		/* It is there no more. */
 		{9, 0, {{7, 0, "a"}, {8, 0, "b"}}, ""},
 		{7, 0, {{7, 1, "a"}}, ""},
@@ -197,7 +199,7 @@ TEST(an_error_of_a_mig_device_that_is_not_listed_now_is_of_the_published_one)
 	}
 }
 
-/* Listed: a is instance 7/0, b is 7/1, c is 8/0, n has none. Published: d is 7/0, e is 9/0. */
+/* Listed: a is instance 7/0, b is 7/1, c is 8/0, z is 0/0, n has none. Published: d is 7/0, e is 9/0. */
 TEST(an_error_may_be_of_holders_of_its_instance_and_of_what_is_not_known)
 {
 	static const struct {
@@ -214,10 +216,12 @@ TEST(an_error_may_be_of_holders_of_its_instance_and_of_what_is_not_known)
 		{10, 0, "", "x", true},   {10, 0, "", "", true},    {-1, -1, "", "a", true},
 		{-1, -1, "", "x", true},  {7, 0, "a", "a", true},   {7, 0, "a", "d", false},
 		{7, 0, "a", "x", false},  {7, 0, "a", "", true},    {7, 0, "a", "ba", true},
+		{7, -1, "", "z", false},  {0, -1, "", "z", true},   {0, -1, "", "a", false},
 	};
 	add_partition(7, 0, "a");
 	add_partition(7, 1, "b");
 	add_partition(8, 0, "c");
+	add_partition(0, 0, "z");
 	add_partition(-1, -1, "n");
 	publish_partition(7, 0, "d");
 	publish_partition(9, 0, "e");
