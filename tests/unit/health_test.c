@@ -1033,6 +1033,28 @@ TEST(since_when_no_event_was_missed_is_as_the_report_says)
 	assert_int_equal(now.health.state.events_since, 0);
 }
 
+/* While the agent cannot say whether its watch goes on, the time since boot is the published one. */
+TEST(the_time_since_boot_that_names_the_watch_is_the_published_one_until_it_is_told)
+{
+	static const struct {
+		int64_t since, told; /* by the report */
+		bool is_same_boot;
+		int64_t expected;
+	} rows[] = {
+		{NOW, 7, true, 7}, {NOW, 0, true, 5}, {NOW, 0, false, 0}, {1, 7, true, 7}, {0, 7, true, 0}, {0, 0, true, 0},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
+		now.report.events_since_uptime_ms = 5;
+		judge();
+		assert_int_equal(now.health.state.events_since_uptime_ms, 5);
+		now.report.events_since = rows[i].since;
+		now.report.events_since_uptime_ms = rows[i].told;
+		now.input.is_same_boot = rows[i].is_same_boot;
+		judge();
+		assert_int_equal(now.health.state.events_since_uptime_ms, rows[i].expected);
+	}
+}
+
 TEST(a_device_of_which_one_thing_is_read_is_not_unread)
 {
 	static const struct report_condition nothing = {
@@ -1195,6 +1217,15 @@ TEST(the_message_of_a_healthy_device_says_what_was_looked_at)
 		  .further_parts_read = REPORT_PART_NVLINK | REPORT_PART_PCIE},
 		 "read: XID errors, ECC, slowdown, NVLink, PCIe; cannot be read here: "
 		 "row remapping, recovery action, fabric", 1},
+		{{.ecc_volatile = {-1, -1}, .clocks_event_reasons = -1,
+		  .parts_read = REPORT_PART_LINKS, .further_parts_read = REPORT_PART_NVLINK},
+		 "read: XID errors, NVLink; cannot be read here: ECC, row remapping, recovery action, "
+		 "slowdown, fabric, PCIe", 1},
+		/* Nor is a part of the first ones that is told among the further ones. */
+		{{.ecc_volatile = {-1, -1}, .clocks_event_reasons = -1,
+		  .parts_read = REPORT_PART_LINKS, .further_parts_read = REPORT_PART_ECC},
+		 "read: XID errors, links; cannot be read here: ECC, row remapping, recovery action, "
+		 "slowdown", 1},
 		/* Parts of later agents are no others. */
 		{{.remapped_rows.present = true, .slowdown.present = true,
 		  .parts_read = REPORT_PART_LINKS,
