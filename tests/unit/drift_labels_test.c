@@ -568,6 +568,23 @@ static void have_strategy_of_gfd_argument(struct drift_case *c)
 	c->policy.gfd_args = array_of(c->arguments, 2);
 }
 
+static void set_gfd_argument(struct drift_case *c, const char *argument)
+{
+	have_strategy(c);
+	c->arguments[0] = view_from(argument);
+	c->policy.gfd_args = array_of(c->arguments, 1);
+}
+
+static void have_strategy_beside_empty_gfd_argument(struct drift_case *c)
+{
+	set_gfd_argument(c, "--mig-strategy=");
+}
+
+static void lack_strategy_of_one_letter(struct drift_case *c)
+{
+	set_gfd_argument(c, "--mig-strategy=?");
+}
+
 static void have_strategy_beside_empty_gfd_variables(struct drift_case *c)
 {
 	have_strategy(c);
@@ -693,6 +710,9 @@ TEST(the_mig_strategy_in_the_label_is_the_one_that_is_written)
 		{drift_labels_stale, lack_strategy_of_own_gfd_variable, DRIFT_FOUND,
 		 .intended = "nvidia.com/mig.strategy=single (gfd.env, ClusterPolicy"},
 		{drift_labels_stale, have_strategy_of_gfd_argument, DRIFT_NO},
+		{drift_labels_stale, have_strategy_beside_empty_gfd_argument, DRIFT_NO},
+		{drift_labels_stale, lack_strategy_of_one_letter, DRIFT_FOUND,
+		 .intended = "nvidia.com/mig.strategy=? (gfd.args, ClusterPolicy"},
 		{drift_labels_stale, have_strategy_beside_empty_gfd_variables, DRIFT_NO},
 		{drift_labels_stale, lack_strategy, DRIFT_NO},
 		{drift_labels_stale, have_strategy_and_lose_config, DRIFT_UNREADABLE},

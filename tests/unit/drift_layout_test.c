@@ -338,6 +338,12 @@ static void tell_own_beside_what_is_named(struct drift_case *c)
 	c->policy.mig_config = VIEW("m");
 }
 
+static void tell_own_and_lack_what_is_named(struct drift_case *c)
+{
+	tell_own_beside_what_is_named(c);
+	want_unknown_layout(c);
+}
+
 static void tell_own_of_before(struct drift_case *c)
 {
 	tell_own_and_cut(c);
@@ -430,9 +436,9 @@ TEST(a_layout_that_is_not_there_is_a_difference)
 	const struct drift_case_row rows[] = {
 		{drift_mig_layout, want_unknown_layout, DRIFT_FOUND,
 		 .intended = "layout haff of ConfigMap gpu-operator/mig-config",
-		 .observed = "the ConfigMap has no such layout"},
+		 .observed = "the ConfigMap has no such layout", .message = "Write the layout, or set label"},
 		{drift_mig_layout, delete_layouts, DRIFT_FOUND,
-		 .observed = "there is no such ConfigMap"},
+		 .observed = "there is no such ConfigMap", .message = "Write the layout, or set label"},
 		{drift_mig_layout, delete_layouts_of_disabled, DRIFT_FOUND},
 		{drift_mig_layout, want_made_disabled, DRIFT_NO},
 		{drift_mig_layout, want_made_disabled_and_cut, DRIFT_FOUND,
@@ -494,6 +500,8 @@ TEST(what_the_nodes_mig_manager_tells_of_its_own_layouts_counts)
 		{drift_mig_layout, tell_own_unreadably, DRIFT_UNREADABLE},
 		{drift_mig_layout, tell_own_beside_what_is_named, DRIFT_FOUND,
 		 .intended = "2 of 1g.10gb (layout half of ConfigMap gpu-operator/m,"},
+		{drift_mig_layout, tell_own_and_lack_what_is_named, DRIFT_FOUND,
+		 .observed = "the ConfigMap has no such layout", .message = "Write the layout, or set label"},
 		{drift_mig_layout, tell_own_of_before, DRIFT_FOUND,
 		 .intended = "gpu-operator/default-mig-parted-config"},
 	};

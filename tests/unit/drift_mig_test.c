@@ -288,6 +288,12 @@ static void offer_mixed_by_empty_argument(struct drift_case *c)
 	set_argument(c, "--mig-strategy=");
 }
 
+static void offer_under_letter_of_argument(struct drift_case *c)
+{
+	offer_against_variable(c);
+	set_argument(c, "--mig-strategy=?");
+}
+
 static void offer_mixed_by_command(struct drift_case *c)
 {
 	offer_mixed_against_policy(c);
@@ -390,6 +396,7 @@ TEST(mig_devices_are_on_offer_by_the_strategy_that_is_written)
 		{drift_mig_strategy_differs, offer_against_first_variable, DRIFT_FOUND,
 		 .intended = "single (devicePlugin.env"},
 		{drift_mig_strategy_differs, offer_under_letters, DRIFT_NO},
+		{drift_mig_strategy_differs, offer_under_letter_of_argument, DRIFT_NO},
 		{drift_mig_strategy_differs, offer_under_letter_of_policy, DRIFT_NO},
 		{drift_mig_strategy_differs, offer_under_letter_of_config, DRIFT_NO},
 		{drift_mig_strategy_differs, offer_mixed_beside_variable, DRIFT_FOUND},
@@ -534,6 +541,12 @@ static void lose_layouts(struct drift_case *c)
 	c->intent.mig_configs = NULL;
 }
 
+static void have_no_right_to_layouts(struct drift_case *c)
+{
+	lose_layouts(c);
+	c->intent.mig_configs_why = INTENT_CONFIG_NO_RIGHT;
+}
+
 static void break_layouts(struct drift_case *c)
 {
 	make_wrong_layout(c);
@@ -589,6 +602,12 @@ static void make_wrong_layout_without_manager(struct drift_case *c)
 	c->labels.deploys.count = 0;
 }
 
+static void want_layout_of_one_letter_without_manager(struct drift_case *c)
+{
+	make_wrong_layout_without_manager(c);
+	c->labels.mig_config = VIEW("?");
+}
+
 static void want_no_layout_without_manager(struct drift_case *c)
 {
 	make_wrong_layout_without_manager(c);
@@ -602,6 +621,7 @@ TEST(the_layout_is_compared_where_a_manager_shall_make_it)
 		{drift_mig_layout, make_wrong_layout, DRIFT_FOUND},
 		{drift_mig_layout, make_wrong_layout_and_switch_off, DRIFT_NO},
 		{drift_mig_layout, make_wrong_layout_without_manager, DRIFT_NOT_COMPARED},
+		{drift_mig_layout, want_layout_of_one_letter_without_manager, DRIFT_NOT_COMPARED},
 		{drift_mig_layout, want_no_layout_without_manager, DRIFT_NO},
 		{drift_mig_layout, make_wrong_layout_and_forget_node, DRIFT_CANNOT_TELL},
 		{drift_mig_layout, make_wrong_layout_and_lose_nvml, DRIFT_CANNOT_TELL},
@@ -624,6 +644,9 @@ TEST(it_is_said_why_layouts_cannot_be_read)
 		{delete_layouts, ""},
 		{lose_layouts,
 		 "ConfigMap gpu-operator/mig-config cannot be read: it has not been read yet"},
+		{have_no_right_to_layouts,
+		 "ConfigMap gpu-operator/mig-config cannot be read: the controller has no right to; "
+		 "manifests/intent grants it"},
 		{break_layouts, "ConfigMap gpu-operator/mig-config cannot be read: ?"},
 		{lose_layouts_of_no_label, ""},
 		{lose_layouts_of_no_policy, ""},

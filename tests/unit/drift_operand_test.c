@@ -655,6 +655,12 @@ static void use_driver_crd(struct drift_case *c)
 	c->policy.switches[POLICY_DRIVER_CRD] = POLICY_ON;
 }
 
+static void use_driver_crd_and_forget_version(struct drift_case *c)
+{
+	use_driver_crd(c);
+	forget_version(c);
+}
+
 static void use_precompiled(struct drift_case *c)
 {
 	load_other_driver(c);
@@ -783,6 +789,7 @@ TEST(the_driver_is_of_the_version_that_the_operator_shall_install)
 		{drift_operand_driver_version, load_other_driver_of_unknown_namespace,
 		 DRIFT_CANNOT_TELL},
 		{drift_operand_driver_version, use_driver_crd, DRIFT_NOT_COMPARED},
+		{drift_operand_driver_version, use_driver_crd_and_forget_version, DRIFT_NOT_COMPARED},
 		{drift_operand_driver_version, use_precompiled, DRIFT_NOT_COMPARED},
 		{drift_operand_driver_version, use_driver_crd_on_host_driver, DRIFT_NO},
 		{drift_operand_driver_version, use_driver_crd_without_pods, DRIFT_CANNOT_TELL},

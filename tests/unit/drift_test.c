@@ -1411,6 +1411,7 @@ TEST(a_drift_that_cannot_be_seen_now_stays_and_is_said_to_be_old)
 	c.node.is_pods_current = false;
 	wait_for(300 * SECOND);
 	expect_drifted("ExporterMissing");
+	assert_int_equal(c.verdict.found, DRIFT_BIT(EXPORTER_MISSING));
 	assert_true(view_ends_with(c.verdict.message,
 				   VIEW(" As last known, since it cannot be told now: "
 					"ExporterMissing")));
