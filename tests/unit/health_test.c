@@ -1041,7 +1041,8 @@ TEST(the_time_since_boot_that_names_the_watch_is_the_published_one_until_it_is_t
 		bool is_same_boot;
 		int64_t expected;
 	} rows[] = {
-		{NOW, 7, true, 7}, {NOW, 0, true, 5}, {NOW, 0, false, 0}, {1, 7, true, 7}, {0, 7, true, 0}, {0, 0, true, 0},
+		{NOW, 7, true, 7}, {NOW, 0, true, 5}, {NOW, 0, false, 0},
+		{1, 7, true, 7},   {0, 7, true, 0},   {0, 0, true, 0},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows) && start_anew(); i++) {
 		now.report.events_since_uptime_ms = 5;

@@ -185,7 +185,8 @@ TEST(the_mig_managers_layouts_are_what_is_written_or_its_own)
 		{{.mig_config = VIEW_INIT("a")}, VIEW_INIT("a"), false},
 		{{.unreadable = VIEW_INIT("?")}, VIEW_INIT(""), false},
 		{{.switches = {[POLICY_MIG_MANAGER] = POLICY_OFF}}, VIEW_INIT(""), false},
-		{{.mig_config = VIEW_INIT("a"), .switches = {[POLICY_MIG_MANAGER] = POLICY_OFF}}, VIEW_INIT("a"), false},
+		{{.mig_config = VIEW_INIT("a"), .switches = {[POLICY_MIG_MANAGER] = POLICY_OFF}},
+		 VIEW_INIT("a"), false},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
