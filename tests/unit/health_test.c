@@ -1382,6 +1382,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(errors_of_applications_accuse_nobody_and_are_listed),
 	cmocka_unit_test_set_up(each_event_says_its_class_and_what_to_do),
 	cmocka_unit_test_set_up(since_when_no_event_was_missed_is_as_the_report_says),
+	cmocka_unit_test_set_up(
+		the_time_since_boot_that_names_the_watch_is_the_published_one_until_it_is_told),
 	cmocka_unit_test_set_up(a_device_of_which_one_thing_is_read_is_not_unread),
 	cmocka_unit_test_set_up(regress_16_a_device_that_asks_for_a_reset_first_is_not_unread),
 	cmocka_unit_test_set_up(a_device_of_which_it_is_known_why_it_is_not_read_is_not_unread),
