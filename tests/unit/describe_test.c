@@ -53,4 +53,20 @@ TEST(without_room_for_the_mig_devices_it_fails)
 	assert_int_equal(err.kind, ERROR_NO_MEMORY);
 }
 
+TEST(slots_that_are_known_have_a_summary_or_it_fails)
+{
+	struct attribution_slots slots;
+	struct error err;
+
+	assert_int_equal(describe_slots(4, 5, &arena, &slots, &err), 0);
+	assert_int_equal(slots.allocated, 4);
+	expect_text(slots.summary, "4/4");
+	assert_int_equal(describe_slots(4, -1, &arena, &slots, &err), 0);
+	expect_text(slots.summary, "");
+	arena_deinit(&arena);
+	arena_init(&arena, 1);
+	assert_int_equal(describe_slots(4, 1, &arena, &slots, &err), -1);
+	assert_int_equal(err.kind, ERROR_NO_MEMORY);
+}
+
 TESTS(set_up, tear_down)
