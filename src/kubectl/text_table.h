@@ -31,9 +31,9 @@ struct text_table_column {
 	/* Appends the cell's text, which may hold anything; nothing is shown as "-". */
 	void (*write)(const void *row, struct sbuf *cell);
 	uint32_t marked; /* with one of these flags each cell ends in '*' */
-	uint32_t drop; /* left out of a table that is too wide, in this order; 0: never */
-	bool cut;     /* cells may be shortened */
-	bool wrap;    /* of the last column: a long cell goes on in further lines */
+	uint16_t drop;   /* left out of a table that is too wide, in this order; 0: never */
+	bool cut;        /* cells may be shortened */
+	bool wrap;       /* of the last column: a long cell goes on in further lines */
 	/* Of the last column: its cells are below their rows, each behind this text, unless wide. */
 	const char *below;
 };
