@@ -346,6 +346,25 @@ TEST(of_too_many_errors_the_oldest_go_but_not_the_newest_of_a_number_that_asks_f
 	}
 }
 
+static int fail_to_list(const void *owner, const struct events_origin *origin,
+			struct attribution_health_event *event, struct error *err)
+{
+	(void)owner;
+	(void)origin;
+	(void)event;
+	return error_no_memory(err);
+}
+
+TEST(without_memory_for_the_holders_of_an_error_it_fails)
+{
+	struct error err;
+
+	tell(94, NOW);
+	now.events.holders.list = fail_to_list;
+	assert_int_equal(events_collect(&now.events, &err), -1);
+	assert_int_equal(err.kind, ERROR_NO_MEMORY);
+}
+
 TEST(each_allocation_that_fails_is_an_error)
 {
 	bool failed = true;
@@ -377,6 +396,7 @@ static const struct CMUnitTest tests[] = {
 		an_error_of_which_no_time_since_this_boot_is_known_was_now_at_the_latest),
 	cmocka_unit_test_set_up(
 		of_too_many_errors_the_oldest_go_but_not_the_newest_of_a_number_that_asks_for_something),
+	cmocka_unit_test_set_up(without_memory_for_the_holders_of_an_error_it_fails),
 	cmocka_unit_test_set_up(each_allocation_that_fails_is_an_error),
 };
 TEST_MAIN(tests)
