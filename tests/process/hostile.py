@@ -37,8 +37,8 @@ HONEST = [f"honest-{number}" for number in range(8)]
 SAMPLES = 16            # reports of honest nodes in a turn
 PACE_S = 0.05           # between them
 BAD_S = 2               # of bad tokens in a turn,
-BAD_CLIENTS = 4         # from one address
-REVIEWS_PER_S = 10      # --token-reviews-per-second
+BAD_CLIENTS = 4         # each from an address of its own
+REVIEWS_PER_S = 10      # that accept no token, of all strangers together; one address may have 8
 REPORT_BYTES = 1 << 20  # the most that a report may have
 IDS, IDS_OF_LIST = 16384, 4096  # the most that a report may name
 RATIO = 2               # a time beside the hostile node, of that without it
@@ -120,6 +120,13 @@ class World:
                 "--metrics-address=", f"--tls-cert={self.api.certificate}", f"--tls-key={self.api.key}"],
                 stdout=log, stderr=log)
         self.instance = int(time.monotonic() * 1000)
+        try:
+            self.begin()
+        except BaseException:
+            self.stop()
+            raise
+
+    def begin(self):
         self.honest = {node: Agent(self, node) for node in HONEST}
         for agent in self.honest.values():
             wait_for("a report is taken", lambda agent=agent: agent.post(json.dumps(agent.report())) == 200)
@@ -249,8 +256,8 @@ def garbage_tokens_cost_ten_reviews_a_second_and_no_honest_agent_a_503():
             return agent.post("{}")
 
         start = time.monotonic()
-        with beside(*[lambda agent=Agent(made, "honest-0", "127.3.0.1"): attack(agent)
-                      for _ in range(BAD_CLIENTS)]) as statuses:
+        with beside(*[lambda agent=Agent(made, "honest-0", f"127.3.{client}.1"): attack(agent)
+                      for client in range(BAD_CLIENTS)]) as statuses:
             fresh = 0
             while time.monotonic() < start + BAD_S * ROUNDS or fresh < 4:
                 made.turn()

@@ -167,6 +167,14 @@ def no_memory_is_given_back_with_a_key_or_a_token_in_it():
     assert found == 0, f"{found} blocks, first {first}"
 
 
+@promise
+def memory_that_is_given_back_is_looked_into():
+    before, _ = MADE.unwiped.found()
+    MADE.unwiped.seek(b"GPU-")  # no secret
+    MADE.write_devices(2)
+    wait_for("a block with a UUID", lambda: MADE.unwiped.found()[0] > before)
+
+
 PROGRAMS = [os.path.realpath(path) for path in sys.argv[1:4]]
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as place:
