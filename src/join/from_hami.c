@@ -143,7 +143,7 @@ void from_hami_read(struct facts_draft *draft, const struct pod *pod)
 		return;
 	if (!draft->hami_ids)
 		list_ids(draft);
-	for (size_t i = draft->n_hami_ids; i > 0 && draft->hami_ids[i - 1].pod >= pod; i--)
+	for (size_t i = draft->n_hami_ids; i > 0 && (uintptr_t)draft->hami_ids[i - 1].pod >= (uintptr_t)pod; i--)
 		if (draft->hami_ids[i - 1].pod == pod) {
 			of.ids = &draft->hami_ids[i - 1];
 			of.n++;
