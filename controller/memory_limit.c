@@ -5,8 +5,9 @@
  * looked at. In a container the root is often the container's own cgroup. The path in
  * /proc/self/cgroup then is "/", or names a folder of the host that is not there.
  *
- * Of sixteen parts, bodies may use one, reports four, a join three; the worst join takes 40 MiB
- * (tests/bench/worst_join_bench.c). Bodies have at least 24 MiB, so that three of the largest pass at once.
+ * Of sixteen parts, bodies may use one, reports four, a join three. The worst join took 40 MiB before
+ * reports were bounded more tightly (tests/bench/worst_join_bench.c). Bodies have at least 24 MiB, so that
+ * three of the largest pass at once.
  * The decoder of reports uses 16 MiB at most. There is a connection for each 200 KiB, of which it takes a
  * fourteenth while it is idle. Reports that replace others may use an eighth more.
  *

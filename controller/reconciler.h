@@ -53,7 +53,7 @@ struct reconciler_config {
 };
 
 #define RECONCILER_TURN_US 5000u
-/* The worst joins known needed 36 MiB, before a second pass for drifts of the whole node came. */
+/* The worst joins known needed 36 MiB. Then came a second pass for drifts of the node, and tighter limits. */
 #define RECONCILER_JOIN_BYTES ((size_t)64 << 20)
 
 /* Registers for the inventory's touches. What the config points to must outlive the reconciler. */

@@ -10,9 +10,13 @@
 
 #include <stddef.h>
 
-/* As glibc's malloc(), calloc(), realloc(), strdup() and free(). A block that moves leaves no copy behind. */
+/* As malloc(). */
 void *wiped_memory_allocate(size_t size);
+/* As calloc(). */
 void *wiped_memory_allocate_zeroed(size_t n, size_t size);
+/* As realloc(). A block that moves leaves no copy behind. */
 void *wiped_memory_resize(void *block, size_t size);
+/* As strdup(). */
 char *wiped_memory_copy_text(const char *text);
+/* As free(); wipes the whole block. Accepts NULL. */
 void wiped_memory_free(void *block);
