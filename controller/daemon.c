@@ -617,6 +617,7 @@ static int make_all(struct daemon *daemon, struct error *err)
 		if (steps[i](daemon, err) < 0)
 			return -1;
 	telemetry_watch(daemon->telemetry, &(struct telemetry_sources){
+		.loop = daemon->loop,
 		.client = daemon->client,
 		.inventory = daemon->inventory,
 		.watches = daemon->watches,

@@ -493,6 +493,7 @@ static void collect(void *owner)
 	for (size_t i = 0; i < SCRAPES_N_LACKS; i++)
 		metric_set_total(metrics->registry, metrics->incomplete, i, scrapes.incomplete[i]);
 	metric_set_total(metrics->registry, metrics->refused, 0, scrapes.refused);
+	metric_set_histogram(metrics->registry, metrics->turns, FRONT_LOOP_LABEL, loop_turns(front->loop));
 	collect_tokens(front);
 	collect_memory(front);
 }

@@ -52,7 +52,12 @@ struct front_metrics {
 	size_t memory_used;               /* gauge with FRONT_MEMORY_LABELS */
 	size_t memory_limit;              /* the same */
 	size_t memory_refused;            /* counter with FRONT_MEMORY_LABELS */
+	size_t turns;                     /* histogram with FRONT_LOOP_LABELS */
 };
+
+/* Whose loop it is. */
+#define FRONT_LOOP_LABELS METRIC_LABELS("thread=\"loop\"", "thread=\"front\"")
+#define FRONT_LOOP_LABEL 1u
 
 /* What memory is for. */
 #define FRONT_MEMORY_LABELS METRIC_LABELS("kind=\"bodies\"", "kind=\"reports\"")

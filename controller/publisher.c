@@ -16,6 +16,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/sbuf.h"
+#include "base/stopwatch.h"
 #include "controller/publisher_write.h"
 #include "controller/refusals.h"
 #include "schema/attribution_doc.h"
@@ -441,10 +442,19 @@ static bool has_actions(const struct join_device *devices, size_t n_devices)
 	return false;
 }
 
-/* Collects the writes of those actions that the budget has room for. */
-static int collect(struct publisher_plan *plan, const struct join_device *devices, size_t n_devices,
-		   struct write_budget_round *round, struct list *writes, struct error *err)
+/* At least one write is taken in, however dear it was. */
+static bool is_late(const struct publisher_plan *plan, uint64_t began_us)
 {
+	return plan->pending > 0 && stopwatch_us() - began_us >= PUBLISHER_TURN_US;
+}
+
+/* Collects the writes of those actions that the budget has room for, as far as there is time. */
+static int collect(struct publisher_plan *plan, const struct join_device *devices, size_t n_devices,
+		   struct write_budget_round *round, struct list *writes, size_t *ret_n_left,
+		   struct error *err)
+{
+	const uint64_t began_us = stopwatch_us();
+	size_t n_left = 0;
 	const struct publisher_config *config = &plan->publisher->config;
 	const struct event_change_node changes = event_changes_of_node(devices, n_devices);
 	const struct publisher_write_node node = {
@@ -458,8 +468,14 @@ static int collect(struct publisher_plan *plan, const struct join_device *device
 		const struct join_device *device = &devices[index];
 		struct publisher_write *write = NULL;
 
-		if (device->action == JOIN_KEEP ||
-		    !write_budget_grant(round, index, device->name))
+		if (device->action == JOIN_KEEP)
+			continue;
+		if (n_left > 0 || is_late(plan, began_us)) {
+			write_budget_leave(round, index);
+			n_left++;
+			continue;
+		}
+		if (!write_budget_grant(round, index, device->name))
 			continue;
 		if (publisher_write_new(&node, device, &write, err) < 0)
 			return -1;
@@ -467,6 +483,7 @@ static int collect(struct publisher_plan *plan, const struct join_device *device
 		list_append(writes, &write->link);
 		plan->pending++;
 	}
+	*ret_n_left = n_left;
 	return 0;
 }
 
@@ -499,6 +516,7 @@ int publisher_apply(struct publisher *publisher, struct view node_name,
 	CLEANUP(plan_freep) struct publisher_plan *plan = NULL;
 	struct write_budget_round round;
 	struct list writes;
+	size_t n_left;
 
 	if (!has_actions(devices, n_devices)) {
 		write_budget_settle(&publisher->budget, node_name);
@@ -510,12 +528,17 @@ int publisher_apply(struct publisher *publisher, struct view node_name,
 		return -1;
 	round = write_budget_begin(&publisher->budget, node_name, n_devices,
 				   loop_now_ms(publisher->config.loop));
-	if (collect(plan, devices, n_devices, &round, &writes, err) < 0) {
+	if (collect(plan, devices, n_devices, &round, &writes, &n_left, err) < 0) {
 		free_all(&writes);
 		return -1;
 	}
 	tell_held(&round, node_name);
-	*ret_applied = (struct publisher_applied){plan->pending, round.n_held, round.due_at};
+	*ret_applied = (struct publisher_applied){
+		.n_writes = plan->pending,
+		.n_held = round.n_held,
+		.n_left = n_left,
+		.due_at = n_left > 0 ? round.now_ms : round.due_at,
+	};
 	if (plan->pending > 0)
 		start(publisher, TAKE(plan), &writes);
 	return 0;

@@ -16,7 +16,8 @@
  *
  * Threads: the loop's.
  * Limits:  writes of an object and of a node as in controller/write_budget.h. What is above is held:
- *          it is not written, and must be decided anew.
+ *          it is not written, and must be decided anew. So is what is left: a plan takes in no further
+ *          write after PUBLISHER_TURN_US, for meanwhile the loop does nothing else.
  */
 
 #include "base/error.h"
@@ -26,6 +27,8 @@
 #include "io/loop.h"
 #include "kube/apiclient.h"
 #include "model/inventory.h"
+
+#define PUBLISHER_TURN_US 2000u
 
 struct publisher;
 
@@ -66,7 +69,8 @@ void publisher_free(struct publisher *publisher);
 struct publisher_applied {
 	size_t n_writes; /* that were started */
 	size_t n_held;   /* that were not: the node had, or an object had, too many lately */
-	uint64_t due_at; /* n_held > 0: when one of these may be written (loop_now_ms()) */
+	size_t n_left;   /* that were not: there was no time; if any, others were started */
+	uint64_t due_at; /* n_held or n_left > 0: when one of these may be written (loop_now_ms()) */
 };
 
 /*

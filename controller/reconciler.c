@@ -215,8 +215,8 @@ static void forget(struct reconciler *reconciler, struct view node_name)
 }
 
 /*
- * What is held is in no status yet, nor are events in it. A run that wrote nothing else says nothing
- * of the server, so a back-off goes on.
+ * What is held or left is in no status yet, nor are events in it. A run that wrote nothing else says
+ * nothing of the server, so a back-off goes on.
  */
 static void hold(struct reconciler *reconciler, struct view node_name,
 		 const struct publisher_applied *applied)
@@ -284,7 +284,7 @@ static void run(struct reconciler *reconciler, struct view node_name)
 	if (result.is_buried)
 		forget(reconciler, node_name);
 	look_again(reconciler, node_name, result.again_in_ms);
-	if (applied.n_held > 0)
+	if (applied.n_held + applied.n_left > 0)
 		hold(reconciler, node_name, &applied);
 	else if (applied.n_writes == 0)
 		settle(reconciler, node_name, NULL);

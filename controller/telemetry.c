@@ -16,6 +16,7 @@
 #include "controller/reconciler.h"
 #include "controller/rest_series.h"
 #include "controller/watches.h"
+#include "io/loop.h"
 
 #define LABELS_CAP (64u * LIMIT_KIB)
 
@@ -100,6 +101,7 @@ struct front_metrics telemetry_front_metrics(const struct telemetry *telemetry)
 		.memory_used = METRICS_MEMORY_USED,
 		.memory_limit = METRICS_MEMORY_LIMIT,
 		.memory_refused = METRICS_MEMORY_REFUSED,
+		.turns = METRICS_LOOP_TURNS,
 	};
 }
 
@@ -273,6 +275,7 @@ static void collect_process(struct telemetry *telemetry)
 	show(telemetry, METRICS_PROCESS_RSS, 0, (double)resident_bytes());
 	show(telemetry, METRICS_PROCESS_FDS, 0, open_files());
 	show(telemetry, METRICS_PROCESS_MAX_FDS, 0, most_files());
+	carry_histogram(telemetry, METRICS_LOOP_TURNS, 0, loop_turns(telemetry->sources.loop));
 	carry(telemetry, METRICS_LOG_DROPPED, 0, log_dropped());
 }
 

@@ -16,6 +16,7 @@ struct telemetry;
 
 /* What is looked at; borrowed. */
 struct telemetry_sources {
+	const struct loop *loop;
 	const struct apiclient *client;
 	const struct inventory *inventory;
 	const struct watches *watches;

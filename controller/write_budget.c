@@ -181,6 +181,15 @@ struct write_budget_round write_budget_begin(struct write_budget *budget, struct
 	return round;
 }
 
+/* The first that has to wait for the node is the next one's first. */
+static void give_turn(struct write_budget_round *round, size_t index)
+{
+	if (round->has_turn || !round->node)
+		return;
+	round->has_turn = true;
+	round->node->turn = index;
+}
+
 static void hold(struct write_budget_round *round, size_t index, uint64_t object_ms,
 		 uint64_t node_ms)
 {
@@ -194,10 +203,8 @@ static void hold(struct write_budget_round *round, size_t index, uint64_t object
 	round->budget->held[holder]++;
 	round->budget->nodes.n_holding += round->node->n_held++ == 0;
 	round->budget->nodes.n_held++;
-	if (holder == WRITE_BUDGET_NODE && !round->has_turn) {
-		round->has_turn = true;
-		round->node->turn = index;
-	}
+	if (holder == WRITE_BUDGET_NODE)
+		give_turn(round, index);
 }
 
 /* How long it takes until the node has a token more than were granted already. */
@@ -228,6 +235,11 @@ bool write_budget_grant(struct write_budget_round *round, size_t index, struct v
 	}
 	round->n_granted++;
 	return true;
+}
+
+void write_budget_leave(struct write_budget_round *round, size_t index)
+{
+	give_turn(round, index);
 }
 
 void write_budget_settle(struct write_budget *budget, struct view node)

@@ -96,6 +96,11 @@ struct write_budget_round write_budget_begin(struct write_budget *budget, struct
  * is held. What is granted costs nothing until it is spent.
  */
 bool write_budget_grant(struct write_budget_round *round, size_t index, struct view object);
+/*
+ * The device with that index, and those that follow, are not asked for in this round. It is the first of
+ * the next one, unless the round has held another for the node.
+ */
+void write_budget_leave(struct write_budget_round *round, size_t index);
 /* The node wants to write nothing now. */
 void write_budget_settle(struct write_budget *budget, struct view node);
 /* True at most once in WRITE_BUDGET_TELL_MS for the node of a round in which something is held. */

@@ -9,6 +9,10 @@ const double histogram_seconds[] = {
 	0.5,    1,     2.5,    5,     10,   30,    60,   INFINITY,
 };
 
+const double histogram_short_seconds[] = {
+	0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, INFINITY,
+};
+
 size_t histogram_size(const double *bounds)
 {
 	size_t n = 0;

@@ -18,6 +18,8 @@
  * that take from half a millisecond to a minute.
  */
 extern const double histogram_seconds[];
+/* The same for what should take a few milliseconds at most: from a tenth of one to a second. */
+extern const double histogram_short_seconds[];
 
 /* Zeroed, but for the bounds, nothing was observed. */
 struct histogram {

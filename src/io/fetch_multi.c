@@ -65,6 +65,7 @@ static void act(struct fetch_multi *multi, curl_socket_t fd, int mask)
 static void on_socket_ready(evutil_socket_t fd, short what, void *arg)
 {
 	struct watched_socket *socket = arg;
+	loop_enter(socket->multi->loop);
 	int mask = (what & EV_READ ? CURL_CSELECT_IN : 0) | (what & EV_WRITE ? CURL_CSELECT_OUT : 0);
 	act(socket->multi, fd, mask);
 }

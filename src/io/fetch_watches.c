@@ -46,6 +46,7 @@ static void on_event(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd, (void)what;
 	struct fetch_watch *watch = arg;
+	loop_enter(watch->watches->loop);
 	if (watch->fd >= 0 && !is_closed_by_peer(watch->fd))
 		return;
 	stop(watch);

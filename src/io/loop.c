@@ -8,6 +8,9 @@
  * the first callback that asks. So everything in one turn has the same time, and a turn in which
  * nobody asks costs no system call.
  *
+ * libevent does not tell when its wait was over. So a turn is timed from its first callback on: each one
+ * calls loop_enter().
+ *
  * libevent makes room in its heap when a timer is set, which needs memory. It never gives room back. So
  * room for all timers is made when one is made, and setting one cannot fail.
  */
@@ -23,6 +26,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/stopwatch.h"
 
 /* As good as for ever, and fits into any time_t with the clock added. */
 #define MONTH_MS (30ull * 24 * 3600 * 1000)
@@ -34,6 +38,8 @@ struct loop {
 	bool running;
 	bool stopping;
 	uint64_t now_ms; /* 0: not read in this turn */
+	uint64_t turn_began_us; /* 0: no callback was called in this turn */
+	struct histogram turns;
 	size_t n_registered;
 	size_t n_timers;
 	size_t n_reserved; /* so many timers can be set at a time */
@@ -60,11 +66,25 @@ struct loop_signal {
 	void *owner;
 };
 
+void loop_enter(struct loop *loop)
+{
+	if (loop->turn_began_us == 0)
+		loop->turn_began_us = stopwatch_us();
+}
+
+static void end_turn(struct loop *loop)
+{
+	if (loop->turn_began_us != 0)
+		histogram_observe(&loop->turns, stopwatch_seconds(loop->turn_began_us));
+	loop->turn_began_us = 0;
+}
+
 static void on_stop(evutil_socket_t fd, short what, void *arg)
 {
 	(void)what;
 	struct loop *loop = arg;
 	uint64_t count;
+	loop_enter(loop);
 	if (read(fd, &count, sizeof(count)) < 0)
 		return;
 	loop->stopping = true;
@@ -100,6 +120,7 @@ int loop_new(struct loop **ret_loop, struct error *err)
 	if (!loop)
 		return error_no_memory(err);
 	event_set_log_callback(say_nothing);
+	loop->turns.bounds = histogram_short_seconds;
 	loop->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (loop->stop_fd < 0)
 		return error_set(err, ERROR_RETRY, errno, "make an eventfd");
@@ -136,6 +157,7 @@ int loop_run(struct loop *loop, struct error *err)
 	while (result == 0 && !loop->stopping) {
 		loop->now_ms = 0;
 		result = event_base_loop(loop->base, EVLOOP_ONCE);
+		end_turn(loop);
 	}
 	loop->running = false;
 	loop->stopping = false;
@@ -161,6 +183,11 @@ uint64_t loop_now_ms(struct loop *loop)
 	return loop->now_ms;
 }
 
+const struct histogram *loop_turns(const struct loop *loop)
+{
+	return &loop->turns;
+}
+
 struct event_base *loop_event_base(struct loop *loop)
 {
 	return loop->base;
@@ -171,6 +198,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	struct loop_timer *timer = arg;
+	loop_enter(timer->loop);
 	timer->fire(timer->owner);
 }
 
@@ -259,6 +287,7 @@ static void on_ready(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd;
 	struct loop_watch *watch = arg;
+	loop_enter(watch->loop);
 	watch->ready(watch->owner, (what & EV_READ) != 0, (what & EV_WRITE) != 0);
 }
 
@@ -294,6 +323,7 @@ static void on_signal(evutil_socket_t number, short what, void *arg)
 {
 	(void)what;
 	struct loop_signal *signal = arg;
+	loop_enter(signal->loop);
 	signal->fire(signal->owner, (int)number);
 }
 

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/histogram.h"
 
 struct event_base;
 struct loop;
@@ -29,8 +30,15 @@ MUST_USE int loop_run(struct loop *loop, struct error *err);
 void loop_stop(struct loop *loop);
 /* Monotonic milliseconds, read once per turn of the loop. */
 uint64_t loop_now_ms(struct loop *loop);
+/*
+ * How long turns took, with histogram_short_seconds: from the first callback of a turn until its last has returned. Whatever
+ * else is ready waits for as long. Owned by the loop.
+ */
+const struct histogram *loop_turns(const struct loop *loop);
 /* For the other modules of io/ only. */
 struct event_base *loop_event_base(struct loop *loop);
+/* What they give to libevent itself calls this first. */
+void loop_enter(struct loop *loop);
 
 struct loop_timer;
 typedef void (*loop_timer_fn)(void *owner);

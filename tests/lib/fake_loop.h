@@ -18,5 +18,7 @@ extern int64_t fake_wall_ms;  /* moves with the other one */
 
 /* Lets ms milliseconds pass and fires the timers that come due, those at the very end included. */
 void fake_loop_advance(struct loop *loop, uint64_t ms);
+/* Counts a turn, for loop_turns(). */
+void fake_loop_turned(struct loop *loop, double seconds);
 /* In how many ms the next timer fires; UINT64_MAX: none is set. */
 uint64_t fake_loop_next(const struct loop *loop);

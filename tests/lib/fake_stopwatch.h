@@ -12,4 +12,5 @@
 #include "base/stopwatch.h"
 
 extern uint64_t fake_stopwatch_us;     /* what stopwatch_us() says */
-extern uint64_t fake_stopwatch_cpu_us; /* the same for stopwatch_cpu_us() */
+extern uint64_t fake_stopwatch_step_us; /* each stopwatch_us() moves it by that */
+extern uint64_t fake_stopwatch_cpu_us; /* what stopwatch_cpu_us() says */

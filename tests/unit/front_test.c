@@ -48,6 +48,7 @@ enum {
 	METRICS_MEMORY,
 	METRICS_MEMORY_LIMIT,
 	METRICS_MEMORY_REFUSED,
+	METRICS_TURNS,
 	N_METRICS,
 };
 
@@ -111,6 +112,9 @@ static void make_rows(void)
 							 "Most.", memory_labels};
 	rows[METRICS_MEMORY_REFUSED] = (struct metric_row){"memory_refusals", METRIC_COUNTER, "",
 							   "Refused.", memory_labels};
+	static const char *const loop_labels[] = {"thread=\"loop\"", "thread=\"front\"", NULL};
+	rows[METRICS_TURNS] = (struct metric_row){"turn_seconds", METRIC_HISTOGRAM, "seconds", "Turns.",
+						  loop_labels, histogram_short_seconds};
 	rows[METRICS_REFUSED] = (struct metric_row){"refused", METRIC_COUNTER, "", "Refused.",
 						    NULL};
 }
@@ -277,7 +281,7 @@ static void open_front_with(struct fixture *f, uint32_t max_silent_ms, uint32_t 
 						METRICS_REQUESTS, METRICS_QUESTIONS,
 						METRICS_DURATION, METRICS_READERS,
 						METRICS_MEMORY, METRICS_MEMORY_LIMIT,
-						METRICS_MEMORY_REFUSED};
+						METRICS_MEMORY_REFUSED, METRICS_TURNS};
 	if (front_new(&config, &f->front, &err) != 0)
 		fail_msg("%s", err.text);
 	/* It has copies of its own. */
@@ -931,6 +935,8 @@ static void probes_say_how_it_is(void **state)
 		assert_non_null(strstr(answer.body, "agent_reports_total{node=\"n\"} 1\n"));
 		assert_non_null(strstr(answer.body, "took_seconds_bucket{le=\"60.0\"} 1\n"));
 		assert_non_null(strstr(answer.body, "took_seconds_count 1\n"));
+		assert_null(strstr(answer.body, "turn_seconds_count{thread=\"front\"} 0\n"));
+		assert_non_null(strstr(answer.body, "turn_seconds_count{thread=\"loop\"} 0\n"));
 	}
 	assert_int_equal(post_as(agent, "aud.agent.m/aud.other.m", report("m", 1, 5, buf, 512), &answer), 403);
 	http_client_ask(client, "GET /metrics", "", VIEW(""), &answer);

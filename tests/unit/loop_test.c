@@ -3,6 +3,7 @@
 #include "lib/test_main.h"
 
 #include <event2/event.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -263,6 +264,37 @@ static void the_time_stands_still_within_a_turn_and_moves_between_turns(void **s
 	loop_free(journal.loop);
 }
 
+static void take_ten_ms(void *owner)
+{
+	struct journal *journal = owner;
+	usleep(10000);
+	loop_stop(journal->loop);
+}
+
+static uint64_t count_turns(const struct loop *loop, double from, double until)
+{
+	const struct histogram *turns = loop_turns(loop);
+	uint64_t n = 0;
+	for (size_t i = 0; i < histogram_size(turns->bounds); i++)
+		n += turns->bounds[i] > from && turns->bounds[i] <= until ? turns->counts[i] : 0;
+	return n;
+}
+
+static void what_a_turn_takes_is_counted_and_not_what_it_waits_for(void **state)
+{
+	(void)state;
+	struct journal journal;
+	new_loop(&journal, SIZE_MAX);
+	assert_int_equal(loop_timer_new(journal.loop, take_ten_ms, &journal, &journal.timer, &err), 0);
+	loop_timer_set(journal.timer, 30);
+	assert_int_equal(loop_run(journal.loop, &err), 0);
+	assert_int_equal(count_turns(journal.loop, 0.005, INFINITY), 1);
+	assert_true(loop_turns(journal.loop)->sum >= 0.01);
+	assert_true(count_turns(journal.loop, 0, INFINITY) <= 2); /* the stop may have one of its own */
+	loop_timer_free(journal.timer);
+	loop_free(journal.loop);
+}
+
 static bool is_memory_out; /* libevent's */
 
 static void *libevent_malloc(size_t n)
@@ -325,6 +357,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(another_thread_can_stop_a_loop_that_has_nothing_to_do),
 	cmocka_unit_test(a_stop_before_the_run_is_not_lost_and_serves_one_run),
 	cmocka_unit_test(the_time_stands_still_within_a_turn_and_moves_between_turns),
+	cmocka_unit_test(what_a_turn_takes_is_counted_and_not_what_it_waits_for),
 	cmocka_unit_test(a_timer_that_was_made_can_be_set_without_memory),
 	cmocka_unit_test(without_memory_to_set_it_a_timer_is_not_made),
 };

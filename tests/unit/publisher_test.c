@@ -8,6 +8,7 @@
 #include "controller/publisher.h"
 
 #include "lib/fake_apiclient.inc"
+#include "lib/fake_stopwatch.inc"
 
 #define UUID "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
 #define NAME "gpu-11ba558d-3437-2335-2fd8-a78c8502f87f"
@@ -81,6 +82,7 @@ static int set_up(void **state)
 	struct error err;
 
 	fake_apiclient_reset();
+	fake_stopwatch_step_us = 0;
 	world = (struct world){.may_write_ms = UINT32_MAX, .node_name = VIEW("gpu-a")};
 	if (loop_new(&world.loop, &err) < 0 || inventory_new(0, &world.inventory, &err) < 0)
 		return -1;
@@ -624,6 +626,48 @@ static void no_more_requests_are_under_way_than_allowed(void **state)
 	assert_int_equal(world->n_done, 1);
 }
 
+/* The others come first in the next plan, so that none waits for ever. */
+static void a_plan_takes_in_no_further_write_after_two_milliseconds(void **state)
+{
+	static const struct view names[] = {VIEW_INIT("gpu-0"), VIEW_INIT("gpu-1"), VIEW_INIT("gpu-2"),
+					    VIEW_INIT("gpu-3")};
+	struct world *world = *state;
+	struct join_device write[ARRAY_SIZE(names)];
+	struct publisher_applied applied;
+	struct error err;
+
+	for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
+		write[i] = device(JOIN_WRITE, &previous);
+		write[i].name = names[i];
+	}
+	fake_stopwatch_step_us = PUBLISHER_TURN_US / 2;
+	assert_int_equal(publisher_apply(world->publisher, world->node_name, write, ARRAY_SIZE(write),
+					 &applied, &err), 0);
+	assert_int_equal(applied.n_writes, 2);
+	assert_int_equal(applied.n_left, 2);
+	assert_int_equal(applied.n_held, 0);
+	assert_true(applied.due_at <= loop_now_ms(world->loop));
+	assert_non_null(strstr(fake_requests[0].path, "gpu-0/status"));
+	assert_int_equal(publisher_counters(world->publisher).held_now.objects, 0);
+	fake_apiclient_answer(0, OBJECT("8"));
+	fake_apiclient_answer(1, OBJECT("8"));
+	wait_done(world);
+	assert_int_equal(apply(world, write, ARRAY_SIZE(write)), 2);
+	assert_non_null(strstr(fake_requests[2].path, "gpu-2/status"));
+	assert_non_null(strstr(fake_requests[3].path, "gpu-3/status"));
+}
+
+static void a_write_that_takes_longer_than_a_plan_may_is_taken_in_alone(void **state)
+{
+	struct world *world = *state;
+	struct join_device write[3];
+
+	for (unsigned i = 0; i < ARRAY_SIZE(write); i++)
+		write[i] = device(JOIN_WRITE, &previous);
+	fake_stopwatch_step_us = 2 * PUBLISHER_TURN_US;
+	assert_int_equal(apply(world, write, ARRAY_SIZE(write)), 1);
+}
+
 static void one_refused_object_does_not_hide_that_another_must_be_tried_again(void **state)
 {
 	struct world *world = *state;
@@ -950,6 +994,10 @@ static const struct CMUnitTest tests[] = {
 		an_object_that_somebody_deleted_is_forgotten, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		no_more_requests_are_under_way_than_allowed, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_plan_takes_in_no_further_write_after_two_milliseconds, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		a_write_that_takes_longer_than_a_plan_may_is_taken_in_alone, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		one_refused_object_does_not_hide_that_another_must_be_tried_again, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(

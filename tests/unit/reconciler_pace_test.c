@@ -241,6 +241,7 @@ static int set_up(void **state)
 	(void)state;
 	fake_apiclient_reset();
 	world = (struct world){0};
+	fake_stopwatch_step_us = 0;
 	name_all();
 	if (loop_new(&world.loop, &err) < 0 ||
 	    inventory_new(fake_now_ms, &world.inventory, &err) < 0)
@@ -543,6 +544,28 @@ TEST(a_node_whose_joins_are_dear_gets_a_twentieth_of_the_loop_and_no_other_waits
 	assert_int_equal(counters().pauses, world.n_joined[0]);
 }
 
+/* The events are acknowledged with the last. */
+TEST(statuses_that_take_long_to_encode_are_written_in_several_runs)
+{
+	settle(0, 8);
+	const unsigned n_joined = world.n_joined[0];
+	fake_stopwatch_step_us = PUBLISHER_TURN_US;
+	world.reports[0].events = (struct array){&event, 1, true};
+	for (unsigned i = 1; i < 8; i++)
+		world.wanted[0][i] = 20;
+	want(0, 0, 20);
+	fake_loop_advance(world.loop, 0);
+	assert_int_equal(n_fake_requests, 1);
+	answer(0);
+	fake_loop_advance(world.loop, 0);
+	assert_int_equal(world.n_acknowledged, 0);
+	pass(1);
+	assert_int_equal(writes_of(0), 8);
+	assert_true(world.n_joined[0] >= n_joined + 8);
+	assert_true(world.n_acknowledged > 0);
+	assert_int_equal(counters().writes.held[WRITE_BUDGET_NODE], 0);
+}
+
 TEST(what_happens_in_a_pause_is_in_the_status_at_its_end)
 {
 	settle(0, 1);
@@ -592,6 +615,7 @@ static const struct CMUnitTest tests[] = {
 		events_are_not_acknowledged_while_one_of_the_nodes_statuses_is_held),
 	cmocka_unit_test_set_up(
 		a_node_whose_joins_are_dear_gets_a_twentieth_of_the_loop_and_no_other_waits),
+	cmocka_unit_test_set_up(statuses_that_take_long_to_encode_are_written_in_several_runs),
 	cmocka_unit_test_set_up(what_happens_in_a_pause_is_in_the_status_at_its_end),
 	cmocka_unit_test_set_up(a_dear_node_whose_writes_fail_waits_as_long),
 };

@@ -72,7 +72,7 @@ static int set_up(void **state)
 	    telemetry_new(VIEW("10.96.0.1:443"), &world.telemetry, &err) < 0)
 		return -1;
 	telemetry_watch(world.telemetry,
-			&(struct telemetry_sources){NULL, world.inventory, world.watches,
+			&(struct telemetry_sources){world.loop, NULL, world.inventory, world.watches,
 						    world.reconciler});
 	return 0;
 }
@@ -185,12 +185,25 @@ static void events_are_shown_by_type_and_by_what_became_of_them(void **state)
 	telemetry_collect(world->telemetry); /* nobody sends any */
 	assert_shows(world, "gpuattribution_events_total{type=\"SlotHeldTwice\",outcome=\"sent\"} 0");
 	telemetry_watch(world->telemetry,
-			&(struct telemetry_sources){NULL, world->inventory, world->watches,
+			&(struct telemetry_sources){world->loop, NULL, world->inventory, world->watches,
 						    world->reconciler, teller});
 	telemetry_collect(world->telemetry);
 	assert_shows(world, "gpuattribution_events_total{type=\"SlotHeldTwice\",outcome=\"sent\"} 1");
 	assert_shows(world, "gpuattribution_events_total{type=\"UnallocatedUse\",outcome=\"held_back\"} 0");
 	event_teller_free(teller);
+}
+
+static void how_long_turns_of_the_loop_took_is_shown(void **state)
+{
+	struct world *world = *state;
+
+	fake_loop_turned(world->loop, 0.0004);
+	fake_loop_turned(world->loop, 0.021);
+	telemetry_collect(world->telemetry);
+	assert_shows(world, "gpuattribution_loop_turn_duration_seconds_bucket"
+			    "{thread=\"loop\",le=\"0.02\"} 1");
+	assert_shows(world, "gpuattribution_loop_turn_duration_seconds_count{thread=\"loop\"} 2");
+	assert_shows(world, "gpuattribution_loop_turn_duration_seconds_count{thread=\"front\"} 0");
 }
 
 static void what_runs_and_since_when_is_shown_from_the_start(void **state)
@@ -279,6 +292,7 @@ static void writes_that_are_held_are_shown_by_their_limit(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(writes_that_are_held_are_shown_by_their_limit, set_up,
 					tear_down),
+	cmocka_unit_test_setup_teardown(how_long_turns_of_the_loop_took_is_shown, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(what_runs_and_since_when_is_shown_from_the_start, set_up,
 					tear_down),
 	cmocka_unit_test_setup_teardown(a_node_that_is_due_is_in_the_queue_as_client_go_counts_it,
