@@ -319,6 +319,12 @@ int fetcher_new(struct loop *loop, struct fetcher **ret_fetcher, struct error *e
 	return 0;
 }
 
+void fetcher_limit_streams(struct fetcher *fetcher, uint32_t n)
+{
+	assert(n > 0 && n <= FETCH_STREAMS);
+	fetch_multi_limit_streams(fetcher->multi, n);
+}
+
 void fetcher_free(struct fetcher *fetcher)
 {
 	if (!fetcher)

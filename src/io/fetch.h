@@ -27,6 +27,7 @@
 #include "io/loop.h"
 
 #define FETCH_VERSIONS_CAP 1024u
+#define FETCH_STREAMS 100u
 
 /*
  * Appends the versions of libcurl and of the libraries below it: "libcurl/7.88.1 OpenSSL/3.0.17
@@ -44,6 +45,12 @@ struct fetcher; /* shares connections and TLS sessions among its fetches */
 
 /* loop is borrowed and must outlive the fetcher. Fails with ERROR_NO_MEMORY. */
 MUST_USE int fetcher_new(struct loop *loop, struct fetcher **ret_fetcher, struct error *err);
+/*
+ * From now on a connection carries at most so many requests at a time (HTTP/2): the next one takes another
+ * connection. At first that is FETCH_STREAMS. libcurl works on all requests of a connection whenever
+ * something arrives on it, so with many of them each costs more. n: 1 to FETCH_STREAMS.
+ */
+void fetcher_limit_streams(struct fetcher *fetcher, uint32_t n);
 /* Ends all fetches without calling back; not from a handler. All watches must be gone. Accepts NULL. */
 void fetcher_free(struct fetcher *fetcher);
 

@@ -18,6 +18,7 @@
 
 #include "base/limits.h"
 #include "base/list.h"
+#include "io/fetch.h"
 
 struct fetch_multi {
 	struct loop *loop;
@@ -25,6 +26,7 @@ struct fetch_multi {
 	struct loop_timer *timer; /* libcurl's */
 	struct loop_timer *wake;  /* ours, which libcurl does not clear */
 	struct list sockets; /* that the loop watches */
+	uint32_t max_streams; /* of a connection */
 	bool is_in_curl;
 	bool is_broken;
 	struct fetch_multi_owner owner;
@@ -147,6 +149,7 @@ static CURLM *make_handle(struct fetch_multi *multi)
 	curl_multi_setopt(handle, CURLMOPT_TIMERFUNCTION, on_timeout_change);
 	curl_multi_setopt(handle, CURLMOPT_TIMERDATA, multi);
 	curl_multi_setopt(handle, CURLMOPT_PIPELINING, (long)CURLPIPE_MULTIPLEX);
+	curl_multi_setopt(handle, CURLMOPT_MAX_CONCURRENT_STREAMS, (long)multi->max_streams);
 	curl_multi_setopt(handle, CURLMOPT_MAXCONNECTS, (long)LIMIT_IDLE_CONNECTIONS);
 	return handle;
 }
@@ -177,6 +180,7 @@ int fetch_multi_new(struct loop *loop, const struct fetch_multi_owner *owner,
 		return error_no_memory(err);
 	multi->loop = loop;
 	multi->owner = *owner;
+	multi->max_streams = FETCH_STREAMS;
 	list_init(&multi->sockets);
 	if (loop_timer_new(loop, on_time, multi, &multi->timer, err) != 0 ||
 	    loop_timer_new(loop, on_time, multi, &multi->wake, err) != 0)
@@ -198,6 +202,12 @@ void fetch_multi_free(struct fetch_multi *multi)
 	loop_timer_free(multi->timer);
 	loop_timer_free(multi->wake);
 	free(multi);
+}
+
+void fetch_multi_limit_streams(struct fetch_multi *multi, uint32_t n)
+{
+	multi->max_streams = n;
+	curl_multi_setopt(multi->handle, CURLMOPT_MAX_CONCURRENT_STREAMS, (long)n);
 }
 
 bool fetch_multi_is_in_curl(const struct fetch_multi *multi)

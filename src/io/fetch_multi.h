@@ -36,6 +36,8 @@ MUST_USE int fetch_multi_new(struct loop *loop, const struct fetch_multi_owner *
 			     struct fetch_multi **ret_multi, struct error *err);
 /* Closes all connections. All transfers must be removed; not inside libcurl. Accepts NULL. */
 void fetch_multi_free(struct fetch_multi *multi);
+/* At most so many transfers at a time are streams of one connection. It may be called at any time. */
+void fetch_multi_limit_streams(struct fetch_multi *multi, uint32_t n);
 /* True inside libcurl's work, in a callback of a transfer: nothing may be added or removed then. */
 bool fetch_multi_is_in_curl(const struct fetch_multi *multi);
 /* Starts a transfer, which stays the caller's. -1: there is no memory. */

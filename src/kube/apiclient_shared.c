@@ -115,6 +115,17 @@ static void rests(void *owner)
 
 /* Members. */
 
+/* Streams that are open stay where they are. */
+static void spread_streams(const struct apiclient_shared *shared)
+{
+	const size_t n = (shared->by_reflector.count + APICLIENT_SHARED_CONNECTIONS - 1) /
+			 APICLIENT_SHARED_CONNECTIONS;
+
+	fetcher_limit_streams(shared->endpoint->shared, n < APICLIENT_SHARED_STREAMS ? APICLIENT_SHARED_STREAMS
+							: n < FETCH_STREAMS ? (uint32_t)n
+									    : FETCH_STREAMS);
+}
+
 static void free_member(struct member *member)
 {
 	runner_free(member->runner);
@@ -145,6 +156,7 @@ int apiclient_shared_run(struct apiclient_shared *shared, struct reflector *refl
 		free_member(member);
 		return -1;
 	}
+	spread_streams(shared);
 	return 0;
 }
 
@@ -155,6 +167,7 @@ void apiclient_shared_stop(struct apiclient_shared *shared, struct reflector *re
 		return;
 	table_remove(&shared->by_reflector, &member->node);
 	free_member(member);
+	spread_streams(shared);
 }
 
 void apiclient_shared_nudge(struct apiclient_shared *shared, struct reflector *reflector)

@@ -49,6 +49,11 @@ void fetcher_free(struct fetcher *fetcher)
 	free(fetcher);
 }
 
+void fetcher_limit_streams(struct fetcher *fetcher, uint32_t n)
+{
+	(void)fetcher, (void)n;
+}
+
 void fetch_versions(struct sbuf *buf)
 {
 	sbuf_append(buf, VIEW("simulated"));
