@@ -37,7 +37,10 @@ static void crash(int gpu)
 	deed_crash((int[]){world.gpus[gpu].node, 1, 0, 0});
 }
 
-/* In the other MIG mode the driver counts other errors, and asks for nothing. It was not reset. */
+/*
+ * In the other MIG mode the driver counts other errors, and asks for nothing. It was not reset: in the mode
+ * of before it tells what it told then.
+ */
 static void change_mode(int gpu)
 {
 	const struct world_gpu *g = &world.gpus[gpu];
@@ -45,7 +48,7 @@ static void change_mode(int gpu)
 
 	deed_configure_plugin((int[]){g->node, was_mig ? WORLD_EXCLUSIVE : WORLD_MIG, 2, 0});
 	if (g->mig != was_mig)
-		illness_end(gpu, ILLNESS_BIT(ILLNESS_ECC) | ILLNESS_BIT(ILLNESS_RESET));
+		illness_keep_to_mode(gpu, ILLNESS_BIT(ILLNESS_ECC) | ILLNESS_BIT(ILLNESS_RESET), was_mig);
 }
 
 /* In the order of their words in sim/action.c. */

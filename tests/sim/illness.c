@@ -22,11 +22,14 @@
 	(BIT(ECC) | BIT(IMEX) | BIT(REBOOT) | BIT(RESET) | BIT(DRAIN) | BIT(DRAIN_P2P) | BIT(OTHER_ACTION))
 #define ACTION_OTHER 77u /* no driver has it yet */
 
+enum { IN_BOTH_MODES = -1 };
+
 /* A device's being ill. */
 struct spell {
 	int gpu;
 	enum illness illness;
 	uint64_t from, until;
+	int of_mode; /* its driver tells of it in this MIG mode (0, 1) only, or IN_BOTH_MODES */
 };
 
 /* What a reading of the device told that the reading before did not. */
@@ -118,11 +121,16 @@ void illness_set_up(int node)
 
 /* Being ill */
 
+static bool is_told_in(const struct spell *spell, bool is_mig)
+{
+	return spell->of_mode == IN_BOTH_MODES || spell->of_mode == (int)is_mig;
+}
+
 static struct spell *find_spell(int gpu, enum illness illness)
 {
 	for (int i = n_spells - 1; i >= 0; i--)
 		if (spells[i].gpu == gpu && spells[i].illness == illness &&
-		    spells[i].until > clockwork_now())
+		    spells[i].until > clockwork_now() && is_told_in(&spells[i], world.gpus[gpu].mig))
 			return &spells[i];
 	return NULL;
 }
@@ -145,7 +153,8 @@ bool illness_has(int gpu, enum illness illness)
 void illness_begin(int gpu, enum illness illness, uint64_t until)
 {
 	if (n_spells < MAX_SPELLS && !find_spell(gpu, illness))
-		spells[n_spells++] = (struct spell){gpu, illness, clockwork_now(), until};
+		spells[n_spells++] =
+			(struct spell){gpu, illness, clockwork_now(), until, IN_BOTH_MODES};
 }
 
 void illness_moved(int gpu)
@@ -159,6 +168,14 @@ void illness_end(int gpu, unsigned illnesses)
 		if (spells[i].gpu == gpu && spells[i].until > clockwork_now() &&
 		    illnesses & ILLNESS_BIT(spells[i].illness))
 			spells[i].until = clockwork_now();
+}
+
+void illness_keep_to_mode(int gpu, unsigned illnesses, bool is_mig)
+{
+	for (int i = 0; i < n_spells; i++)
+		if (spells[i].gpu == gpu && spells[i].until > clockwork_now() &&
+		    is_told_in(&spells[i], is_mig) && illnesses & ILLNESS_BIT(spells[i].illness))
+			spells[i].of_mode = is_mig;
 }
 
 void illness_fail_call(int gpu, enum illness_part part, uint64_t until)

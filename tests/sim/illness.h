@@ -55,6 +55,11 @@ void illness_set_up(int node);
 void illness_begin(int gpu, enum illness illness, uint64_t until);
 /* It has these illnesses (bits) no more, and was not reset. */
 void illness_end(int gpu, unsigned illnesses);
+/*
+ * The driver tells of these illnesses (bits) in that MIG mode only: not in the other one, and again when the
+ * mode is back, if nothing has ended them meanwhile.
+ */
+void illness_keep_to_mode(int gpu, unsigned illnesses, bool is_mig);
 /* The driver's call for that part fails until then, and no other does. */
 void illness_fail_call(int gpu, enum illness_part part, uint64_t until);
 /* If it has errors at its next reading the driver tells of none then, and of no action. */
