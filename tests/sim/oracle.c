@@ -36,7 +36,6 @@
 #include "wire/jwalk.h"
 
 #define MAX_OBJECTS 32
-#define ASKED_MS 100u /* a question and its answer */
 #define PODS_AGE_MS 1000u
 #define MOVE_WEARS_OFF_MS 140000u
 #define CLOCK_WEARS_OFF_MS 100000u /* the longest step is 90 s */
@@ -329,7 +328,7 @@ static const char *find_fault(const struct world_pod *pod, const struct attribut
 	if (pod->node != node_of(status->node_name))
 		return "is on another node";
 	/* What was asked before it was written may come to be known meanwhile. */
-	if (pod->end_known_at < sent_at && sent_at - pod->end_known_at > ASKED_MS)
+	if (pod->end_known_at < sent_at && sent_at - pod->end_known_at > ORACLE_ASKED_MS)
 		return "was known to be over";
 	if (is_sharer && (tenant->confidence == ATTRIBUTION_CONFIDENCE_ANNOTATED ||
 			  named_is_by_process(tenant)))
@@ -485,7 +484,7 @@ static bool is_long_gone(int node, uint64_t sent_at)
 {
 	uint64_t told_at = world.nodes[node].gone_told_at;
 
-	if (world.nodes[node].in_api && world.nodes[node].there_since + ASKED_MS < sent_at)
+	if (world.nodes[node].in_api && world.nodes[node].there_since + ORACLE_ASKED_MS < sent_at)
 		return false;
 	if (world.nodes[node].there_told_at >= sent_at)
 		return true; /* it came back while the request was on its way */

@@ -201,6 +201,8 @@ struct report;
  */
 #define SIM_BOUND_MS 240000u
 #define SIM_QUIET_MS 150000u
+/* A question to the API server and its answer: so much may come to be known between a join and its write. */
+#define ORACLE_ASKED_MS 100u
 
 enum oracle_rule {
 	ORACLE_NONE,

@@ -128,10 +128,13 @@ static bool is_true(const struct attribution_status *status, struct view type)
 	return condition && condition->status == CONDITION_TRUE;
 }
 
-/* The controller was told of the pod, and not of its end. */
+/*
+ * The controller was told of the pod, and not of its end. A write that waited for the answer to a question
+ * says what was known when it was asked.
+ */
 static bool is_told(const struct world_pod *pod, uint64_t sent_at)
 {
-	return pod->known_at < sent_at && pod->end_known_at >= sent_at;
+	return pod->known_at < sent_at - ORACLE_ASKED_MS && pod->end_known_at >= sent_at;
 }
 
 /* The books call a static pod by its hash, the API server by that of its mirror. */
