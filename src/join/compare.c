@@ -24,7 +24,7 @@ struct drift_node compare_node(const struct facts *facts, const struct slots *sl
 		.is_offer_known = slots->is_offer_told_now,
 		.hold_off_percent = input->limits->hold_off_percent,
 		.is_settling = facts->source.is_settling,
-		.is_any_offered = drift_offer_is_any(slots->items, slots->n_items),
+		.is_any_offered = slots->is_other_offered || drift_offer_is_any(slots->items, slots->n_items),
 		.now_wall_ms = input->now_wall_ms,
 	};
 

@@ -59,6 +59,14 @@ static void add_held(struct slots *slots, const struct fact *item)
 	slots->items[slots->n_items++] = slot;
 }
 
+/* Whose it is NVML tells alone. */
+static void add_unknown(const struct devices *devices, struct slots *slots, struct view id, bool is_latest)
+{
+	slots->ids_unknown++;
+	slots->is_other_offered |= is_latest;
+	slots->may_be_offered |= devices->nvml != REPORT_LIST_GOOD && device_id_parse(id).form == DEVICE_ID_MIG;
+}
+
 static void add_offer(const struct devices *devices, struct slots *slots, struct array lists, bool is_latest)
 {
 	ARRAY_EACH(const struct report_resource_devices, offer, lists) {
@@ -66,7 +74,7 @@ static void add_offer(const struct devices *devices, struct slots *slots, struct
 			const struct device_place place = devices_find(devices, *id);
 			struct slot *slot = &slots->items[slots->n_items];
 			if (!place.device) {
-				slots->ids_unknown++;
+				add_unknown(devices, slots, *id, is_latest);
 				continue;
 			}
 			*slot = slot_of(*id, (size_t)(place.device - devices->devices), place.partition,
@@ -81,10 +89,9 @@ static void add_offer(const struct devices *devices, struct slots *slots, struct
 }
 
 /*
- * Two sources say what is on offer. The last good part of one that fails counts only where the
- * other says nothing: it may be older than the plugin's present configuration. Of two good ones
- * PodResources is the later. The kubelet writes its checkpoint when it gives out a device, and not when
- * a plugin goes or comes back with other devices.
+ * Two sources say what is on offer. The last good part of one that fails counts only where the other says
+ * nothing: it may be older than the plugin's present configuration. Of two good ones PodResources is the
+ * later. The kubelet writes its checkpoint when it gives out a device, and not when a plugin goes or returns.
  */
 static void add_offers(const struct facts *facts, const struct report *report, struct slots *slots)
 {
@@ -211,9 +218,9 @@ void slots_look(const struct slots *slots, struct subject *subject)
 	subject->n_slots = slots->first[subject->index + 1] - first;
 	subject->is_claimed = subject->tenants.is_claimed ||
 			      from_resource_claim_is_described(facts, subject->device);
-	subject->is_offer_known = slots->is_offer_known;
 	for (size_t i = 0; i < subject->n_slots; i++)
 		subject->is_offered |= subject->slots[i].is_offered;
+	subject->is_offer_known = slots->is_offer_known && (subject->is_offered || !slots->may_be_offered);
 	subject->is_rest_held = is_rest_held(subject);
 	subject->is_as_published = subject->published &&
 				   (facts->is_frozen || facts->source.is_settling ||

@@ -20,6 +20,8 @@ struct slots {
 	bool is_offer_known;  /* some source says which IDs are on offer */
 	bool is_offer_told_now; /* some good one does */
 	uint32_t ids_unknown; /* offered IDs of no device */
+	bool is_other_offered; /* by a good source, now: an ID of no device */
+	bool may_be_offered;   /* an offered MIG device may be any device's, for NVML has not listed them */
 };
 
 /* Collects the slots. The result lies in arena and borrows from what is given. ERROR_NO_MEMORY. */

@@ -52,7 +52,7 @@ struct subject {
 	size_t n_slots;
 	bool is_claimed;      /* claims hand it out */
 	bool is_offered;      /* some slot of it is on offer */
-	bool is_offer_known;  /* as in struct slots */
+	bool is_offer_known;  /* which of its slots are on offer, or that none is */
 	bool is_rest_held;    /* none is, and something is held that does not tell how many there are */
 	bool is_as_published; /* not so now, or they may be more: what follows from slots stays */
 	/* What the other stages said. */

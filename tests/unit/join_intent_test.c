@@ -38,6 +38,9 @@ static const struct scenario_promise promises[] = {
 		A_PLUGIN "offer gpu0; expect drifts none; expect intent InSync;"
 		"expect InSync True InSync; expect pending none"),
 
+	PROMISE(what_is_on_offer_is_from_a_plugin_though_nvml_does_not_list_it,
+		PLUGIN_GONE "expect pending PluginMissing; offer MIG-5e3f9f2c-1b7a-4d0e-9c4b-2a6d8e1f7c30;"
+		"expect pending MIGStrategy; expect drifts none"),
 	PROMISE(a_device_that_no_plugin_offers_says_that_the_plugin_is_missing,
 		PLUGIN_GONE "expect Healthy False NotAdvertised `the device plugin no longer offers the"
 		" device`; publish; wait 2min; heartbeat; expect drifts PluginMissing;"

@@ -231,6 +231,19 @@ static const struct scenario_promise promises[] = {
 		"expect gpu2 mode MIG"),
 	PROMISE(offered_ids_of_no_device_are_counted,
 		"gpu 0 exclusive; offer all; expect unknown-ids 2; expect slots 0/1"),
+	PROMISE(while_nvml_does_not_answer_a_mig_device_on_offer_may_be_any_devices,
+		"gpu 0 exclusive; publish; lose nvml; offer none;"
+		"offer MIG-5e3f9f2c-1b7a-4d0e-9c4b-2a6d8e1f7c30; expect slots 0/1; expect mode Exclusive;"
+		"expect Healthy Unknown NVMLUnavailable; restore nvml; expect slots 0/0;"
+		"expect Healthy False NotAdvertised"),
+	PROMISE(while_nvml_does_not_answer_another_card_on_offer_is_not_this_one,
+		"gpu 0 exclusive; publish; lose nvml; offer none;"
+		"offer GPU-5e3f9f2c-1b7a-4d0e-9c4b-2a6d8e1f7c30; expect slots 0/0;"
+		"expect Healthy False NotAdvertised"),
+	PROMISE(a_device_on_offer_is_told_by_its_own_ids_whatever_else_is,
+		"gpu 0 exclusive; gpu 1 exclusive; publish; lose nvml; offer none;"
+		"offer gpu0 MIG-5e3f9f2c-1b7a-4d0e-9c4b-2a6d8e1f7c30; expect slots 0/1;"
+		"expect gpu1 slots 0/1"),
 	/* Claims may call two devices by one name, as when a boot has numbered them anew. */
 	PROMISE(a_name_on_two_devices_is_a_slot_of_each,
 		"gpu 0; gpu 1; pod a; pod b; grant a gpu0; grant b gpu1 device=pool/gpu-0;"
