@@ -50,7 +50,7 @@ struct daemon {
 	char namespace[MAX_NAMESPACE];
 	const char *agent_namespace;
 	size_t memory_limit; /* of the process */
-	uint32_t max_writes; /* at a time */
+	struct descriptors_shares shares;
 	struct loop *loop;
 	struct loop_signal *signals[2];
 	struct loop_timer *pulse;
@@ -401,24 +401,29 @@ static int limit_connections(struct daemon *daemon, struct front_config *config,
 		.metrics = config->max_metrics_connections,
 		.probes = config->max_probe_connections,
 		.reviews = config->max_reviews,
+		.readers = config->max_reader_reviews,
+		.pods = daemon->settings->pod_selection_policy == POD_SELECTION_ALWAYS_CLUSTER
+				? 0
+				: descriptors_for_nodes(POD_SELECTION_MAX),
 		.writes = (uint32_t)daemon->settings->max_requests,
 	};
-	struct descriptors_shares shares;
 
-	if (descriptors_divide(limit, &wanted, &shares, err) < 0)
+	if (descriptors_divide(limit, &wanted, &daemon->shares, err) < 0)
 		return -1;
+	const struct descriptors_shares shares = daemon->shares;
+
 	config->max_connections = shares.reports;
 	config->max_metrics_connections = shares.metrics;
 	config->max_probe_connections = shares.probes;
 	config->max_reviews = shares.reviews;
-	daemon->max_writes = shares.writes;
+	config->max_reader_reviews = shares.readers;
 	if (shares.reports < wanted.reports)
 		LOG_WARN("Connections limited by the file descriptors of the process",
 			 LOG_I64("connections", shares.reports), LOG_I64("wanted", wanted.reports),
 			 LOG_I64("descriptors", limit));
 	if (shares.writes < wanted.writes)
 		LOG_WARN("Writes limited by the file descriptors of the process: raise the limit "
-			 "(RLIMIT_NOFILE) to 80 or more",
+			 "(RLIMIT_NOFILE)",
 			 LOG_I64("writes", shares.writes), LOG_I64("wanted", wanted.writes),
 			 LOG_I64("descriptors", limit));
 	return 0;
@@ -493,7 +498,7 @@ static int make_reconciler(struct daemon *daemon, struct error *err)
 			.quiet_ms = settings->quiet_ms,
 			.hold_off_percent = (uint32_t)settings->hold_off_percent,
 		},
-		.max_requests = daemon->max_writes,
+		.max_requests = daemon->shares.writes,
 		.max_join_bytes = memory_limit_join(daemon->memory_limit),
 		.is_ready = is_ready,
 		.may_join = may_join,
@@ -553,9 +558,12 @@ static int make_leadership(struct daemon *daemon, struct error *err)
 
 static int make_watches(struct daemon *daemon, struct error *err)
 {
+	const uint32_t max_nodes = descriptors_nodes_of(daemon->shares.pods);
 	const struct watches_config config = {
 		.initial = daemon->settings->initial_state,
-		.pod_selection = daemon->settings->pod_selection_policy,
+		.pod_selection = max_nodes ? daemon->settings->pod_selection_policy
+					   : POD_SELECTION_ALWAYS_CLUSTER,
+		.max_pod_nodes = max_nodes < POD_SELECTION_MAX ? max_nodes : POD_SELECTION_MAX,
 		.pod_selection_threshold = (uint32_t)daemon->settings->pod_selection_threshold,
 		.seed = prng_entropy(),
 		.changed = on_watches_changed,
@@ -584,8 +592,15 @@ static int make_loop(struct daemon *daemon, struct error *err)
 
 static int make_reviewer(struct daemon *daemon, struct error *err)
 {
-	return reviewer_new(daemon->client, daemon->front, daemon->settings->audience,
-			    &daemon->reviewer, err);
+	const struct reviewer_config config = {
+		.client = daemon->client,
+		.front = daemon->front,
+		.audience = daemon->settings->audience,
+		.max_agents = daemon->shares.reviews,
+		.max_readers = daemon->shares.readers,
+	};
+
+	return reviewer_new(&config, &daemon->reviewer, err);
 }
 
 static int make_exposition(struct daemon *daemon, struct error *err)

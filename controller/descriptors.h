@@ -7,9 +7,29 @@
  * use: its connections to the API server, its event loops, certificates that are read again. So no
  * number of clients can stop the program's own requests.
  *
- * Of its own descriptors 24 are no connections. There is a connection to the API server for each watch,
- * 14 at most but for those of single ConfigMaps, and one for each write that is under way. Below
- * DESCRIPTORS_OWN + DESCRIPTORS_LEAST the program has fewer for itself, and does fewer writes at a time.
+ * Requests go by HTTP/1.1, so each that is under way has a connection of its own. One that is kept idle is
+ * used again before another is made. So these are the most that the program has open:
+ *
+ *	                                                       usual   fewer than 80 files
+ *	no connections: DESCRIPTORS_NO_CONNECTIONS                24   24
+ *	watches: DESCRIPTORS_WATCHES                              16   16
+ *	    seven kinds, two definitions, the Lease, and three
+ *	    of ConfigMaps are 13; the others are for a file that is
+ *	    read, and for a client that finds no place
+ *	one each, DESCRIPTORS_SINGLE: the probe of /readyz, the
+ *	    Lease, an Event, the certificate's Secret or ConfigMap 4    4
+ *	writes, each with the questions before it                 16    4
+ *	                                                          60   48
+ *	DESCRIPTORS_OWN, DESCRIPTORS_OWN_REDUCED                  64   48
+ *
+ * Shares of what is left, as the clients' connections are: reviews of agents' tokens, reviews of
+ * readers' tokens, and writes beyond DESCRIPTORS_WRITES. A review has one request at a time: whose the
+ * token is, then whether they may read. Pods that are read by node have a share, too. Their requests alone
+ * go by HTTP/2: one connection for DESCRIPTORS_NODES_OF_ONE nodes, and one to spare, for one that is being
+ * replaced.
+ *
+ * Not in the table: a name of the API server that is looked up takes some for that moment. An API server
+ * that allows fewer streams on a connection has more of them.
  *
  * Threads: any, before other threads start.
  */
@@ -18,11 +38,18 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "kube/apiclient.h"
 
 #define DESCRIPTORS_OWN 64u
 /* The least that it can work with, when it does DESCRIPTORS_FEW_WRITES at a time. */
 #define DESCRIPTORS_OWN_REDUCED 48u
+#define DESCRIPTORS_NO_CONNECTIONS 24u
+#define DESCRIPTORS_WATCHES APICLIENT_MAX_REFLECTORS
+#define DESCRIPTORS_SINGLE 4u
+#define DESCRIPTORS_WRITES 16u
 #define DESCRIPTORS_FEW_WRITES 4u
+/* libcurl's streams of one connection, and the API server's. */
+#define DESCRIPTORS_NODES_OF_ONE 100u
 /* With fewer left for clients the controller does not start. */
 #define DESCRIPTORS_LEAST 16u
 
@@ -32,7 +59,9 @@ struct descriptors_shares {
 	uint32_t metrics;
 	uint32_t probes;
 	uint32_t reviews; /* of agents' tokens, under way */
-	uint32_t writes;  /* under way; they are of the program's own use */
+	uint32_t readers; /* reviews of tokens of who reads metrics, under way */
+	uint32_t pods;    /* connections for pods that are read by node; this one may be 0 */
+	uint32_t writes;  /* under way; DESCRIPTORS_WRITES of them are of the program's own use */
 };
 
 /*
@@ -41,9 +70,14 @@ struct descriptors_shares {
  */
 uint32_t descriptors_raise(void);
 /*
- * Divides what `limit` leaves: no share is larger than in `wanted`. Where that does not fit, metrics,
- * probes and reviews get an eighth each at most. Fails with ERROR_REJECTED below
+ * Divides what `limit` leaves: no share is larger than in `wanted`. Where that does not fit, reports get
+ * what the others leave. These get an eighth each at most, and so do writes beyond DESCRIPTORS_WRITES.
+ * Below DESCRIPTORS_OWN + DESCRIPTORS_LEAST pods get none. Fails with ERROR_REJECTED below
  * DESCRIPTORS_OWN_REDUCED + DESCRIPTORS_LEAST.
  */
 MUST_USE int descriptors_divide(uint32_t limit, const struct descriptors_shares *wanted,
 				struct descriptors_shares *ret_shares, struct error *err);
+/* How many connections the pods of so many nodes need; 0 for 0. */
+uint32_t descriptors_for_nodes(uint32_t n_nodes);
+/* The other way round: 0 for 0 and 1. */
+uint32_t descriptors_nodes_of(uint32_t n_connections);

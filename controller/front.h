@@ -78,6 +78,7 @@ struct front_config {
 	uint32_t token_ttl_ms;         /* how long a review is believed */
 	uint32_t reviews_per_second;   /* of new tokens from one address */
 	uint32_t max_reviews;          /* of agents' tokens, under way; at least 2 */
+	uint32_t max_reader_reviews;   /* of tokens of who reads metrics; at least 2 */
 	uint32_t max_connections;      /* of agents */
 	uint32_t heartbeat_ms;         /* an agent's connection may be idle for two of them */
 	uint32_t max_metrics_connections;

@@ -85,11 +85,10 @@ static void refuse(const struct metrics_gate *gate, struct server_request *reque
 			       });
 }
 
-static void refuse_unavailable(const struct metrics_gate *gate, struct server_request *request,
-			       const char *reason)
+static void refuse_for_now(const struct metrics_gate *gate, struct server_request *request,
+			   enum metrics_gate_outcome outcome, const char *reason)
 {
-	refuse(gate, request,
-	       &(struct refusal){METRICS_GATE_UNAVAILABLE, 503, RETRY_AFTER_S, NULL, reason});
+	refuse(gate, request, &(struct refusal){outcome, 503, RETRY_AFTER_S, NULL, reason});
 }
 
 static void refuse_unauthenticated(const struct metrics_gate *gate,
@@ -222,9 +221,9 @@ static void on_decided(void *owner, void *request, const struct identity *identi
 	if (identity)
 		admit(gate, request, identity);
 	else
-		refuse_unavailable(gate, request,
-				   "the token could not be reviewed: the API server does not answer, "
-				   "or the controller may not ask it");
+		refuse_for_now(gate, request, METRICS_GATE_UNAVAILABLE,
+			       "the token could not be reviewed: the API server does not answer, "
+			       "or the controller may not ask it");
 }
 
 static void on_review_timer(void *owner)
@@ -250,7 +249,7 @@ static void ask(struct metrics_gate *gate, struct server_request *request, struc
 	case ADMISSION_TOO_OFTEN:
 	case ADMISSION_CROWDED:
 	case ADMISSION_BUSY:
-		refuse_unavailable(gate, request, "too many tokens are being reviewed");
+		refuse_for_now(gate, request, METRICS_GATE_BUSY, "too many tokens are being reviewed");
 		break;
 	case ADMISSION_WAIT:
 		if (!loop_timer_is_set(gate->review_timer))

@@ -10,10 +10,11 @@
  *
  * Threads: the front's.
  * Limits:  verdicts and requests that wait as configured, reviews under way too, at most
- *          METRICS_GATE_MAX_REVIEWS. Strangers, of whom none was allowed in the last hour, have half of
- *          these. Their reviews that begin: METRICS_GATE_REVIEWS_PER_SECOND, and of one address
- *          METRICS_GATE_CLIENT_REVIEWS_PER_SECOND. So strangers with bad tokens can neither flood the
- *          API server nor keep a reader out who was allowed before (controller/known_readers.h).
+ *          METRICS_GATE_MAX_REVIEWS. Who finds no room gets 503. Strangers, of whom none was allowed in
+ *          the last hour, have half of the room. Their reviews that begin:
+ *          METRICS_GATE_REVIEWS_PER_SECOND, and of one address METRICS_GATE_CLIENT_REVIEWS_PER_SECOND. So
+ *          strangers with bad tokens can neither flood the API server nor keep a reader out who was
+ *          allowed before (controller/known_readers.h).
  */
 
 #include "base/metric.h"
@@ -32,13 +33,15 @@ enum metrics_gate_outcome {
 	METRICS_GATE_UNAUTHENTICATED, /* 401 */
 	METRICS_GATE_FORBIDDEN,       /* 403 */
 	METRICS_GATE_NOT_FOUND,       /* 404, 405 */
-	METRICS_GATE_UNAVAILABLE,     /* 503 */
+	METRICS_GATE_UNAVAILABLE,     /* 503: the API server did not say who it is */
+	METRICS_GATE_BUSY,            /* 503: it is not asked, for too many tokens are being reviewed */
 };
 
 /* Label sets in that order, for a row of a metrics table. */
 #define METRICS_GATE_LABELS                                                                   \
 	METRIC_LABELS("outcome=\"accepted\"", "outcome=\"unauthenticated\"",                      \
-		      "outcome=\"forbidden\"", "outcome=\"not_found\"", "outcome=\"unavailable\"")
+		      "outcome=\"forbidden\"", "outcome=\"not_found\"",                             \
+		      "outcome=\"unavailable\"", "outcome=\"busy\"")
 
 struct metrics_gate_config {
 	struct admission_config admission; /* decided and owner are the gate's to set; review is called

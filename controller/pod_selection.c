@@ -25,9 +25,14 @@ static struct view name_of(const struct table_node *link)
 }
 
 void pod_selection_init(struct pod_selection *selection, enum pod_selection_policy policy,
-			uint32_t threshold_percent)
+			uint32_t threshold_percent, uint32_t max_nodes)
 {
-	*selection = (struct pod_selection){.policy = policy, .threshold_percent = threshold_percent};
+	assert(max_nodes <= POD_SELECTION_MAX);
+	*selection = (struct pod_selection){
+		.policy = policy,
+		.threshold_percent = threshold_percent,
+		.max_nodes = max_nodes ? max_nodes : POD_SELECTION_MAX,
+	};
 	table_init(&selection->by_name, name_of);
 }
 
@@ -70,7 +75,7 @@ int pod_selection_see(struct pod_selection *selection, struct view name, uint64_
 		node->seen_at = now;
 		return 0;
 	}
-	if (selection->by_name.count < POD_SELECTION_MAX)
+	if (selection->by_name.count < selection->max_nodes)
 		return add(selection, name, now, err);
 	selection->is_over = true;
 	selection->n_over++;

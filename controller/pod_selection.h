@@ -14,7 +14,7 @@
  * makes the form by node impossible ends it at once.
  *
  * Threads: owner.
- * Limits:  POD_SELECTION_MAX nodes. With more the form is that of the cluster.
+ * Limits:  POD_SELECTION_MAX nodes, or fewer as configured. With more the form is that of the cluster.
  */
 
 #include "base/error.h"
@@ -47,6 +47,7 @@ struct pod_selection_node {
 struct pod_selection {
 	enum pod_selection_policy policy;
 	uint32_t threshold_percent; /* of all nodes; by node if at most so many have GPUs */
+	uint32_t max_nodes;         /* with GPUs, for the form by node */
 	enum pod_selection_form form;
 	enum pod_selection_form asked_for; /* another form, which the figures ask for; or `form` */
 	uint64_t asked_since;              /* ms */
@@ -55,9 +56,9 @@ struct pod_selection {
 	bool is_over;    /* in the present look */
 };
 
-/* Wants no node. */
+/* Wants no node. max_nodes: at most POD_SELECTION_MAX; 0: that. */
 void pod_selection_init(struct pod_selection *selection, enum pod_selection_policy policy,
-			uint32_t threshold_percent);
+			uint32_t threshold_percent, uint32_t max_nodes);
 /* Forgets all nodes. Accepts a zeroed object. */
 void pod_selection_deinit(struct pod_selection *selection);
 /* The node shows a sign of a GPU at now (monotonic ms). Fails with ERROR_NO_MEMORY. */

@@ -330,7 +330,7 @@ int pod_watches_new(const struct pod_watches_config *config, struct pod_watches 
 	watches->host.changed = on_watch;
 	watches->next_seed = config->seed;
 	table_init(&watches->by_node, name_of);
-	pod_selection_init(&watches->selection, config->policy, config->threshold_percent);
+	pod_selection_init(&watches->selection, config->policy, config->threshold_percent, config->max_nodes);
 	if (loop_timer_new(config->host.loop, on_timer, watches, &watches->timer, err) < 0)
 		return -1;
 	if (config->policy == POD_SELECTION_ALWAYS_CLUSTER) {

@@ -10,7 +10,7 @@
  * is read before anything is said of it (pod_watches_allow()).
  *
  * Threads: the loop's.
- * Limits:  POD_SELECTION_MAX nodes.
+ * Limits:  POD_SELECTION_MAX nodes, or fewer as configured.
  */
 
 #include "controller/pod_selection.h"
@@ -22,6 +22,7 @@ struct pod_watches_config {
 	struct pod_watch_host host; /* `changed` may ask about writes, and must not look at a watch */
 	enum pod_selection_policy policy;
 	uint32_t threshold_percent;
+	uint32_t max_nodes; /* by node; 0: POD_SELECTION_MAX */
 	uint64_t seed;
 	/* Is it known which nodes there are, and which of them have GPUs? */
 	bool (*are_nodes_known)(void *owner);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controller/reviewer.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
@@ -23,22 +24,19 @@ struct review {
 };
 
 struct reviewer {
-	struct apiclient *client;
-	struct front *front;
-	const char *audience;
-	struct list reviews; /* struct review, under way */
+	struct reviewer_config config;
+	struct list reviews; /* struct review, under way; the oldest in front */
 };
 
-int reviewer_new(struct apiclient *client, struct front *front, const char *audience,
-		 struct reviewer **ret_reviewer, struct error *err)
+int reviewer_new(const struct reviewer_config *config, struct reviewer **ret_reviewer,
+		 struct error *err)
 {
 	struct reviewer *reviewer = calloc(1, sizeof(*reviewer));
 
+	assert(config->max_agents > 0 && config->max_readers > 0);
 	if (!reviewer)
 		return error_no_memory(err);
-	reviewer->client = client;
-	reviewer->front = front;
-	reviewer->audience = audience;
+	reviewer->config = *config;
 	list_init(&reviewer->reviews);
 	*ret_reviewer = reviewer;
 	return 0;
@@ -72,7 +70,7 @@ static void tell_agent(const struct review *review, const struct token_review *v
 {
 	struct error error = {0};
 
-	if (front_answer_review(review->reviewer->front, review->ticket, verdict, &error) < 0)
+	if (front_answer_review(review->reviewer->config.front, review->ticket, verdict, &error) < 0)
 		say_untold(&error);
 }
 
@@ -80,7 +78,7 @@ static void tell_reader(const struct review *review, const struct identity *verd
 {
 	struct error error = {0};
 
-	if (front_answer_reader(review->reviewer->front, review->ticket, verdict, &error) < 0)
+	if (front_answer_reader(review->reviewer->config.front, review->ticket, verdict, &error) < 0)
 		say_untold(&error);
 }
 
@@ -122,7 +120,7 @@ static int post(struct review *review, const char *path, const struct sbuf *body
 
 	if (sbuf_check(body, "review", err) < 0)
 		return -1;
-	return apiclient_send(review->reviewer->client, &call, answered, review,
+	return apiclient_send(review->reviewer->config.client, &call, answered, review,
 			      &review->request, err);
 }
 
@@ -216,11 +214,34 @@ static int ask_token(struct review *review, struct view token, struct error *err
 {
 	CLEANUP(sbuf_deinit) struct sbuf body = {0};
 	/* Of no audience of ours: whoever reads /metrics has a token for the API server. */
-	const char *audience = review->is_reader ? "" : review->reviewer->audience;
+	const char *audience = review->is_reader ? "" : review->reviewer->config.audience;
 
 	sbuf_init_secret(&body, 4 * LIMIT_TOKEN_BYTES);
 	token_review_doc_encode(token, view_from(audience), &body);
 	return post(review, TOKENS_PATH, &body, on_token, err);
+}
+
+/* Ends the oldest review of those of its kind, if they are as many as there may be. */
+static void make_room(struct reviewer *reviewer, bool is_reader)
+{
+	const uint32_t max = is_reader ? reviewer->config.max_readers : reviewer->config.max_agents;
+	const struct list *head = &reviewer->reviews;
+	struct review *oldest = NULL;
+	uint32_t n = 0;
+
+	for (struct list *link = head->next; link != head; link = link->next) {
+		struct review *review = CONTAINER_OF(link, struct review, link);
+
+		if (review->is_reader != is_reader)
+			continue;
+		oldest = oldest ? oldest : review;
+		n++;
+	}
+	if (n < max)
+		return;
+	assert(oldest);
+	tell_nothing(oldest);
+	review_free(oldest);
 }
 
 static void begin(struct reviewer *reviewer, uint64_t ticket, struct view token, bool is_reader)
@@ -229,6 +250,7 @@ static void begin(struct reviewer *reviewer, uint64_t ticket, struct view token,
 	struct review *review = malloc(sizeof(*review));
 	struct error error = {0};
 
+	make_room(reviewer, is_reader);
 	if (!review) {
 		tell_nothing(&failed);
 		return;

@@ -481,6 +481,7 @@ static int follow_pods(struct watches *watches, const struct watches_config *con
 		.host = {watches->loop, watches->client, watches->inventory, answering, on_pods, watches},
 		.policy = config->pod_selection,
 		.threshold_percent = config->pod_selection_threshold,
+		.max_nodes = config->max_pod_nodes,
 		.seed = config->seed,
 		.are_nodes_known = are_nodes_known,
 		.start_whole = start_whole,

@@ -32,6 +32,7 @@ struct watches_config {
 	enum reflector_initial initial; /* how the first state is read */
 	enum pod_selection_policy pod_selection; /* zeroed: the pods of the whole cluster */
 	uint32_t pod_selection_threshold;        /* percent of nodes with GPUs; POD_SELECTION_AUTO */
+	uint32_t max_pod_nodes; /* with more, the pods of the whole cluster; 0: POD_SELECTION_MAX */
 	uint64_t seed;
 	/* watches_allow_writes() may have become true, or something be old. NULL: nobody cares. */
 	void (*changed)(void *owner);

@@ -21,14 +21,13 @@
 #include "kube/runner.h"
 
 #define FIRST_PROBE_TIMEOUT_MS 5000u /* later ones have the time that other requests have */
-#define MAX_RUNNERS 16u
 
 struct apiclient {
 	struct loop *loop;
 	struct apiclient_endpoint endpoint;
 	struct apiclient_requests requests;
-	struct runner *runners[MAX_RUNNERS];
-	struct reflector *reflectors[MAX_RUNNERS]; /* of these */
+	struct runner *runners[APICLIENT_MAX_REFLECTORS];
+	struct reflector *reflectors[APICLIENT_MAX_REFLECTORS]; /* of these */
 	unsigned n_runners;
 	struct apiclient_shared shared;
 	unsigned next_runner; /* whose turn it is to be tried */
@@ -339,9 +338,9 @@ static struct runner_host host_of(struct apiclient *client)
 int apiclient_run(struct apiclient *client, struct reflector *reflector, struct error *err)
 {
 	const struct runner_host host = host_of(client);
-	assert(client->n_runners <= MAX_RUNNERS);
-	if (client->n_runners == MAX_RUNNERS)
-		return error_set(err, ERROR_LIMIT, 0, "more than %u reflectors", MAX_RUNNERS);
+	assert(client->n_runners <= APICLIENT_MAX_REFLECTORS);
+	if (client->n_runners == APICLIENT_MAX_REFLECTORS)
+		return error_set(err, ERROR_LIMIT, 0, "more than %u reflectors", APICLIENT_MAX_REFLECTORS);
 	if (runner_new(&host, reflector, &client->runners[client->n_runners], err) != 0)
 		return -1;
 	client->reflectors[client->n_runners++] = reflector;

@@ -25,6 +25,9 @@
 #include "kube/reflector.h"
 #include "kube/request_counts.h"
 
+/* That have a connection each. */
+#define APICLIENT_MAX_REFLECTORS 16u
+
 struct apiclient;
 
 /*
@@ -39,7 +42,7 @@ void apiclient_free(struct apiclient *client);
 
 /*
  * Runs a reflector over the network until the client ends; the reflector stays the caller's. Fails
- * with ERROR_NO_MEMORY, or ERROR_LIMIT when the client runs 16.
+ * with ERROR_NO_MEMORY, or ERROR_LIMIT when the client runs APICLIENT_MAX_REFLECTORS.
  */
 MUST_USE int apiclient_run(struct apiclient *client, struct reflector *reflector,
 			   struct error *err);

@@ -6,7 +6,8 @@ usage: descriptors.py CONTROLLER [WORDS]
 
 Prints TAP and fails if any promise is broken; with words it tries only those whose sentence contains
 them. The API server is a stand-in. The others begin a handshake and say no more. Half of them come from
-addresses from which a good token came, for strangers get a quarter of the connections only.
+addresses from which a good token came, for strangers get a quarter of the connections only. Or they ask for
+metrics with one new token after another, while the API server does not say whose these are.
 """
 
 import contextlib
@@ -14,11 +15,13 @@ import http.client
 import json
 import os
 import resource
+import select
 import socket
 import ssl
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "lib"))
@@ -35,6 +38,8 @@ MANY = 1500
 OF_STRANGER, OF_KNOWN = 15, 60  # handshakes from one address: below what it may have
 KEPT = 6  # descriptors that may come or go meanwhile: idle connections to the API server
 HANDSHAKE_S = 10  # one that does not go on is ended
+READERS = 24  # who want to read metrics, each from an address of its own
+REVIEW_S = 10  # the controller waits no longer for what a reader's token is
 HELLO = b"\x16\x03\x01\x02\x00\x01"  # the first bytes of a handshake
 
 
@@ -42,11 +47,31 @@ def command(limit, *options):
     return ["prlimit", f"--nofile={limit}:{limit}", PROGRAM, *options]
 
 
+class API(KubeAPI):
+    """Never says whose token a reader of metrics has."""
+
+    waiting = most_waiting = 0  # reviews of readers' tokens, each on a connection of its own
+
+    def handle(self, request, body):
+        if "tokenreviews" not in request.path or "." in json.loads(body)["spec"]["token"]:
+            return super().handle(request, body)
+        with self.changed:
+            self.waiting += 1
+            self.most_waiting = max(self.waiting, self.most_waiting)
+            self.changed.notify_all()
+        select.select([request.connection], [], [], 2 * REVIEW_S)  # until the controller closes it
+        request.close_connection = True
+        with self.changed:
+            self.waiting -= 1
+        return None
+
+
 class World:
     """The stand-in with a node, and a controller that leads."""
 
     def __init__(self, folder, limit):
-        self.api, self.port, self.token = KubeAPI(folder), free_port(), agent_token()
+        self.api, self.port, self.token = API(folder), free_port(), agent_token()
+        self.metrics_port = free_port()
         self.client = ssl.create_default_context(cafile=self.api.certificate)
         self.api.put(NODES, {"metadata": {"name": "gpu-a"}})
         self.api.put(LEASES, {"metadata": {"name": NAME, "namespace": "gpu-attribution"}, "spec": {
@@ -56,7 +81,8 @@ class World:
             self.process = subprocess.Popen(command(
                 limit, f"--kubeconfig={self.api.kubeconfig(folder)}", "--namespace=gpu-attribution",
                 f"--report-address=127.0.0.1:{self.port}", f"--probe-address=127.0.0.1:{free_port()}",
-                "--metrics-address=", f"--tls-cert={self.api.certificate}", f"--tls-key={self.api.key}",
+                f"--metrics-address=127.0.0.1:{self.metrics_port}",
+                f"--tls-cert={self.api.certificate}", f"--tls-key={self.api.key}",
                 "--reports-per-second=1000000"), stdout=log, stderr=log)
         self.instance, self.sequence = int(time.monotonic() * 1000), 0
 
@@ -81,6 +107,18 @@ class World:
                 "Content-Type": "application/json", "Authorization": f"Bearer {self.token}"})
             status = connection.getresponse().status
         assert status == 200, (status, self.said())
+
+    def read_metrics(self, number, answers):
+        """Adds what a stranger gets: status and Retry-After, or that there was no place for a connection."""
+        connection = http.client.HTTPSConnection("127.0.0.1", self.metrics_port, timeout=60, context=self.client,
+                                                 source_address=(f"127.4.0.{number + 1}", 0))
+        with contextlib.closing(connection):
+            try:
+                connection.request("GET", "/metrics", headers={"Authorization": f"Bearer reader-{number}"})
+                answer = connection.getresponse()
+                answers.append((answer.status, answer.headers.get("Retry-After")))
+            except (OSError, http.client.HTTPException):
+                answers.append(None)
 
     def tell(self, holder):
         self.sequence += 1
@@ -157,12 +195,45 @@ def works_beside(limit, count, share):
 
 @promise
 def with_the_least_that_works_watches_are_renewed_and_writes_succeed():
-    return works_beside(LEAST, 100, 10)
+    return works_beside(LEAST, 100, 8)
 
 
 @promise
 def with_the_usual_limit_1500_idle_handshakes_leave_watches_and_writes_their_descriptors():
-    return works_beside(1024, MANY, 624)
+    return works_beside(1024, MANY, 509)
+
+
+def works_beside_readers(limit, reviews):
+    """reviews: so many of the readers' tokens are being reviewed at a time, for all are strangers."""
+    with world(limit) as made:
+        made.follow("before")
+        answers = []
+        threads = [threading.Thread(target=made.read_metrics, args=(number, answers), daemon=True)
+                   for number in range(READERS)]
+        for thread in threads:
+            thread.start()
+        wait_for("the others know", lambda: len(answers) == READERS - reviews, REVIEW_S)
+        told, held, renewed = set(answers), made.open_files(), made.renewed()
+        made.api.cut_watches()
+        made.follow("meanwhile")
+        wait_for("the Lease is renewed", lambda: made.renewed() != renewed, 20)
+        assert made.api.most_waiting == reviews, (made.api.most_waiting, made.said())
+    for thread in threads:
+        thread.join()
+    assert told <= {None, (503, "5")}, told
+    return told, f"{reviews} of {READERS} readers' tokens are reviewed, {held} of {limit} files open"
+
+
+@promise
+def with_the_least_that_works_one_review_of_a_strangers_token_is_under_way_and_writes_succeed():
+    return works_beside_readers(LEAST, 1)[1]
+
+
+@promise
+def with_the_usual_limit_sixteen_reviews_of_strangers_tokens_are_under_way_and_others_get_503():
+    told, note = works_beside_readers(1024, 16)
+    assert told == {(503, "5")}, told
+    return note
 
 
 @promise

@@ -16,18 +16,25 @@
 #include "lib/http_client.h"
 
 static const struct descriptors_shares defaults = {.reports = 8192, .metrics = 256, .probes = 128,
-							   .reviews = 96, .writes = 16};
+							   .reviews = 96, .readers = 32, .pods = 83, .writes = 16};
 
 static void where_there_are_enough_everybody_gets_what_is_wanted(void **state)
 {
 	(void)state;
 	struct descriptors_shares shares;
 	struct error err;
-	static const uint32_t limits[] = {UINT32_MAX, 1048576, 8192 + 256 + 128 + 96 + 64};
+	static const uint32_t limits[] = {UINT32_MAX, 1048576, 8192 + 256 + 128 + 96 + 32 + 83 + 64};
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
 		assert_int_equal(descriptors_divide(limits[i], &defaults, &shares, &err), 0);
 		assert_memory_equal(&shares, &defaults, sizeof(shares));
 	}
+}
+
+/* Of the API server's connections, the reviews and the pods by node. */
+static uint32_t of_clients(const struct descriptors_shares *shares)
+{
+	return shares->reports + shares->metrics + shares->probes + shares->reviews + shares->readers +
+	       shares->pods;
 }
 
 static void sixty_four_are_left_whatever_the_limit(void **state)
@@ -37,14 +44,13 @@ static void sixty_four_are_left_whatever_the_limit(void **state)
 	struct error err;
 	for (uint32_t limit = DESCRIPTORS_OWN + DESCRIPTORS_LEAST; limit < 20000; limit++) {
 		assert_int_equal(descriptors_divide(limit, &defaults, &shares, &err), 0);
-		assert_true(shares.reports + shares.metrics + shares.probes + shares.reviews +
-				    DESCRIPTORS_OWN <= limit);
+		assert_true(of_clients(&shares) + DESCRIPTORS_OWN <= limit);
 		assert_true(shares.metrics >= 2 && shares.probes >= 2 && shares.reviews >= 2 &&
-			    shares.reports >= 10);
+			    shares.readers >= 2 && shares.pods >= 2 && shares.reports >= 6);
 		assert_int_equal(shares.writes, defaults.writes);
 	}
 	assert_int_equal(descriptors_divide(1024, &defaults, &shares, &err), 0);
-	assert_int_equal(shares.reports, 624);
+	assert_int_equal(shares.reports, 509);
 }
 
 static void with_64_there_are_48_for_the_program_and_few_writes(void **state)
@@ -54,8 +60,10 @@ static void with_64_there_are_48_for_the_program_and_few_writes(void **state)
 	struct error err;
 	for (uint32_t limit = 64; limit < 80; limit++) {
 		assert_int_equal(descriptors_divide(limit, &defaults, &shares, &err), 0);
-		assert_true(shares.reports >= 8 && shares.metrics == 2 && shares.probes == 2);
-		assert_int_equal(shares.reports + shares.metrics + shares.probes + shares.reviews, 16);
+		assert_int_equal(shares.reports, 8);
+		assert_true(shares.metrics == 2 && shares.probes == 2 && shares.reviews == 2 && shares.readers == 2);
+		assert_int_equal(shares.pods, 0);
+		assert_int_equal(of_clients(&shares), 16);
 		assert_int_equal(shares.writes, 4);
 	}
 	struct descriptors_shares wanted = defaults;
@@ -64,10 +72,52 @@ static void with_64_there_are_48_for_the_program_and_few_writes(void **state)
 	assert_int_equal(shares.writes, 3);
 }
 
+/* By HTTP/1.1, as the table in the header has it. */
+static void the_most_connections_to_the_api_server_fit_beside_all_clients_whatever_the_limit(void **state)
+{
+	(void)state;
+	struct descriptors_shares shares, wanted = defaults;
+	struct error err;
+	for (wanted.writes = 1; wanted.writes <= 256; wanted.writes++)
+		for (uint32_t limit = 64; limit < 12000; limit += limit < 200 ? 1 : 97) {
+			assert_int_equal(descriptors_divide(limit, &wanted, &shares, &err), 0);
+			const uint32_t own = DESCRIPTORS_NO_CONNECTIONS + DESCRIPTORS_WATCHES +
+					     DESCRIPTORS_SINGLE + shares.writes;
+			assert_true(own + of_clients(&shares) <= limit);
+			assert_true(shares.writes > 0 && shares.writes <= wanted.writes);
+		}
+}
+
+static void writes_beyond_sixteen_are_as_many_as_a_share_of_what_is_left(void **state)
+{
+	(void)state;
+	struct descriptors_shares shares, wanted = defaults;
+	struct error err;
+	wanted.writes = 256;
+	static const uint32_t rows[][2] = {{79, 4}, {80, 18}, {128, 24}, {1024, 136}, {4096, 256}};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		assert_int_equal(descriptors_divide(rows[i][0], &wanted, &shares, &err), 0);
+		assert_int_equal(shares.writes, rows[i][1]);
+	}
+}
+
+static void pods_by_node_have_a_connection_for_a_hundred_nodes_and_one_to_spare(void **state)
+{
+	(void)state;
+	static const uint32_t rows[][2] = {{0, 0}, {1, 2}, {100, 2}, {101, 3}, {8192, 83}};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		assert_int_equal(descriptors_for_nodes(rows[i][0]), rows[i][1]);
+		assert_true(descriptors_nodes_of(rows[i][1]) >= rows[i][0]);
+	}
+	assert_int_equal(descriptors_nodes_of(0), 0);
+	assert_int_equal(descriptors_nodes_of(1), 0);
+	assert_int_equal(descriptors_nodes_of(2), 100);
+}
+
 static void too_low_a_limit_is_an_error_that_says_what_is_needed(void **state)
 {
 	(void)state;
-	struct descriptors_shares shares = {1, 2, 3, 4, 5};
+	struct descriptors_shares shares = {1, 2, 3, 4, 5, 6, 7};
 	struct error err;
 	assert_int_equal(descriptors_divide(32, &defaults, &shares, &err), -1);
 	assert_int_equal(err.kind, ERROR_REJECTED);
@@ -180,8 +230,8 @@ static void clients_of_all_ports_leave_the_program_its_descriptors(void **state)
 {
 	(void)state;
 	static struct http_client *clients[N_PORTS][N_CLIENTS];
-	/* 64 are left, an eighth for probes and for reviews. The port of metrics is shut: there are none. */
-	static const unsigned shares[N_PORTS] = {40, 8, 8};
+	/* 64 are left, an eighth for probes, for reviews of each kind, and for pods by node. */
+	static const unsigned shares[N_PORTS] = {24, 8, 8};
 	uint16_t ports[N_PORTS];
 	int from_server[2], to_server[2], status;
 	assert_int_equal(pipe(from_server) | pipe(to_server), 0);
@@ -212,6 +262,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(where_there_are_enough_everybody_gets_what_is_wanted),
 	cmocka_unit_test(sixty_four_are_left_whatever_the_limit),
 	cmocka_unit_test(with_64_there_are_48_for_the_program_and_few_writes),
+	cmocka_unit_test(the_most_connections_to_the_api_server_fit_beside_all_clients_whatever_the_limit),
+	cmocka_unit_test(writes_beyond_sixteen_are_as_many_as_a_share_of_what_is_left),
+	cmocka_unit_test(pods_by_node_have_a_connection_for_a_hundred_nodes_and_one_to_spare),
 	cmocka_unit_test(too_low_a_limit_is_an_error_that_says_what_is_needed),
 	cmocka_unit_test(the_soft_limit_is_raised_to_the_hard_one),
 	cmocka_unit_test(clients_of_all_ports_leave_the_program_its_descriptors),

@@ -84,7 +84,7 @@ static void make_rows(void)
 	static const char *const lack_labels[] = {"l=\"0\"", "l=\"1\"", "l=\"2\"", "l=\"3\"", NULL};
 	static const char *const request_labels[] = {
 		"outcome=\"accepted\"",  "outcome=\"unauthenticated\"", "outcome=\"forbidden\"",
-		"outcome=\"not_found\"", "outcome=\"unavailable\"",     NULL};
+		"outcome=\"not_found\"", "outcome=\"unavailable\"",     "outcome=\"busy\"", NULL};
 	rows[METRICS_REPORTS] = (struct metric_row){"reports", METRIC_COUNTER, "", "Reports.",
 						    report_labels};
 	rows[METRICS_CONNECTIONS] = (struct metric_row){"connections", METRIC_COUNTER, "",

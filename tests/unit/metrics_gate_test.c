@@ -9,6 +9,7 @@
 #define MAX_REVIEWS 32
 
 static struct metrics_gate *gate;
+static struct metric_registry *registry;
 static unsigned n_reviews, n_answers;
 static uint64_t last_ticket;
 
@@ -27,6 +28,10 @@ static void answer(void *owner, struct server_request *request)
 	server_answer(request, &(struct server_answer){.status = 200, .body = VIEW_INIT("page")});
 }
 
+static const struct metric_row metric_rows[] = {
+	{.name = "requests", .type = METRIC_COUNTER, .unit = "", .help = "Requests.", .labels = METRICS_GATE_LABELS},
+};
+
 static void open_gate(bool insecure)
 {
 	struct error err;
@@ -41,6 +46,7 @@ static void open_gate(bool insecure)
 		},
 		.insecure = insecure,
 		.seed = 7,
+		.metrics = registry,
 		.answer = answer,
 	};
 	n_reviews = n_answers = 0;
@@ -50,6 +56,9 @@ static void open_gate(bool insecure)
 static int setup(void **state)
 {
 	(void)state;
+	struct error err;
+	if (metric_registry_new(metric_rows, ARRAY_SIZE(metric_rows), &registry, &err) != 0)
+		return -1;
 	open_gate(false);
 	return 0;
 }
@@ -58,6 +67,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	metrics_gate_free(gate);
+	metric_registry_free(registry);
 	return 0;
 }
 
@@ -265,6 +275,29 @@ static void no_number_of_strangers_keeps_out_who_was_allowed_before(void **state
 	assert_int_equal(ask_as(&(struct asked){"GET", "/metrics", "late", "192.0.2.9"})->status, 503);
 }
 
+static double n_requests(enum metrics_gate_outcome outcome)
+{
+	return metric_value(registry, 0, outcome);
+}
+
+static void who_finds_no_room_for_a_review_may_come_again_in_five_seconds_and_is_counted(void **state)
+{
+	(void)state;
+	know_scraper();
+	flood_without_verdicts(1000);
+	const double before = n_requests(METRICS_GATE_BUSY);
+	assert_true(before > 0);
+	const struct server_request *refused = ask_as(&(struct asked){"GET", "/metrics", "late", "192.0.2.9"});
+	assert_int_equal(refused->status, 503);
+	assert_int_equal(refused->retry_after_s, 5);
+	assert_true(n_requests(METRICS_GATE_BUSY) == before + 1);
+	/* A review that was begun and had no end is another matter. */
+	assert_true(n_requests(METRICS_GATE_UNAVAILABLE) == 0);
+	fake_pass(10000);
+	assert_int_equal((int)n_requests(METRICS_GATE_UNAVAILABLE), MAX_REVIEWS / 2);
+	assert_true(n_requests(METRICS_GATE_BUSY) == before + 1);
+}
+
 static void credit_that_strangers_have_used_up_is_not_the_scrapers(void **state)
 {
 	(void)state;
@@ -348,6 +381,8 @@ static const struct CMUnitTest tests[] = {
 					teardown),
 	cmocka_unit_test_setup_teardown(no_number_of_strangers_keeps_out_who_was_allowed_before, setup,
 					teardown),
+	cmocka_unit_test_setup_teardown(who_finds_no_room_for_a_review_may_come_again_in_five_seconds_and_is_counted,
+					setup, teardown),
 	cmocka_unit_test_setup_teardown(credit_that_strangers_have_used_up_is_not_the_scrapers, setup,
 					teardown),
 	cmocka_unit_test_setup_teardown(who_is_no_longer_allowed_is_a_stranger_again, setup,

@@ -13,7 +13,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	now = 1000;
-	pod_selection_init(&selection, POD_SELECTION_AUTO, 50);
+	pod_selection_init(&selection, POD_SELECTION_AUTO, 50, 0);
 	return 0;
 }
 
@@ -84,7 +84,7 @@ TEST(at_first_the_threshold_itself_counts)
 	look(100);
 	expect(POD_SELECTION_NODE);
 	pod_selection_deinit(&selection);
-	pod_selection_init(&selection, POD_SELECTION_AUTO, 50);
+	pod_selection_init(&selection, POD_SELECTION_AUTO, 50, 0);
 	see(0, 51);
 	look(100);
 	expect(POD_SELECTION_CLUSTER);
@@ -154,11 +154,11 @@ TEST(where_connections_cannot_be_shared_the_cluster_is_read_at_once)
 
 TEST(what_the_operator_wants_is_done)
 {
-	pod_selection_init(&selection, POD_SELECTION_ALWAYS_CLUSTER, 50);
+	pod_selection_init(&selection, POD_SELECTION_ALWAYS_CLUSTER, 50, 0);
 	settle(1, 1000);
 	expect(POD_SELECTION_CLUSTER);
 	pod_selection_deinit(&selection);
-	pod_selection_init(&selection, POD_SELECTION_ALWAYS_NODE, 50);
+	pod_selection_init(&selection, POD_SELECTION_ALWAYS_NODE, 50, 0);
 	settle(3, 3);
 	expect(POD_SELECTION_NODE);
 	look_if(3, false);
@@ -207,6 +207,18 @@ TEST(with_too_many_nodes_the_cluster_is_read)
 	assert_int_equal(pod_selection_count(&selection), POD_SELECTION_MAX);
 }
 
+TEST(fewer_nodes_may_be_too_many_where_connections_are_few)
+{
+	pod_selection_init(&selection, POD_SELECTION_AUTO, 50, 100);
+	see(0, 100);
+	look(1000);
+	expect(POD_SELECTION_NODE);
+	see(0, 101);
+	look(1000);
+	expect(POD_SELECTION_CLUSTER);
+	assert_int_equal(pod_selection_count(&selection), 100);
+}
+
 TEST(without_memory_a_node_is_not_wanted)
 {
 	failing_malloc_at(1);
@@ -230,6 +242,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(a_node_that_loses_its_signs_is_wanted_for_a_while),
 	cmocka_unit_test_set_up(a_sign_that_comes_and_goes_each_second_changes_nothing),
 	cmocka_unit_test_set_up(with_too_many_nodes_the_cluster_is_read),
+	cmocka_unit_test_set_up(fewer_nodes_may_be_too_many_where_connections_are_few),
 	cmocka_unit_test_set_up(without_memory_a_node_is_not_wanted),
 };
 TEST_MAIN(tests)

@@ -54,7 +54,9 @@ static int setup(void **state)
 	struct error err;
 	fake_apiclient_reset();
 	memset(&told, 0, sizeof(told));
-	return reviewer_new(NULL, NULL, "gpuattribution.dev", &reviewer, &err);
+	const struct reviewer_config config = {
+		.audience = "gpuattribution.dev", .max_agents = 3, .max_readers = 2};
+	return reviewer_new(&config, &reviewer, &err);
 }
 
 static int teardown(void **state)
@@ -198,6 +200,28 @@ static void a_client_that_takes_no_request_leaves_no_verdict(void **state)
 	assert_told(9, true, false);
 }
 
+/* The front has given it up: it has no more under way than there may be. */
+static void above_the_limit_the_oldest_review_of_its_kind_ends_for_the_next(void **state)
+{
+	(void)state;
+	reviewer_review(reviewer, 1, VIEW("a"));
+	reviewer_review_reader(reviewer, 2, VIEW("b"));
+	reviewer_review_reader(reviewer, 3, VIEW("c"));
+	fake_apiclient_answer(1, "{\"status\":{\"authenticated\":true}}");
+	assert_int_equal(n_fake_requests, 4); /* ticket 2 asks for the right now, on its one connection */
+	assert_int_equal(told.n, 0);
+	reviewer_review_reader(reviewer, 4, VIEW("d"));
+	assert_told(2, true, false);
+	assert_false(fake_requests[3].open);
+	assert_true(fake_requests[0].open && fake_requests[2].open && fake_requests[4].open);
+	for (uint64_t ticket = 5; ticket < 8; ticket++)
+		reviewer_review(reviewer, ticket, VIEW("e"));
+	assert_int_equal(told.n, 2);
+	assert_int_equal(told.ticket, 1);
+	assert_false(told.is_reader || told.is_known || fake_requests[0].open);
+	assert_true(fake_requests[2].open && fake_requests[4].open);
+}
+
 static void reviews_under_way_end_with_the_reviewer(void **state)
 {
 	(void)state;
@@ -222,6 +246,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(what_cannot_be_found_out_is_no_verdict, setup, teardown),
 	cmocka_unit_test_setup_teardown(a_client_that_takes_no_request_leaves_no_verdict, setup,
 					teardown),
+	cmocka_unit_test_setup_teardown(above_the_limit_the_oldest_review_of_its_kind_ends_for_the_next,
+					setup, teardown),
 	cmocka_unit_test_setup_teardown(reviews_under_way_end_with_the_reviewer, setup, teardown),
 };
 TEST_MAIN(tests)
