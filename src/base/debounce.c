@@ -44,18 +44,22 @@ static uint64_t key_of(const struct debounce_subject *subject)
 	return add_text(hash, subject->subject);
 }
 
-/* The slot of the key, made if need be; NULL: there is no room. */
+/*
+ * The slot of the key, made if need be; NULL: there is no room. Whoever chooses texts can choose keys, so they
+ * are hashed once more.
+ */
 static struct slot *add(struct debounce *debounce, struct debounce_seen known)
 {
+	const uint32_t hash = lookup_hash(0, (struct view){(const char *)&known.key, sizeof(known.key)});
 	struct lookup *keys = &debounce->keys;
 	struct slot *slot;
 
-	LOOKUP_EACH(at, keys, (uint32_t)known.key)
+	LOOKUP_EACH(at, keys, hash)
 		if (debounce->slots[at].known.key == known.key)
 			return &debounce->slots[at];
 	if (keys->n == keys->cap)
 		return NULL;
-	slot = &debounce->slots[lookup_add(keys, (uint32_t)known.key)];
+	slot = &debounce->slots[lookup_add(keys, hash)];
 	*slot = (struct slot){.known = known};
 	return slot;
 }
@@ -89,25 +93,9 @@ static void see(struct debounce *debounce, struct slot *slot)
 	slot->is_seen = true;
 }
 
-bool debounce_counts(struct debounce *debounce, const struct debounce_subject *subject)
+static bool has_waited(struct debounce *debounce, const struct debounce_subject *subject, int64_t age_ms)
 {
-	struct slot *slot;
-	int64_t left;
-
-	assert(subject->waits_ms >= 0);
-	if (subject->is_published && !subject->keeps_age)
-		return true;
-	slot = add(debounce, (struct debounce_seen){
-				     .key = key_of(subject),
-				     .age_ms = subject->is_published ? subject->waits_ms : 0,
-			     });
-	if (slot)
-		see(debounce, slot);
-	else
-		debounce->result.n_left_out += !subject->is_published;
-	if (!slot || subject->is_published || debounce->round.is_silent)
-		return subject->is_published;
-	left = subject->waits_ms - slot->known.age_ms;
+	const int64_t left = subject->waits_ms - age_ms;
 	if (left > 0) {
 		debounce->result.again_in_ms = again_sooner(debounce->result.again_in_ms, left);
 		return false;
@@ -117,6 +105,38 @@ bool debounce_counts(struct debounce *debounce, const struct debounce_subject *s
 		return true;
 	debounce->result.is_hearing_awaited = true;
 	return false;
+}
+
+enum debounce_answer debounce_ask(struct debounce *debounce, const struct debounce_subject *subject)
+{
+	struct slot *slot;
+
+	assert(subject->waits_ms >= 0);
+	if (subject->is_published && !subject->keeps_age)
+		return DEBOUNCE_COUNTS;
+	slot = add(debounce, (struct debounce_seen){
+				     .key = key_of(subject),
+				     .age_ms = subject->is_published ? subject->waits_ms : 0,
+			     });
+	if (slot)
+		see(debounce, slot);
+	if (subject->is_published)
+		return DEBOUNCE_COUNTS;
+	debounce->result.n_left_out += !slot;
+	if (!slot)
+		return DEBOUNCE_NO_ROOM;
+	return !debounce->round.is_silent && has_waited(debounce, subject, slot->known.age_ms) ? DEBOUNCE_COUNTS
+											       : DEBOUNCE_WAITS;
+}
+
+bool debounce_counts(struct debounce *debounce, const struct debounce_subject *subject)
+{
+	return debounce_ask(debounce, subject) == DEBOUNCE_COUNTS;
+}
+
+void debounce_leave_out(struct debounce *debounce, uint32_t n)
+{
+	debounce->result.n_left_out += n;
 }
 
 void debounce_begin_anew(struct debounce *debounce)

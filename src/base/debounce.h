@@ -48,8 +48,17 @@ struct debounce_round {
 /* Makes the debounce of one round, which lies in arena. Fails with ERROR_NO_MEMORY. */
 MUST_USE int debounce_open(const struct debounce_round *round, struct arena *arena,
 			   struct debounce **ret_debounce, struct error *err);
-/* Says that the subject is seen. True when it counts. A node that is silent starts nothing new. */
+enum debounce_answer {
+	DEBOUNCE_WAITS,
+	DEBOUNCE_NO_ROOM, /* it is left out */
+	DEBOUNCE_COUNTS,
+};
+/* Says that the subject is seen, and whether it counts. A node that is silent starts nothing new. */
+enum debounce_answer debounce_ask(struct debounce *debounce, const struct debounce_subject *subject);
+/* The same, to those who ask only that. */
 bool debounce_counts(struct debounce *debounce, const struct debounce_subject *subject);
+/* So many that had no room are seen again. */
+void debounce_leave_out(struct debounce *debounce, uint32_t n);
 /* All is seen once more in the same round: what found no room is counted anew. */
 void debounce_begin_anew(struct debounce *debounce);
 /*

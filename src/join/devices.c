@@ -48,12 +48,19 @@ static int64_t minor_of(const struct devices *devices, const struct device *devi
 	return device->published && devices->nvml != REPORT_LIST_GOOD ? device->published->status->device.minor : -1;
 }
 
+static uint32_t hash_minor(int64_t minor)
+{
+	return lookup_hash(0, (struct view){(const char *)&minor, sizeof(minor)});
+}
+
 /* Of several with one number the first. */
 static const struct device *find_minor(const struct devices *devices, int64_t minor)
 {
-	for (size_t i = 0; i < devices->n_devices; i++)
-		if (minor_of(devices, &devices->devices[i]) == minor)
-			return &devices->devices[i];
+	LOOKUP_EACH(at, &devices->minors, hash_minor(minor)) {
+		const struct device *device = &devices->devices[devices->minor_items[at]];
+		if (minor_of(devices, device) == minor)
+			return device;
+	}
 	return NULL;
 }
 
@@ -276,6 +283,21 @@ static size_t count_partitions(const struct devices *devices)
 	return n;
 }
 
+/* Who is added last is found first. */
+static int index_minors(struct devices *devices, struct arena *arena, struct error *err)
+{
+	if (!ARENA_NEW(devices->minor_items, arena, devices->n_devices))
+		return error_no_memory(err);
+	if (lookup_make(&devices->minors, devices->n_devices, arena, err) < 0)
+		return -1;
+	for (size_t i = devices->n_devices; i > 0; i--) {
+		const int64_t minor = minor_of(devices, &devices->devices[i - 1]);
+		if (minor >= 0)
+			devices->minor_items[lookup_add(&devices->minors, hash_minor(minor))] = i - 1;
+	}
+	return 0;
+}
+
 /* In their final order; what is reported goes before what was published. */
 static int index_devices(struct devices *devices, struct arena *arena, struct error *err)
 {
@@ -295,7 +317,23 @@ static int index_devices(struct devices *devices, struct arena *arena, struct er
 	for (size_t i = 0; i < n; i++)
 		if (devices->devices[i].published)
 			add_published_partitions(devices, i);
-	return 0;
+	return index_minors(devices, arena, err);
+}
+
+/* The kubelet passes on what the device plugin says of the devices that pods have. */
+static void mark_unhealthy(const struct join_input *input, struct devices *devices)
+{
+	for (size_t i = 0; i < input->n_pods; i++) {
+		const struct pod *pod = input->pods[i];
+		if (!pod_state(pod)->wants_gpu || pod_is_over(pod))
+			continue;
+		ARRAY_EACH(const struct pod_allocation, told, pod_gpu(pod)->allocations) {
+			const struct device *device =
+				told->is_unhealthy ? devices_find(devices, told->id).device : NULL;
+			if (device)
+				devices->devices[device - devices->devices].is_called_unhealthy = true;
+		}
+	}
 }
 
 int devices_make(const struct join_input *input, struct arena *arena, struct devices *ret_devices, struct error *err)
@@ -323,6 +361,7 @@ int devices_make(const struct join_input *input, struct arena *arena, struct dev
 	qsort(devices.devices, devices.n_devices, sizeof(*devices.devices), by_uuid);
 	if (index_devices(&devices, arena, err) < 0)
 		return -1;
+	mark_unhealthy(input, &devices);
 	*ret_devices = devices;
 	return 0;
 }

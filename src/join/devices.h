@@ -28,6 +28,7 @@ struct device {
 	bool is_taken;                        /* the object's status names another node */
 	bool is_elsewhere; /* and nothing shows that the device has been moved to this one */
 	const struct slice_device *slice;     /* what ResourceSlices of the node say of it, or NULL */
+	bool is_called_unhealthy; /* by the status of a pod that has it and is not over */
 };
 
 struct device_partition; /* opaque: a MIG device and its parent */
@@ -36,8 +37,9 @@ struct devices {
 	enum report_list nvml; /* what NVML's list is worth */
 	struct device *devices; /* by UUID in lower case */
 	size_t n_devices;
-	struct lookup uuids, partitions;
+	struct lookup uuids, partitions, minors;
 	struct device_partition *partition_items;
+	size_t *minor_items; /* indices of the devices that have a number, which `minors` finds */
 };
 
 /* Where a device ID points to. */

@@ -116,17 +116,6 @@ static bool is_withdrawn(const struct subject *subject)
 		(subject->published && subject->published->slots.total > 0));
 }
 
-/* The kubelet passes on what the device plugin says of the devices that pods have. */
-static bool is_plugin_unhealthy(const struct subject *subject)
-{
-	const struct node_pods *pods = &subject->facts->node_pods;
-	for (size_t i = 0; i < pods->n_gpu_pods; i++)
-		ARRAY_EACH(const struct pod_allocation, a, pod_gpu(pods->gpu_pods[i])->allocations)
-			if (a->is_unhealthy && !pod_is_over(pods->gpu_pods[i]) && is_of(subject, a->id))
-				return true;
-	return false;
-}
-
 int64_t examine_heard_at(const struct join_input *input)
 {
 	return input->report ? input->report->observed_at + input->report_held_ms -
@@ -169,7 +158,7 @@ int examine_health(struct subject *subject, struct error *err)
 		.is_same_boot = boot == REPORT_BOOT_SAME,
 		/* One of a former boot that arrives late says nothing of what was published. */
 		.is_other_boot = boot == REPORT_BOOT_OTHER && !join->is_of_former_boot,
-		.is_plugin_unhealthy = is_plugin_unhealthy(subject),
+		.is_plugin_unhealthy = subject->device->is_called_unhealthy,
 		.is_off_offer = is_off_offer(subject),
 		.is_withdrawn = is_withdrawn(subject),
 		.holders = {subject, is_of, list_holders},

@@ -57,12 +57,15 @@ struct fact {
 	bool is_restated;      /* by a claim that cannot be read: it was published */
 };
 
+struct claims; /* opaque: from_resource_claim.c's */
+
 struct facts {
 	const struct join_input *input;
 	const struct devices *devices;
 	struct node_pods node_pods;
 	bool is_frozen; /* what is known of pods is old: nobody was asked, there are no facts */
 	struct source source;
+	struct claims *claims; /* NULL: no claim gives anything */
 	struct fact *items; /* by device, pod UID, container, ID; each once */
 	size_t n_items;
 	size_t n_placed; /* of them, that are a device's of the devices: they come first */
@@ -77,10 +80,13 @@ struct facts {
 	uint32_t ids_unknown; /* held IDs that are no device's of the devices, as often as named */
 };
 
-/* A fact of an ID of HAMi's in the hands of the pod: its index in the items. */
+/* A fact of an ID of HAMi's in the hands of the container of the pod. */
 struct hami_id {
 	const struct pod *pod;
-	size_t at;
+	struct view container, id;
+	size_t device;
+	size_t at;     /* its index in the items */
+	bool is_taken; /* it was taken back */
 };
 
 /* Facts that are being read: the items are in no order yet. */
@@ -90,7 +96,7 @@ struct facts_draft {
 	struct holder *holders; /* the one added last first */
 	size_t n_holders;
 	struct holder *nobody;  /* one of them: whoever cannot be told */
-	struct hami_id *hami_ids; /* by pod; NULL: from_hami.c has not listed them yet */
+	struct hami_id *hami_ids; /* by pod, container and ID; NULL: from_hami.c has not listed them yet */
 	size_t n_hami_ids;
 	size_t items_cap;
 	bool has_failed; /* there was no memory for a fact */

@@ -29,24 +29,21 @@
 struct hami_pod {
 	struct facts_draft *draft;
 	const struct pod *pod;
-	const struct hami_id *ids; /* of facts, which are taken back when they have no witnesses */
-	size_t n;
 };
 
-/* The ID to be taken for a device: one of its own, else the lowest, in whatever order they came. */
-static bool is_better(const struct fact *a, const struct fact *b, size_t device)
+static int compare_pods(const struct pod *a, const struct pod *b)
 {
-	bool x = a->device == device, y = b->device == device;
-	return x != y ? x : view_compare(a->id, b->id) < 0;
+	return ((uintptr_t)a > (uintptr_t)b) - ((uintptr_t)a < (uintptr_t)b);
 }
 
-static int by_pod(const void *a, const void *b)
+static int by_holder(const void *a, const void *b)
 {
 	const struct hami_id *x = a, *y = b;
-	return ((uintptr_t)x->pod > (uintptr_t)y->pod) - ((uintptr_t)x->pod < (uintptr_t)y->pod);
+	int order = compare_pods(x->pod, y->pod);
+	return order ? order : view_compare_pairs(x->container, x->id, y->container, y->id);
 }
 
-/* Lists those of all pods, by pod: readers that come later add none. */
+/* Lists those of all pods: readers that come later add none. */
 static void list_ids(struct facts_draft *draft)
 {
 	const struct facts *facts = draft->facts;
@@ -55,26 +52,46 @@ static void list_ids(struct facts_draft *draft)
 		draft->has_failed = true;
 		return;
 	}
-	for (size_t i = 0; i < facts->n_items; i++)
-		if (facts->items[i].is_hami && facts->items[i].owner->pod)
-			draft->hami_ids[n++] = (struct hami_id){facts->items[i].owner->pod, i};
-	sort_items(draft->hami_ids, n, sizeof(*draft->hami_ids), by_pod);
+	for (size_t i = 0; i < facts->n_items; i++) {
+		const struct fact *item = &facts->items[i];
+		if (item->is_hami && item->owner->pod)
+			draft->hami_ids[n++] = (struct hami_id){
+				item->owner->pod, item->owner->container, item->id, item->device, i, false};
+	}
+	sort_items(draft->hami_ids, n, sizeof(*draft->hami_ids), by_holder);
 	draft->n_hami_ids = n;
 }
 
-static bool is_hami_of(const struct fact *item, struct view container)
+/* How many IDs compare with that container of the pod (NULL: with any) as less than `limit`. */
+static size_t count_below(const struct hami_pod *of, const struct view *container, int limit)
 {
-	return item->witnesses != 0 && view_equal(item->owner->container, container);
+	size_t low = 0, high = of->draft->n_hami_ids;
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+		const struct hami_id *id = &of->draft->hami_ids[middle];
+		int order = compare_pods(id->pod, of->pod);
+		if (!order && container)
+			order = view_compare(id->container, *container);
+		if (order < limit)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
-/* The best for the device; NULL: the container has none. */
-static struct fact *find_id(const struct hami_pod *of, struct view container, size_t device)
+/* One of the container's that is the device's, else any; of several the lowest. NULL: it has none. */
+static struct hami_id *find_id(const struct hami_pod *of, struct view container, size_t device)
 {
-	struct fact *found = NULL;
-	for (size_t i = 0; i < of->n; i++) {
-		struct fact *item = &of->draft->facts->items[of->ids[i].at];
-		if (is_hami_of(item, container) && (!found || is_better(item, found, device)))
-			found = item;
+	const size_t end = count_below(of, &container, 1);
+	struct hami_id *found = NULL;
+	for (size_t i = count_below(of, &container, 0); i < end; i++) {
+		struct hami_id *id = &of->draft->hami_ids[i];
+		if (id->is_taken || (found && id->device != device))
+			continue;
+		found = id;
+		if (id->device == device)
+			break;
 	}
 	return found;
 }
@@ -82,14 +99,13 @@ static struct fact *find_id(const struct hami_pod *of, struct view container, si
 /* Takes the facts of one ID back, for it stands for that device. False: the container has none. */
 static bool take_id(const struct hami_pod *of, struct view container, size_t device)
 {
-	const struct fact *taken = find_id(of, container, device);
-	if (!taken)
+	struct hami_id *id = find_id(of, container, device);
+	if (!id)
 		return false;
-	const struct view id = taken->id;
-	for (size_t i = 0; i < of->n; i++) {
-		struct fact *item = &of->draft->facts->items[of->ids[i].at];
-		if (is_hami_of(item, container) && view_equal(item->id, id))
-			item->witnesses = 0;
+	const struct hami_id *end = &of->draft->hami_ids[count_below(of, &container, 1)];
+	for (const struct view taken = id->id; id < end && view_equal(id->id, taken); id++) {
+		of->draft->facts->items[id->at].witnesses = 0;
+		id->is_taken = true;
 	}
 	return true;
 }
@@ -136,19 +152,14 @@ static size_t list_containers(const struct hami_pod *of, bool are_holders, struc
 void from_hami_read(struct facts_draft *draft, const struct pod *pod)
 {
 	struct view names[POD_MAX_CONTAINERS], part, text = pod_gpu(pod)->hami_devices;
-	struct hami_pod of = {draft, pod, NULL, 0};
+	const struct hami_pod of = {draft, pod};
 	size_t n;
 	bool by_position;
 	if (text.len == 0 || pod_state(pod)->is_reservation)
 		return;
 	if (!draft->hami_ids)
 		list_ids(draft);
-	for (size_t i = draft->n_hami_ids; i > 0 && (uintptr_t)draft->hami_ids[i - 1].pod >= (uintptr_t)pod; i--)
-		if (draft->hami_ids[i - 1].pod == pod) {
-			of.ids = &draft->hami_ids[i - 1];
-			of.n++;
-		}
-	if (of.n > LIMIT_HAMI_IDS)
+	if (count_below(&of, NULL, 1) - count_below(&of, NULL, 0) > LIMIT_HAMI_IDS)
 		return;
 	n = list_containers(&of, true, names);
 	by_position = hami_text_count(text, false) != n;

@@ -32,6 +32,7 @@ struct entry {
 	struct facts_draft *draft;
 	struct facts *facts;
 	const struct checkpoint_index *checkpoint;
+	struct keyed *names; /* of each device, once they were asked for: who has, or had, it by a name */
 	const struct report_pod_resource *said;
 	const struct pod *pod; /* of that name; NULL: there is none, or it is on another node */
 	struct holder *holder; /* it */
@@ -66,6 +67,21 @@ static bool was_listed(const struct entry *entry, const struct device_place *pla
 	       (place->id.is_hami || tenant->placeholder != PLACEHOLDER_HAMI);
 }
 
+/* Another pod is, or was, a tenant of the device by the names that the List says. */
+static bool had_namesake(const struct entry *entry, const struct device *device)
+{
+	struct keyed *names = &entry->names[device - entry->facts->devices->devices];
+	struct error err;
+	if (!device->previous)
+		return false;
+	if (!names->items && previous_index_names(device->previous, entry->draft->arena, names, &err) < 0)
+		entry->draft->has_failed = true;
+	KEYED_EACH(item, names, KEYED_KEY(entry->said->name, entry->said->container, entry->said->namespace))
+		if (!entry->pod || !view_equal(*(const struct view *)item->value, pod_uid(entry->pod)))
+			return true;
+	return false;
+}
+
 static void add_by_name(const struct entry *entry, struct view id)
 {
 	const struct device_place place = devices_find(entry->facts->devices, id);
@@ -79,8 +95,7 @@ static void add_by_name(const struct entry *entry, struct view id)
 	}
 	if (place.device && pod && (was_listed(entry, &place) || is_since_start(entry->facts, pod)))
 		holder = entry->holder;
-	else if (place.device && !(pod && pod_gpu(pod)->started_at) &&
-		 previous_had_namesake(place.device->previous, entry->said, pod))
+	else if (place.device && !(pod && pod_gpu(pod)->started_at) && had_namesake(entry, place.device))
 		return;
 	facts_add(entry->draft, holder, id, listed);
 }
@@ -144,6 +159,11 @@ void from_pod_resources_read(struct facts_draft *draft, const struct checkpoint_
 {
 	const struct join_input *input = draft->facts->input;
 	const bool *is_foreign = input->is_foreign;
+	struct keyed *names;
+	if (!ARENA_NEW(names, draft->arena, draft->facts->devices->n_devices)) {
+		draft->has_failed = true;
+		return;
+	}
 	ARRAY_EACH(const struct report_pod_resource, said, input->report->pod_resources)
-		read_entry((struct entry){draft, draft->facts, checkpoint, said}, is_foreign && *is_foreign++);
+		read_entry((struct entry){draft, draft->facts, checkpoint, names, said}, is_foreign && *is_foreign++);
 }

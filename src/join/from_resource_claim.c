@@ -9,6 +9,8 @@
 
 #include <assert.h>
 
+#include "base/keyed.h"
+
 #define RESOURCE VIEW("gpu.nvidia.com")
 
 static bool is_silent(const struct facts *facts)
@@ -17,17 +19,80 @@ static bool is_silent(const struct facts *facts)
 	return claims == SOURCE_UNREADABLE || claims == SOURCE_PARTIAL;
 }
 
-/* NULL: no slice places it. */
-static const struct device *device_of(const struct facts *facts, const struct grant *grant)
+/* Grants */
+
+/* A container that has grants. */
+struct claimant {
+	uint64_t *placed;  /* a bit of each device: one is placed there */
+	size_t n_placed;   /* on so many devices */
+	bool is_somewhere; /* one is placed on no device */
+	bool is_shown;     /* it stays on a device, which may be the one of these */
+};
+
+struct claims {
+	struct claimant *claimants;
+	struct keyed by_container; /* of these, by pod UID and name */
+	size_t *claimant_of;       /* of each grant: the index of its container */
+	const struct device **device_of; /* of each grant; NULL: no slice places it */
+	struct keyed unheard; /* pods with a grant that is no fact and not shown, by UID */
+};
+
+static uint64_t bit_of(size_t device)
 {
-	return devices_find(facts->devices, grant->uuid).device;
+	return UINT64_C(1) << device % 64;
+}
+
+/* NULL: it has no grants. */
+static const struct claimant *find_claimant(const struct facts *facts, struct view pod_uid, struct view container)
+{
+	return facts->claims ? keyed_find(&facts->claims->by_container, KEYED_KEY(pod_uid, container)) : NULL;
+}
+
+static int add_grant(struct claims *claims, const struct facts *facts, size_t i, struct arena *arena)
+{
+	const struct grant *grant = &facts->input->grants[i];
+	const struct device *device = devices_find(facts->devices, grant->uuid).device;
+	const struct claimant *found = find_claimant(facts, pod_uid(grant->pod), grant->container);
+	const size_t at = found ? (size_t)(found - claims->claimants) : claims->by_container.lookup.n;
+	struct claimant *claimant = &claims->claimants[at];
+	if (!found && !ARENA_NEW(claimant->placed, arena, facts->devices->n_devices / 64 + 1))
+		return -1;
+	if (!found)
+		keyed_add(&claims->by_container, KEYED_KEY(pod_uid(grant->pod), grant->container), claimant);
+	claims->claimant_of[i] = at;
+	claims->device_of[i] = device;
+	claimant->is_somewhere |= !device;
+	if (device) {
+		const size_t index = (size_t)(device - facts->devices->devices);
+		uint64_t *word = &claimant->placed[index / 64];
+		claimant->n_placed += !(*word & bit_of(index));
+		*word |= bit_of(index);
+	}
+	return 0;
+}
+
+int from_resource_claim_open(struct facts *facts, struct arena *arena, struct error *err)
+{
+	const size_t n = facts->input->n_grants;
+	struct claims *claims;
+	if (n == 0)
+		return 0;
+	if (!ARENA_NEW(claims, arena, 1) || !ARENA_NEW(claims->claimants, arena, n) ||
+	    !ARENA_NEW(claims->claimant_of, arena, n) || !ARENA_NEW(claims->device_of, arena, n))
+		return error_no_memory(err);
+	if (keyed_make(&claims->by_container, n, arena, err) < 0 || keyed_make(&claims->unheard, n, arena, err) < 0)
+		return -1;
+	facts->claims = claims;
+	for (size_t i = 0; i < n; i++)
+		if (add_grant(claims, facts, i, arena) < 0)
+			return error_no_memory(err);
+	return 0;
 }
 
 /* Facts */
 
-static void read_grant(struct facts_draft *draft, const struct grant *grant)
+static void read_grant(struct facts_draft *draft, const struct grant *grant, const struct device *device)
 {
-	const struct device *device = device_of(draft->facts, grant);
 	struct holder *holder = facts_add_container(draft, grant->pod, grant->container, RESOURCE);
 	const struct fact what = {
 		.witnesses = WITNESS_RESOURCE_CLAIM,
@@ -55,19 +120,15 @@ struct places {
 static struct places find_places(const struct facts *facts, const struct device *device,
 				 const struct attribution_tenant *tenant)
 {
-	const struct join_input *input = facts->input;
+	const struct claimant *claimant = find_claimant(facts, tenant->pod_uid, tenant->container);
+	const size_t index = (size_t)(device - facts->devices->devices);
 	const bool is_whole = device->slice && device->slice->is_whole;
 	struct places places = {0};
-	for (size_t i = 0; i < input->n_grants; i++) {
-		const struct grant *grant = &input->grants[i];
-		if (!view_equal(pod_uid(grant->pod), tenant->pod_uid) ||
-		    !view_equal(grant->container, tenant->container))
-			continue;
-		const struct device *placed = device_of(facts, grant);
-		places.is_here |= placed ? placed == device : !is_whole;
-		places.is_placed |= placed == device;
-		places.is_elsewhere |= placed && placed != device;
-	}
+	if (!claimant)
+		return places;
+	places.is_placed = claimant->placed[index / 64] & bit_of(index);
+	places.is_here = places.is_placed || (claimant->is_somewhere && !is_whole);
+	places.is_elsewhere = claimant->n_placed > places.is_placed;
 	return places;
 }
 
@@ -131,6 +192,14 @@ static void restate(struct facts_draft *draft, const struct device *device, cons
 		facts_add_on(draft, holder, device, what);
 }
 
+/* The container stays on a device: its grants that are placed on none may be that. */
+static void show(const struct facts *facts, const struct attribution_tenant *tenant)
+{
+	const struct claimant *claimant = find_claimant(facts, tenant->pod_uid, tenant->container);
+	if (claimant)
+		facts->claims->claimants[claimant - facts->claims->claimants].is_shown = true;
+}
+
 static void restate_all(struct facts_draft *draft, const struct device *device)
 {
 	const struct previous *published = device->published;
@@ -138,46 +207,34 @@ static void restate_all(struct facts_draft *draft, const struct device *device)
 		const struct previous_tenant *tenant = &published->tenants[i];
 		if (from_resource_claim_hear(draft->facts, device, tenant) != RESOURCE_CLAIM_STAYS)
 			continue;
+		show(draft->facts, tenant->published);
 		const struct pod *pod = node_pods_find_uid(&draft->facts->node_pods, tenant->published->pod_uid);
 		if (pod)
 			restate(draft, device, pod, tenant->published);
 	}
 }
 
-/* Its container stays on a device, and this one may be that. */
-static bool is_shown(const struct facts *facts, const struct grant *grant)
-{
-	for (size_t i = 0; i < facts->devices->n_devices; i++) {
-		const struct device *device = &facts->devices->devices[i];
-		const struct previous_tenant *tenant =
-			previous_find(device->published, pod_uid(grant->pod), grant->container);
-		if (tenant && from_resource_claim_hear(facts, device, tenant) == RESOURCE_CLAIM_STAYS)
-			return true;
-	}
-	return false;
-}
-
 bool from_resource_claim_is_unheard(const struct facts *facts, const struct pod *pod)
 {
-	const struct join_input *input = facts->input;
-	for (size_t i = 0; i < input->n_grants; i++) {
-		const struct grant *grant = &input->grants[i];
-		if (grant->pod == pod && !device_of(facts, grant) && !is_shown(facts, grant))
-			return true;
-	}
-	return is_silent(facts) || node_pods_include(input->lacking, input->n_lacking, pod) ||
-	       node_pods_include(input->awaiting, input->n_awaiting, pod);
+	const struct node_pods *node_pods = &facts->node_pods;
+	if (pod && facts->claims && keyed_find(&facts->claims->unheard, KEYED_KEY(pod_uid(pod))))
+		return true;
+	return is_silent(facts) || node_pods_is_lacking(node_pods, pod) || node_pods_is_awaiting(node_pods, pod);
 }
 
 void from_resource_claim_read(struct facts_draft *draft)
 {
 	const struct facts *facts = draft->facts;
+	struct claims *claims = facts->claims;
 	for (size_t i = 0; i < facts->devices->n_devices; i++)
 		restate_all(draft, &facts->devices->devices[i]);
 	for (size_t i = 0; i < facts->input->n_grants && !is_silent(facts); i++) {
 		const struct grant *grant = &facts->input->grants[i];
-		if (device_of(facts, grant) || !is_shown(facts, grant))
-			read_grant(draft, grant);
+		const bool is_shown = claims->claimants[claims->claimant_of[i]].is_shown;
+		if (claims->device_of[i] || !is_shown)
+			read_grant(draft, grant, claims->device_of[i]);
+		if (!claims->device_of[i] && !is_shown)
+			keyed_add(&claims->unheard, KEYED_KEY(pod_uid(grant->pod)), grant->pod);
 	}
 }
 

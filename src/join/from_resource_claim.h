@@ -16,6 +16,11 @@
 #include "join/facts.h"
 
 /*
+ * Indexes the grants of the facts' input, whose devices are known. What it makes lies in arena. Fails with
+ * ERROR_NO_MEMORY.
+ */
+MUST_USE int from_resource_claim_open(struct facts *facts, struct arena *arena, struct error *err);
+/*
  * Adds the facts: what claims give, and what was published by a claim of pods about which the witness
  * is silent. The source is judged, and the devices and pods are known.
  */

@@ -311,7 +311,8 @@ static int read_input(struct joiner *joiner, struct error *err)
 
 	if (devices_make(input, node->arena, &joiner->devices, err) < 0 ||
 	    witnesses_read(input, &joiner->devices, node->arena, &node->facts, err) < 0 ||
-	    slots_collect(&node->facts, node->arena, &node->slots, err) < 0)
+	    slots_collect(&node->facts, node->arena, &node->slots, err) < 0 ||
+	    unplaced_gather(&node->facts, node->arena, &node->unplaced, err) < 0)
 		return -1;
 	round.n_subjects = count_facts(joiner);
 	if (debounce_open(&round, node->arena, &node->debounce, err) < 0)

@@ -57,6 +57,36 @@ static void mark_listed(struct node_pods *node_pods, const struct report_pod_res
 	}
 }
 
+static int index_set(const struct pod *const *pods, size_t n, struct arena *arena, struct keyed *ret, struct error *err)
+{
+	if (n > 0 && keyed_make(ret, n, arena, err) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		keyed_add(ret, KEYED_KEY(pod_uid(pods[i])), pods[i]);
+	return 0;
+}
+
+/* Who is added last is found first. */
+static int index_ends(struct node_pods *node_pods, struct arena *arena, struct error *err)
+{
+	const struct join_input *input = node_pods->input;
+	if (input->n_ends > 0 && keyed_make(&node_pods->ends, input->n_ends, arena, err) < 0)
+		return -1;
+	for (size_t i = input->n_ends; i > 0; i--)
+		keyed_add(&node_pods->ends, KEYED_KEY(input->ends[i - 1].pod_uid), &input->ends[i - 1]);
+	return 0;
+}
+
+static int index_sets(struct node_pods *node_pods, struct arena *arena, struct error *err)
+{
+	const struct join_input *input = node_pods->input;
+	if (index_set(input->told_later, input->n_told_later, arena, &node_pods->told_later, err) < 0 ||
+	    index_set(input->lacking, input->n_lacking, arena, &node_pods->lacking, err) < 0 ||
+	    index_set(input->awaiting, input->n_awaiting, arena, &node_pods->awaiting, err) < 0)
+		return -1;
+	return index_ends(node_pods, arena, err);
+}
+
 int node_pods_take(const struct join_input *input, struct arena *arena, struct node_pods *ret_node_pods,
 		   struct error *err)
 {
@@ -67,7 +97,7 @@ int node_pods_take(const struct join_input *input, struct arena *arena, struct n
 	    !ARENA_NEW(node_pods.by_name, arena, n))
 		return error_no_memory(err);
 	if (lookup_make(&node_pods.ids, 2 * n, arena, err) < 0 ||
-	    lookup_make(&node_pods.names, n, arena, err) < 0)
+	    lookup_make(&node_pods.names, n, arena, err) < 0 || index_sets(&node_pods, arena, err) < 0)
 		return -1;
 	for (size_t i = 0; i < n; i++)
 		if (pod_state(input->pods[i])->wants_gpu)
@@ -118,12 +148,14 @@ const struct pod *node_pods_find_name(const struct node_pods *node_pods, struct 
 	return NULL;
 }
 
-bool node_pods_include(const struct pod *const *pods, size_t n, const struct pod *pod)
+bool node_pods_is_lacking(const struct node_pods *node_pods, const struct pod *pod)
 {
-	for (size_t i = 0; i < n; i++)
-		if (pods[i] == pod)
-			return true;
-	return false;
+	return pod && keyed_find(&node_pods->lacking, KEYED_KEY(pod_uid(pod)));
+}
+
+bool node_pods_is_awaiting(const struct node_pods *node_pods, const struct pod *pod)
+{
+	return pod && keyed_find(&node_pods->awaiting, KEYED_KEY(pod_uid(pod)));
 }
 
 bool node_pods_is_elsewhere(const struct node_pods *node_pods, struct view uid)
@@ -135,16 +167,17 @@ int64_t node_pods_ended_at(const struct node_pods *node_pods, struct view uid)
 {
 	const struct join_input *input = node_pods->input;
 	const struct pod *pod = node_pods_find_uid(node_pods, uid);
-	for (size_t i = 0; i < input->n_ends && (!pod || pod_is_over(pod)); i++)
-		if (view_equal(input->ends[i].pod_uid, uid))
-			return input->now_wall_ms - input->ends[i].age_ms;
+	const struct join_end *end =
+		!pod || pod_is_over(pod) ? keyed_find(&node_pods->ends, KEYED_KEY(uid)) : NULL;
+	if (end)
+		return input->now_wall_ms - end->age_ms;
 	return input->now_wall_ms - (!pod && input->ended_for_ms > 0 ? input->ended_for_ms : 0);
 }
 
 bool node_pods_is_read_since(const struct node_pods *node_pods, const struct pod *pod)
 {
 	const struct join_input *input = node_pods->input;
-	return !node_pods_include(input->told_later, input->n_told_later, pod) &&
+	return !keyed_find(&node_pods->told_later, KEYED_KEY(pod_uid(pod))) &&
 	       input->listed_at >= pod_gpu(pod)->started_at + POD_GRANULARITY_MS;
 }
 

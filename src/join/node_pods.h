@@ -8,7 +8,7 @@
  * Threads: any.
  */
 
-#include "base/lookup.h"
+#include "base/keyed.h"
 #include "join/input.h"
 
 struct node_pods_name; /* opaque: a pod, found by its name */
@@ -20,6 +20,8 @@ struct node_pods {
 	struct lookup ids, names;
 	const struct pod **by_id; /* each by its UID, and by its config hash if it has one */
 	struct node_pods_name *by_name;
+	struct keyed told_later, lacking, awaiting; /* of the input, by UID */
+	struct keyed ends; /* the same; of several of one pod the input's first is found */
 };
 
 /* Fails with ERROR_NO_MEMORY. The result lies in arena and borrows from input. */
@@ -30,8 +32,10 @@ const struct pod *node_pods_find_uid(const struct node_pods *node_pods, struct v
 /* The pod of that name, or NULL; of several the input's first that wants a GPU, else its first. */
 const struct pod *node_pods_find_name(const struct node_pods *node_pods, struct view namespace,
 				      struct view name);
-/* True when the pod (NULL: none) is one of these. */
-bool node_pods_include(const struct pod *const *pods, size_t n, const struct pod *pod);
+/* True when the pod (NULL: none) is one of the input's that lack a claim. */
+bool node_pods_is_lacking(const struct node_pods *node_pods, const struct pod *pod);
+/* True when the pod (NULL: none) is one of the input's that await a device. */
+bool node_pods_is_awaiting(const struct node_pods *node_pods, const struct pod *pod);
 /* True when the API server places the pod of that UID, which is named here, on another node. */
 bool node_pods_is_elsewhere(const struct node_pods *node_pods, struct view uid);
 /* When the API server told that the pod of that UID is over or gone, by the controller's wall clock.

@@ -76,29 +76,20 @@ size_t previous_list_pods(const struct previous *previous, struct view *uids)
 	return n;
 }
 
-static bool is_namesake(struct view uid, struct view namespace, struct view name,
-			struct view container, const struct report_pod_resource *said,
-			const struct pod *pod)
+int previous_index_names(const struct previous *previous, struct arena *arena, struct keyed *ret, struct error *err)
 {
-	return view_equal(name, said->name) && view_equal(namespace, said->namespace) &&
-	       view_equal(container, said->container) && !(pod && view_equal(uid, pod_uid(pod)));
-}
-
-bool previous_had_namesake(const struct previous *previous, const struct report_pod_resource *said,
-			   const struct pod *pod)
-{
-	const struct array recent = previous ? previous->status->recent_tenants : (struct array){0};
+	const struct array recent = previous->status->recent_tenants;
+	if (keyed_make(ret, previous_max_pods(previous), arena, err) < 0)
+		return -1;
 	ARRAY_EACH(const struct attribution_past_tenant, t, recent)
-		if (is_namesake(t->pod_uid, t->pod_namespace, t->pod_name, t->container, said, pod))
-			return true;
-	for (uint32_t i = 0; previous && i < previous->n_tenants; i++) {
+		keyed_add(ret, KEYED_KEY(t->pod_name, t->container, t->pod_namespace), &t->pod_uid);
+	for (uint32_t i = 0; i < previous->n_tenants; i++) {
 		const struct attribution_tenant *t = previous->tenants[i].published;
 		/* Whoever has HAMi's ID may have had another device. */
-		if (previous->tenants[i].placeholder != PLACEHOLDER_HAMI &&
-		    is_namesake(t->pod_uid, t->pod_namespace, t->pod_name, t->container, said, pod))
-			return true;
+		if (previous->tenants[i].placeholder != PLACEHOLDER_HAMI)
+			keyed_add(ret, KEYED_KEY(t->pod_name, t->container, t->pod_namespace), &t->pod_uid);
 	}
-	return false;
+	return 0;
 }
 
 const struct previous_tenant *previous_find(const struct previous *previous, struct view pod_uid,
@@ -109,4 +100,21 @@ const struct previous_tenant *previous_find(const struct previous *previous, str
 	return previous && previous->n_tenants > 0
 		       ? bsearch(&key, previous->tenants, previous->n_tenants, sizeof(key), by_holder)
 		       : NULL;
+}
+
+const struct previous_tenant *previous_find_from(const struct previous *previous, uint32_t *next,
+						 struct view pod_uid, struct view container)
+{
+	const struct previous_tenant *found = NULL;
+	if (previous && *next < previous->n_tenants) {
+		found = &previous->tenants[*next];
+		if (!view_equal(found->published->pod_uid, pod_uid) ||
+		    !view_equal(found->published->container, container))
+			found = NULL;
+	}
+	if (!found)
+		found = previous_find(previous, pod_uid, container);
+	if (found)
+		*next = (uint32_t)(found - previous->tenants) + 1;
+	return found;
 }

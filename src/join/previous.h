@@ -13,6 +13,7 @@
 #include "assess/health.h"
 #include "assess/sharing_rule.h"
 #include "base/arena.h"
+#include "base/keyed.h"
 #include "join/wording.h"
 #include "model/attribution.h"
 #include "model/pod.h"
@@ -50,9 +51,18 @@ enum report_boot previous_boot(const struct previous *previous, const struct rep
 size_t previous_list_pods(const struct previous *previous, struct view *uids);
 /* How many previous_list_pods() lists at most. NULL: none. */
 size_t previous_max_pods(const struct previous *previous);
-/* True when a pod other than `pod` is, or was, such a tenant by the names that the List said. */
-bool previous_had_namesake(const struct previous *previous, const struct report_pod_resource *said,
-			   const struct pod *pod);
+/*
+ * Makes the UIDs (struct view) of those who are, or were, tenants be found by the pod's name, the container and
+ * the namespace. It lies in arena. Fails with ERROR_NO_MEMORY.
+ */
+MUST_USE int previous_index_names(const struct previous *previous, struct arena *arena, struct keyed *ret,
+				  struct error *err);
 /* The tenant of that container; NULL: it was none, or nothing was published. */
 const struct previous_tenant *previous_find(const struct previous *previous, struct view pod_uid,
 					    struct view container);
+/*
+ * The same, faster for those who ask in the order of the tenants. *next is 0 at first, and then the place behind
+ * the one that was found.
+ */
+const struct previous_tenant *previous_find_from(const struct previous *previous, uint32_t *next,
+						 struct view pod_uid, struct view container);

@@ -30,7 +30,8 @@ void from_pod_status_read(struct facts_draft *draft, const struct pod *pod);
  */
 void from_hami_read(struct facts_draft *draft, const struct pod *pod);
 /*
- * Reads what KAI wrote on one pod: adds the sharers of a reservation, and marks its holders. Facts
- * tell the reservation's device, so it comes after the witnesses that name IDs, too.
+ * Reads what KAI wrote on the pods of the node: adds the sharers of each reservation, and marks its
+ * holders. Facts tell the reservation's device, so it comes after the witnesses that name IDs, too. Fails
+ * with ERROR_NO_MEMORY.
  */
-void from_kai_read(struct facts_draft *draft, const struct pod *pod);
+MUST_USE int from_kai_read(struct facts_draft *draft, struct error *err);

@@ -20,6 +20,7 @@ static struct subject begin(const struct stages_node *node, size_t index, bool i
 		.is_awaited = !facts->input->report && published && !published->is_agentless,
 		.is_duplicate = is_duplicate,
 		.debounce = node->debounce,
+		.unplaced = node->unplaced,
 		.arena = node->arena,
 		.status = status,
 		.activity_again_in_ms = -1,

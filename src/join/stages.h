@@ -19,6 +19,7 @@ struct stages_node {
 	struct facts facts;
 	struct slots slots;
 	struct debounce *debounce;
+	struct unplaced *unplaced;
 	struct drift_node intent; /* what is intended of it, and what is there */
 	struct arena *arena;
 };

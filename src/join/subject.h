@@ -19,6 +19,7 @@
 
 struct slot;
 struct slots;
+struct unplaced; /* opaque: unplaced.c's */
 
 /* What is known of the tenants beside what the status has. */
 struct tenants {
@@ -44,6 +45,7 @@ struct subject {
 			 /* report can tell is as published */
 	bool is_duplicate; /* another node reports the device, too */
 	struct debounce *debounce;
+	struct unplaced *unplaced;
 	struct arena *arena;
 	struct attribution_status *status; /* as far as it is found */
 	/* What tenants_find() said, and slots_look(). */
@@ -76,6 +78,9 @@ struct subject {
  * remembered.
  */
 MUST_USE int tenants_find(struct subject *subject, struct error *err);
+/* Gathers those for unplaced_find(), once a join. */
+MUST_USE int unplaced_gather(const struct facts *facts, struct arena *arena, struct unplaced **ret,
+			     struct error *err);
 /*
  * Lists the holders of device IDs that are no known device's, LIMIT_UNPLACED_TENANTS of
  * LIMIT_UNPLACED_IDS each, and counts the rest. Finds the IDs of no known form.

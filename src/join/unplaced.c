@@ -5,6 +5,9 @@
  * may be the one, so each says so. While the first report is awaited the published ones stay, but for pods
  * that are over.
  *
+ * A report can name thousands of holders, and each device asks for them. So each is looked at once, and only
+ * those that are published are looked up for each device.
+ *
  * An ID that begins with a device's UUID is that device's, and its holder is a tenant. If what follows is of
  * no known form, the share of the device is not known.
  */
@@ -12,8 +15,38 @@
 #include "join/subject.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #include "base/limits.h"
+
+struct unplaced_holder {
+	const struct fact *items;
+	size_t n_items;
+	bool is_asked;
+	enum debounce_answer answer; /* to whether it counts where it is not published */
+	bool is_published;           /* by the device that is looked at */
+};
+
+struct unplaced {
+	struct unplaced_holder *holders; /* by pod UID and container */
+	size_t n;
+};
+
+int unplaced_gather(const struct facts *facts, struct arena *arena, struct unplaced **ret, struct error *err)
+{
+	struct unplaced *unplaced;
+	const struct fact *items = &facts->items[facts->n_placed];
+	const size_t n_items = facts->n_items - facts->n_placed;
+	if (!ARENA_NEW(unplaced, arena, 1) || !ARENA_NEW(unplaced->holders, arena, n_items))
+		return error_no_memory(err);
+	for (size_t i = 0; i < n_items; i++) {
+		if (i == 0 || items[i].owner->rank != items[i - 1].owner->rank)
+			unplaced->holders[unplaced->n++].items = &items[i];
+		unplaced->holders[unplaced->n - 1].n_items++;
+	}
+	*ret = unplaced;
+	return 0;
+}
 
 /* Describes a holder by its facts. */
 static int describe(const struct fact *items, size_t n_items, struct arena *arena,
@@ -40,40 +73,69 @@ static int describe(const struct fact *items, size_t n_items, struct arena *aren
 	return 0;
 }
 
-static bool counts(const struct subject *subject, const struct holder *owner)
+static int by_holder(const void *key, const void *element)
+{
+	const struct attribution_unplaced *published = key;
+	const struct holder *owner = ((const struct unplaced_holder *)element)->items->owner;
+	return view_compare_pairs(published->pod_uid, published->container, owner->pod_uid, owner->container);
+}
+
+/* Says of each whom the device's status lists whether it is published. */
+static void mark(const struct subject *subject, bool is_published)
+{
+	const struct unplaced *unplaced = subject->unplaced;
+	const struct array listed = subject->published ? subject->published->unplaced_tenants : (struct array){0};
+	ARRAY_EACH(const struct attribution_unplaced, published, listed) {
+		struct unplaced_holder *found = bsearch(published, unplaced->holders, unplaced->n,
+							sizeof(*unplaced->holders), by_holder);
+		if (found)
+			found->is_published = is_published;
+	}
+}
+
+/* The same of each device, so it is asked once. */
+static enum debounce_answer ask(const struct subject *subject, struct unplaced_holder *holder)
 {
 	const struct debounce_subject seen = {
 		.kind = DEBOUNCE_UNPLACED,
-		.pod_uid = owner->pod_uid,
-		.subject = owner->container,
+		.pod_uid = holder->items->owner->pod_uid,
+		.subject = holder->items->owner->container,
 		.waits_ms = subject->facts->input->limits->disagreement_ms,
-		.is_published = subject->published && attribution_is_unplaced(subject->published, owner->pod_uid,
-									      owner->container),
 	};
-	return debounce_counts(subject->debounce, &seen);
+	if (!holder->is_asked)
+		holder->answer = debounce_ask(subject->debounce, &seen);
+	else
+		debounce_leave_out(subject->debounce, holder->answer == DEBOUNCE_NO_ROOM);
+	holder->is_asked = true;
+	return holder->answer;
 }
 
 static int list(const struct subject *subject, struct array *listed, int64_t *left_out, struct error *err)
 {
-	const struct facts *facts = subject->facts;
+	const struct unplaced *unplaced = subject->unplaced;
 	struct attribution_unplaced *added = listed->items;
 	int64_t n_waiting = 0;
-	size_t end;
-	for (size_t at = facts->n_placed; at < facts->n_items; at = end) {
-		const struct holder *owner = facts->items[at].owner;
-		for (end = at + 1; end < facts->n_items; end++)
-			if (facts->items[end].owner->rank != owner->rank)
-				break;
-		if (!counts(subject, owner))
+	for (size_t i = 0; i < unplaced->n; i++) {
+		struct unplaced_holder *holder = &unplaced->holders[i];
+		if (!holder->is_published && ask(subject, holder) != DEBOUNCE_COUNTS)
 			n_waiting++;
 		else if (listed->count == LIMIT_UNPLACED_TENANTS)
 			++*left_out;
-		else if (describe(&facts->items[at], end - at, subject->arena, &added[listed->count++], err) < 0)
+		else if (describe(holder->items, holder->n_items, subject->arena, &added[listed->count++], err) < 0)
 			return -1;
 	}
 	*left_out = debounce_left_out(
 		*left_out, n_waiting, subject->published ? subject->published->unplaced_tenants_left_out : 0);
 	return 0;
+}
+
+static int look(const struct subject *subject, struct array *listed, int64_t *left_out, struct error *err)
+{
+	int failed;
+	mark(subject, true);
+	failed = list(subject, listed, left_out, err);
+	mark(subject, false);
+	return failed;
 }
 
 /* Of whom the API server never knew, it cannot tell. */
@@ -113,7 +175,7 @@ int unplaced_find(struct subject *subject, struct error *err)
 	if (subject->is_awaited || (subject->facts->is_frozen && subject->published)) {
 		keep(subject, &listed);
 		left_out = subject->published->unplaced_tenants_left_out;
-	} else if (list(subject, &listed, &left_out, err) < 0) {
+	} else if (look(subject, &listed, &left_out, err) < 0) {
 		return -1;
 	}
 	assert(listed.count <= LIMIT_UNPLACED_TENANTS);

@@ -37,6 +37,7 @@ struct finder {
 	struct lookup seen;    /* the processes looked at, by number and partition */
 	struct lookup tenants; /* by pod UID */
 	bool *is_untold;       /* a tenant: not all processes of its pod could be told apart */
+	bool *are_untold; /* the tenant that is found first of a pod with several: so are all of them */
 	bool *is_anywhere; /* a tenant: it may be on any partition: which it holds is not known, or not listed */
 	struct attribution_user *found;
 	size_t n_found;
@@ -136,14 +137,22 @@ static bool credit_tenant(struct finder *finder, const struct suspect *suspect)
 {
 	struct attribution_tenant *tenants = finder->subject->status->tenants.items;
 	const bool is_any = is_untold(suspect);
+	const bool is_anywhere = !suspect->container && suspect->process->partition.len == 0;
+	const uint32_t hash = lookup_hash(0, suspect->pod_uid), found = lookup_first(&finder->tenants, hash);
 	uint32_t n = 0, first = 0;
-	LOOKUP_EACH(at, &finder->tenants, lookup_hash(0, suspect->pod_uid))
+	/* A report can name thousands of a pod with hundreds of tenants. */
+	if (is_anywhere && found != LOOKUP_END && finder->are_untold[found] &&
+	    view_equal(tenants[found].pod_uid, suspect->pod_uid))
+		return true;
+	LOOKUP_EACH(at, &finder->tenants, hash)
 		if (may_be_of(finder, at, suspect)) {
 			first = n++ == 0 ? at : first;
 			finder->is_untold[at] |= n > 1 || is_any;
 		}
 	if (n > 1)
 		finder->is_untold[first] = true;
+	if (n > 1 && is_anywhere && view_equal(tenants[found].pod_uid, suspect->pod_uid))
+		finder->are_untold[found] = true;
 	if (n == 1 && !is_any) {
 		tenants[first].processes++;
 		tenants[first].memory_mib += suspect->process->memory_mib;
@@ -364,7 +373,7 @@ static int find(struct finder *finder, struct error *err)
 	const uint32_t n_tenants = finder->subject->status->tenants.count;
 	struct arena *arena = finder->subject->arena;
 	if (!ARENA_NEW(finder->found, arena, n_processes) || !ARENA_NEW(finder->is_untold, arena, n_tenants) ||
-	    !ARENA_NEW(finder->is_anywhere, arena, n_tenants))
+	    !ARENA_NEW(finder->are_untold, arena, n_tenants) || !ARENA_NEW(finder->is_anywhere, arena, n_tenants))
 		return error_no_memory(err);
 	if (lookup_make(&finder->seen, n_processes, arena, err) < 0 ||
 	    lookup_make(&finder->tenants, n_tenants, arena, err) < 0)
@@ -384,9 +393,11 @@ static int find(struct finder *finder, struct error *err)
 static void carry(const struct finder *finder)
 {
 	const struct attribution_status *published = finder->subject->published;
+	const struct previous *previous = finder->subject->device->published;
+	uint32_t next = 0; /* both are in one order, so most often it is this one */
 	ARRAY_EACH(struct attribution_tenant, tenant, finder->subject->status->tenants) {
 		const struct previous_tenant *was =
-			previous_find(finder->subject->device->published, tenant->pod_uid, tenant->container);
+			previous_find_from(previous, &next, tenant->pod_uid, tenant->container);
 		tenant->processes = was ? was->published->processes : 0;
 		tenant->memory_mib = was ? was->published->memory_mib : 0;
 	}

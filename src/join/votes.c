@@ -221,10 +221,9 @@ static void hear_silence(const struct votes_holder *of, struct votes *votes)
 	const enum resource_claim_word claims = from_resource_claim_hear(
 		of->facts, &of->facts->devices->devices[of->device], of->previous);
 	const unsigned lost = find_lost(of, claims);
-	const struct join_input *input = of->facts->input;
 	/* No witness is left, or it was a claim. */
 	const bool is_by_claim = !(published & ~lost) || (published & WITNESS_RESOURCE_CLAIM);
-	const bool lacks_claim = is_by_claim && node_pods_include(input->lacking, input->n_lacking, of->pod);
+	const bool lacks_claim = is_by_claim && node_pods_is_lacking(&of->facts->node_pods, of->pod);
 
 	votes->left = of->previous->witnesses & ~lost;
 	votes->is_carried = was_disputed(of->previous);

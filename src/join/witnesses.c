@@ -30,8 +30,7 @@ static int ask_all(struct facts_draft *draft, struct error *err)
 	ask_pods(draft, from_pod_status_read);
 	from_resource_claim_read(draft);
 	ask_pods(draft, from_hami_read);
-	ask_pods(draft, from_kai_read);
-	return 0;
+	return from_kai_read(draft, err);
 }
 
 int witnesses_read(const struct join_input *input, const struct devices *devices, struct arena *arena,
@@ -48,6 +47,8 @@ int witnesses_read(const struct join_input *input, const struct devices *devices
 
 	if (node_pods_take(input, arena, &facts.node_pods, err) < 0 ||
 	    facts_open(&facts, arena, &draft, err) < 0)
+		return -1;
+	if (from_resource_claim_open(&facts, arena, err) < 0)
 		return -1;
 	facts.source = source_judge(&facts.node_pods, devices);
 	/* Which pod a witness means is not known while what is known of pods is old. */

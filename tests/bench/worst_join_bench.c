@@ -5,6 +5,9 @@
  * node waits: one node's report must not hold the others up. Each shape is made as large as a
  * report may be and half as large. If a shape does not fit in full at either size, that is printed.
  *
+ * Each shape meets each world: what is published, and what pods and claims say. There are as many claims
+ * and ended pods as the report is large, so that pairs of both are seen to grow.
+ *
  * Prints the milliseconds of CPU of a join, the best of several. Fails when one is over BUDGET_MS.
  * Fails too when one grew by more than MAX_GROWTH for twice the size: what is quadratic grows by 4.
  */
@@ -24,7 +27,12 @@
 #define SMALL_MS 10.0 /* below it growth is noise */
 #define ARENA_CAP (48u * LIMIT_MIB) /* memory_limit_join() of the limit in the manifests */
 #define N_RUNS 9
-#define N_PODS 250u
+#define N_PODS 500u
+#define N_RESERVATIONS 64u /* of the pods of KAI's world */
+#define N_GROUPS_EACH 8u   /* of each of the others */
+#define N_GRANTS_EACH 16u  /* of a pod */
+#define N_GRANTS (N_PODS * N_GRANTS_EACH)
+#define N_ENDS 1024u       /* as many as are remembered of a node (model/place.c) */
 #define N_OBJECTS 128u
 #define UUID "GPU-%08x-0000-4000-8000-0123456789ab"
 #define RESOURCE "\"resource\":\"nvidia.com/gpu\",\"deviceIDs\":["
@@ -211,6 +219,33 @@ static void one_device_in_entries_of_unknown_pods(void)
 	put_entries(100000, 1, "nvidia%u");
 }
 
+/* Each device might have them. */
+static void one_id_of_unknown_pods_beside_devices(void)
+{
+	begin("ok");
+	put_devices(64, 0);
+	put_entries(100000, 1, "x");
+}
+
+/* Only the List names them, so their names are compared with those of the published tenants. */
+static void names_that_are_not_published(void)
+{
+	unsigned n = 0;
+	begin("ok");
+	put_devices(64, 0);
+	open_list();
+	n_ids *= 2;
+	for (unsigned i = 0; i < LIMIT_REPORT_HOLDINGS && has_room(); i++) {
+		next(i);
+		sbuf_printf(&json, "{\"namespace\":\"ml\",\"name\":\"old-%u-x%02x\",\"container\":\"c0\"," RESOURCE,
+			    i % 64, i / 64);
+		n += put_ids("nvidia%u", n, 4, end);
+		sbuf_printf(&json, "]}");
+	}
+	open_book();
+	close_book();
+}
+
 static void many_ids_of_no_form(void)
 {
 	begin("ok");
@@ -223,6 +258,13 @@ static void many_replicas_by_minor(void)
 	begin("ok");
 	put_devices(64, 0);
 	put_long(1, "nvidia%u::%u");
+}
+
+static void many_replicas_of_no_device(void)
+{
+	begin("ok");
+	put_devices(64, 0);
+	put_long(1, "nvidia9%u::%u");
 }
 
 static void many_replicas_by_uuid(void)
@@ -238,11 +280,38 @@ static void many_uuids_without_nvml(void)
 	put_long(N_PODS, UUID "::%u");
 }
 
+/* One has more than are read. */
 static void many_ids_of_hamis(void)
 {
 	begin("ok");
 	put_devices(64, 0);
 	put_long(2, UUID "-%u");
+}
+
+/* Each pod has as many as are read. */
+static void hami_entries(unsigned n_pods, void (*put)(unsigned pod, unsigned container))
+{
+	for (unsigned i = 0; i < n_pods && has_room(); i++) {
+		next(i);
+		put(i, 0);
+		put_ids(UUID "-%u", i * LIMIT_HAMI_IDS / 2, LIMIT_HAMI_IDS / 2, end);
+		sbuf_printf(&json, "]}");
+	}
+}
+
+static void annotated_ids_of_hamis(void)
+{
+	const size_t half = end / 2;
+	const unsigned n_pods = (unsigned)(LIMIT_REPORT_ALL_IDS / LIMIT_HAMI_IDS * end / LIMIT_REPORT_BYTES);
+	begin("ok");
+	put_devices(64, 0);
+	open_list();
+	end = half;
+	hami_entries(n_pods, put_listed);
+	end = 2 * half;
+	open_book();
+	hami_entries(n_pods, put_booked);
+	close_book();
 }
 
 static void many_migs(void)
@@ -252,8 +321,8 @@ static void many_migs(void)
 	put_long(1, "MIG-%08x-0000-4000-8000-0123456789ab::%u");
 }
 
-/* Of that many devices, in the bytes that are left until then. */
-static void put_processes(const char *format, unsigned n_devices, size_t until_all)
+/* Of that many devices, in the bytes that are left until then; of that many pods in turn. */
+static void put_processes_of(const char *format, unsigned n_pods, unsigned n_devices, size_t until_all)
 {
 	size_t share = (until_all - json.len) / n_devices - 100;
 	n_processes = (size_t)LIMIT_REPORT_ALL_PROCESSES * end / LIMIT_REPORT_BYTES;
@@ -265,13 +334,18 @@ static void put_processes(const char *format, unsigned n_devices, size_t until_a
 		for (unsigned i = 0; i < LIMIT_REPORT_PROCESSES && n_processes > 0 && json.len < until;
 		     i++, n_processes--) {
 			char text[128];
-			int len = snprintf(text, sizeof(text), format, i + 1, i);
+			int len = snprintf(text, sizeof(text), format, i + 1, i % n_pods);
 			next(i);
 			sbuf_append(&json, (struct view){text, (size_t)len});
 		}
 		sbuf_printf(&json, "]}");
 	}
 	sbuf_printf(&json, "]");
+}
+
+static void put_processes(const char *format, unsigned n_devices, size_t until_all)
+{
+	put_processes_of(format, LIMIT_REPORT_PROCESSES, n_devices, until_all);
 }
 
 static void many_processes(void)
@@ -285,6 +359,13 @@ static void many_processes_of_pods(void)
 {
 	begin("ok");
 	put_processes("{\"pid\":%u,\"podUID\":\"u%u\"}", 64, end);
+	sbuf_printf(&json, "}");
+}
+
+static void many_processes_of_known_pods(void)
+{
+	begin("ok");
+	put_processes_of("{\"pid\":%u,\"podUID\":\"uid-p%u\"}", N_PODS, 64, end);
 	sbuf_printf(&json, "}");
 }
 
@@ -417,14 +498,19 @@ static const struct {
 	{"one ID in entries of known pods", one_id_in_entries_of_known_pods},
 	{"one slot in entries of known pods", one_known_id_in_entries_of_known_pods},
 	{"few slots in entries of unknown pods", one_device_in_entries_of_unknown_pods},
+	{"one ID of unknown pods beside devices", one_id_of_unknown_pods_beside_devices},
+	{"names that are not published", names_that_are_not_published},
 	{"many IDs of no form", many_ids_of_no_form},
 	{"many replicas by minor number", many_replicas_by_minor},
+	{"many replicas of no device's number", many_replicas_of_no_device},
 	{"many replicas by UUID", many_replicas_by_uuid},
 	{"many UUIDs without NVML", many_uuids_without_nvml},
-	{"many IDs of HAMi's, annotated pods", many_ids_of_hamis},
+	{"more IDs of HAMi's than are read", many_ids_of_hamis},
+	{"many IDs of HAMi's, annotated pods", annotated_ids_of_hamis},
 	{"many MIG devices", many_migs},
 	{"many processes", many_processes},
 	{"many processes of pods", many_processes_of_pods},
+	{"many processes of known pods", many_processes_of_known_pods},
 	{"many processes of a pod", many_processes_of_a_pod},
 	{"many processes of other pods", many_processes_of_other_pods},
 	{"disagreements about all tenants", disagreements_about_all_tenants},
@@ -435,64 +521,153 @@ static const struct {
 	{"processes of tenants that stay", processes_of_tenants_that_stay},
 };
 
-/* The world around the report */
+/* The worlds around the report */
+
+struct kind {
+	const char *name;
+	size_t n_objects;
+	int phase;       /* of the published tenants */
+	bool is_by_claim; /* they are pods that are there, and have grants */
+	bool is_of_kai;  /* pods are in groups, and some hold devices for these */
+};
+
+static const struct kind kinds[] = {
+	{"new", 0, 0, false, false},
+	{"128 objects", N_OBJECTS, ATTRIBUTION_PHASE_RUNNING, false, false},
+	{"128 of nobody", N_OBJECTS, ATTRIBUTION_PHASE_UNRESOLVED, false, false},
+	{"16 by claims", 16, ATTRIBUTION_PHASE_RUNNING, true, false},
+	{"128 beside KAI", N_OBJECTS, ATTRIBUTION_PHASE_RUNNING, false, true},
+};
 
 static struct attribution objects[N_OBJECTS];
 static struct attribution_tenant tenants[N_OBJECTS][LIMIT_TENANTS];
 static struct attribution_past_tenant past[N_OBJECTS][LIMIT_RECENT_TENANTS];
+static struct attribution_user users[N_OBJECTS][LIMIT_UNALLOCATED_USERS];
 static struct view parts[LIMIT_TENANTS][16]; /* of the tenants of each */
+static struct grant grants[N_GRANTS];
+static struct join_end ends[N_ENDS];
 
-static void make_pods(void)
+static void make_pods(bool is_of_kai)
 {
 	struct sbuf hami;
 	sbuf_init(&hami, LIMIT_MIB);
 	for (unsigned i = 0; i < 64; i++)
 		sbuf_printf(&hami, UUID ",NVIDIA,1,1:", i);
-	for (unsigned i = 0; i < N_PODS; i++)
-		build_world_pod(&world, (struct build_pod){
-						.name = build_world_text(&world, "p%u", i).ptr,
-						.container = "c0",
-						.hami = i < 2 ? sbuf_text(&hami) : "",
-					});
+	for (unsigned i = 0; i < N_PODS; i++) {
+		const bool is_reservation = is_of_kai && i < N_RESERVATIONS;
+		struct build_pod pod = {
+			.name = build_world_text(&world, "p%u", i).ptr,
+			.container = "c0",
+			.namespace = is_reservation ? "kai-resource-reservation" : "ml",
+			.hami = i < 64 && !is_of_kai ? sbuf_text(&hami) : "",
+			.reservation = is_reservation,
+		};
+		if (is_of_kai)
+			pod.kai_group = build_world_text(&world, "group-%02u", i % N_RESERVATIONS).ptr;
+		for (unsigned k = 0; is_of_kai && !is_reservation && k < N_GROUPS_EACH; k++)
+			pod.kai_groups[k] = build_world_text(&world, "group-%02u", (i + k) % N_RESERVATIONS).ptr;
+		build_world_pod(&world, pod);
+	}
 	/* The pods' records have copies. */
 	sbuf_deinit(&hami);
+}
+
+/* One in two is on a device, in the order of the devices. Slices tell of no other. */
+static void make_grants(void)
+{
+	for (unsigned i = 0; i < N_GRANTS; i++)
+		grants[i] = (struct grant){
+			.pod = world.pods[i % N_PODS],
+			.container = VIEW("c0"),
+			.uuid = i % 2 ? build_world_text(&world, UUID, i % 64) : VIEW(""),
+			.device = build_world_text(&world, "pool/gpu-%u", i),
+		};
+	world.input.grants = grants;
+}
+
+static void make_ends(void)
+{
+	for (unsigned i = 0; i < N_ENDS; i++)
+		ends[i] = (struct join_end){build_world_text(&world, "end-%u-%03u", i % 64, i / 64), 1000};
+	world.input.ends = ends;
+}
+
+static struct attribution_tenant make_tenant(const struct kind *kind, unsigned device, unsigned i)
+{
+	static struct view claim = VIEW_INIT("ResourceClaim");
+	struct attribution_tenant tenant = {
+		.pod_uid = build_world_text(&world, "old-%u-%03u", device, i),
+		.pod_namespace = VIEW("ml"),
+		.pod_name = build_world_text(&world, "old-%u-%03u", device, i),
+		.container = VIEW("c0"),
+		.phase = kind->phase,
+		.slots = 1,
+		.partitions = {parts[i], ARRAY_SIZE(parts[0]), true},
+	};
+	if (kind->is_by_claim) {
+		tenant.pod_uid = pod_uid(world.pods[(device + i) % N_PODS]);
+		tenant.pod_name = pod_name(world.pods[(device + i) % N_PODS]);
+		tenant.resource = VIEW("gpu.nvidia.com");
+		tenant.witnesses = array_of(&claim, 1);
+		tenant.partitions.count = 1;
+	}
+	return tenant;
+}
+
+static void make_object(const struct kind *kind, unsigned d)
+{
+	for (unsigned i = 0; i < LIMIT_TENANTS; i++)
+		tenants[d][i] = make_tenant(kind, d, i);
+	for (unsigned i = 0; i < LIMIT_RECENT_TENANTS; i++)
+		past[d][i] = (struct attribution_past_tenant){
+			.pod_uid = build_world_text(&world, "older-%u-%03u", d, i),
+			.container = VIEW("c0"),
+		};
+	for (unsigned i = 0; i < LIMIT_UNALLOCATED_USERS; i++)
+		users[d][i] = (struct attribution_user){
+			.pod_uid = build_world_text(&world, "u%u", i),
+			.pid = LIMIT_NUMBER_PID,
+		};
+	objects[d] = (struct attribution){
+		.name = build_world_text(&world, "gpu-%08x-0000-4000-8000-0123456789ab", d),
+		.uuid = build_world_text(&world, UUID, d),
+		.status = {.node_name = VIEW("gpu-a"),
+			   .sharing = {.mode = ATTRIBUTION_MODE_MIG},
+			   .tenants = {tenants[d], LIMIT_TENANTS, true},
+			   .recent_tenants = {past[d], LIMIT_RECENT_TENANTS, true},
+			   .unallocated_users = {users[d], LIMIT_UNALLOCATED_USERS, true}},
+	};
+	world.previous[d] = (struct join_previous){&objects[d], -1};
 }
 
 /*
  * As full as they get: all that was published in the past of pods that nobody knows. They are gone if they
  * were known then. Whoever was not known stays while the kubelet's sources cannot be read.
  */
-static void make_objects(int phase)
+static void make_world(const struct kind *kind)
 {
+	build_world_init(&world);
+	make_pods(kind->is_of_kai);
+	make_grants();
+	make_ends();
 	for (unsigned i = 0; i < LIMIT_TENANTS; i++)
 		for (unsigned k = 0; k < ARRAY_SIZE(parts[0]); k++)
 			parts[i][k] = build_world_text(&world, "MIG-%08x-%04x-4000-8000-0123456789ab", i, k);
-	for (unsigned d = 0; d < N_OBJECTS; d++) {
-		for (unsigned i = 0; i < LIMIT_TENANTS; i++)
-			tenants[d][i] = (struct attribution_tenant){
-				.pod_uid = build_world_text(&world, "old-%u-%03u", d, i),
-				.pod_namespace = VIEW("ml"),
-				.pod_name = build_world_text(&world, "old-%u-%03u", d, i),
-				.container = VIEW("c0"),
-				.phase = phase,
-				.slots = 1,
-				.partitions = {parts[i], ARRAY_SIZE(parts[0]), true},
-			};
-		for (unsigned i = 0; i < LIMIT_RECENT_TENANTS; i++)
-			past[d][i] = (struct attribution_past_tenant){
-				.pod_uid = build_world_text(&world, "older-%u-%03u", d, i),
-				.container = VIEW("c0"),
-			};
-		objects[d] = (struct attribution){
-			.name = build_world_text(&world, "gpu-%08x-0000-4000-8000-0123456789ab", d),
-			.uuid = build_world_text(&world, UUID, d),
-			.status = {.node_name = VIEW("gpu-a"),
-				   .sharing = {.mode = ATTRIBUTION_MODE_MIG},
-				   .tenants = {tenants[d], LIMIT_TENANTS, true},
-				   .recent_tenants = {past[d], LIMIT_RECENT_TENANTS, true}},
-		};
-		world.previous[d] = (struct join_previous){&objects[d], -1};
-	}
+	for (unsigned d = 0; d < N_OBJECTS; d++)
+		make_object(kind, d);
+	world.input.report_held_ms = 60000;
+	world.input.previous = world.previous;
+	world.input.n_previous = kind->n_objects;
+	world.input.told_later = world.input.lacking = world.input.pods;
+}
+
+/* As much as a report of that many bytes may meet. */
+static void set_size(const struct kind *kind, size_t size)
+{
+	world.input.n_grants = kind->is_by_claim ? N_GRANTS * size / LIMIT_REPORT_BYTES : 0;
+	world.input.n_lacking = kind->is_by_claim ? N_PODS * size / LIMIT_REPORT_BYTES : 0;
+	world.input.n_told_later = kind->is_of_kai ? N_PODS * size / LIMIT_REPORT_BYTES : 0;
+	world.input.n_ends = N_ENDS * size / LIMIT_REPORT_BYTES;
 }
 
 static double cpu_ms(void)
@@ -524,7 +699,7 @@ static double time_join(void)
 	return best;
 }
 
-static double measure(void (*write)(void), size_t size)
+static double measure(const struct kind *kind, void (*write)(void), size_t size)
 {
 	CLEANUP(arena_deinit) struct arena arena;
 	struct report report;
@@ -539,19 +714,19 @@ static double measure(void (*write)(void), size_t size)
 		exit(1);
 	}
 	world.input.report = &report;
+	set_size(kind, size);
 	return time_join();
 }
 
 /* False: it takes too long. */
-static bool run(const char *name, void (*write)(void), const char *around)
+static bool run(const struct kind *kind, const char *name, void (*write)(void))
 {
-	double half = measure(write, LIMIT_REPORT_BYTES / 2);
-	double full = measure(write, LIMIT_REPORT_BYTES);
+	double half = measure(kind, write, LIMIT_REPORT_BYTES / 2);
+	double full = measure(kind, write, LIMIT_REPORT_BYTES);
 	bool grows = full > SMALL_MS && full > half * MAX_GROWTH;
 	bool is_good = full <= BUDGET_MS && !grows;
 
-	printf("%-38s %-13s %7zu bytes %8.1f ms, half %8.1f ms%s\n", name, around, json.len, full,
-	       half,
+	printf("%-38s %-14s %7zu bytes %8.1f ms, half %8.1f ms%s\n", name, kind->name, json.len, full, half,
 	       is_good ? ""
 	       : grows ? "  GROWS"
 		       : "  TOO LONG");
@@ -559,32 +734,21 @@ static bool run(const char *name, void (*write)(void), const char *around)
 	return is_good;
 }
 
-static const struct {
-	const char *name;
-	size_t n_objects;
-	int phase;
-} before[] = {
-	{"new", 0, 0},
-	{"128 objects", N_OBJECTS, ATTRIBUTION_PHASE_RUNNING},
-	{"128 of nobody", N_OBJECTS, ATTRIBUTION_PHASE_UNRESOLVED},
-};
-
-int main(void)
+/* With words it tries only shapes and worlds whose names have the first and the second. */
+int main(int argc, char **argv)
 {
 	bool is_good = true;
 
-	build_world_init(&world);
 	sbuf_init(&json, 2 * LIMIT_REPORT_BYTES);
-	make_pods();
-	world.input.report_held_ms = 60000;
-	world.input.previous = world.previous;
-	for (size_t k = 0; k < ARRAY_SIZE(before); k++) {
-		world.input.n_previous = before[k].n_objects;
-		make_objects(before[k].phase);
+	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
+		if (argc > 2 && !strstr(kinds[k].name, argv[2]))
+			continue;
+		make_world(&kinds[k]);
 		for (size_t i = 0; i < ARRAY_SIZE(shapes); i++)
-			is_good &= run(shapes[i].name, shapes[i].write, before[k].name);
+			if (argc < 2 || strstr(shapes[i].name, argv[1]))
+				is_good &= run(&kinds[k], shapes[i].name, shapes[i].write);
+		build_world_deinit(&world);
 	}
 	sbuf_deinit(&json);
-	build_world_deinit(&world);
 	return !is_good;
 }

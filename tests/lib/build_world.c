@@ -331,7 +331,7 @@ const struct pod *build_world_pod(struct build_world *world, struct build_pod po
 	};
 	struct error err;
 
-	for (; fields.gpu.kai_groups.count < 2 && pod.kai_groups[fields.gpu.kai_groups.count];
+	for (; fields.gpu.kai_groups.count < POD_MAX_KAI_GROUPS && pod.kai_groups[fields.gpu.kai_groups.count];
 	     fields.gpu.kai_groups.count++)
 		fields.kai_groups[fields.gpu.kai_groups.count] =
 			view_from(pod.kai_groups[fields.gpu.kai_groups.count]);

@@ -59,7 +59,7 @@ struct build_pod {
 	bool told_unhealthy;   /* the status calls these devices Unhealthy */
 	const char *hami;      /* "": no annotation of HAMi's */
 	const char *kai_group; /* "": it is in none */
-	const char *kai_groups[2]; /* of several GPUs; the first NULL ends it */
+	const char *kai_groups[POD_MAX_KAI_GROUPS]; /* of several GPUs; the first NULL ends it */
 	const char *kai_container; /* "": no annotation of KAI's says which container shares */
 	const char *kai_device; /* "": no annotation of KAI's reservation */
 	bool reservation;

@@ -250,6 +250,22 @@ static void one_that_finds_no_room_does_not_count_and_is_counted(void **state)
 	assert_int_equal(result.again_in_ms, -1);
 }
 
+static void what_had_no_room_is_said_and_may_be_counted_again(void **state)
+{
+	(void)state;
+	struct debounce_subject subject = fact_of(VIEW("one more"));
+	begin();
+	for (unsigned i = 0; i < DEBOUNCE_MAX; i++) {
+		const struct debounce_subject waits = fact_of(view_from(name_of(i)));
+		assert_int_equal(debounce_ask(book, &waits), DEBOUNCE_WAITS);
+	}
+	assert_int_equal(debounce_ask(book, &subject), DEBOUNCE_NO_ROOM);
+	subject.is_published = true;
+	assert_int_equal(debounce_ask(book, &subject), DEBOUNCE_COUNTS);
+	debounce_leave_out(book, 2);
+	assert_int_equal(debounce_close(book).n_left_out, 3);
+}
+
 /* All devices of a node may be judged twice. */
 static void one_that_finds_no_room_is_counted_once_if_a_join_begins_anew(void **state)
 {
@@ -370,6 +386,7 @@ static const struct CMUnitTest tests[] = {
 		what_is_to_be_heard_waits_for_a_heartbeat_and_not_for_the_time, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(one_that_finds_no_room_does_not_count_and_is_counted,
 					set_up, tear_down),
+	cmocka_unit_test_setup_teardown(what_had_no_room_is_said_and_may_be_counted_again, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(one_that_finds_no_room_is_counted_once_if_a_join_begins_anew,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(what_is_seen_no_more_leaves_its_room_to_the_next_join,
