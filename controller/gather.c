@@ -9,6 +9,7 @@
 
 #include <assert.h>
 
+#include "base/keyed.h"
 #include "base/limits.h"
 #include "controller/gather_claims.h"
 #include "join/devices.h"
@@ -26,6 +27,7 @@ struct gatherer {
 	struct join_input input; /* as far as it is gathered */
 	struct join_previous *previous;
 	size_t previous_cap;
+	struct keyed previous_by_name;
 	struct view *elsewhere; /* NULL: they are only counted */
 	size_t n_elsewhere, elsewhere_cap;
 };
@@ -234,9 +236,8 @@ static void add_object(struct gatherer *g, const struct attribution_record *reco
 	const bool is_other = owner && owner != g->place;
 	struct claim_ages ages;
 
-	for (size_t i = 0; i < input->n_previous; i++)
-		if (g->previous[i].object == &record->attribution)
-			return;
+	if (keyed_find(&g->previous_by_name, KEYED_KEY(record->attribution.name)))
+		return;
 	assert(input->n_previous <= g->previous_cap);
 	if (input->n_previous == g->previous_cap) {
 		input->previous_left_out++;
@@ -245,6 +246,7 @@ static void add_object(struct gatherer *g, const struct attribution_record *reco
 	ages = claim_ages(g->parts->claims, record->attribution.name, g->place, g->now_ms);
 	if (ages.youngest_ms < 0 && is_other && !owner->report)
 		ages.youngest_ms = age_of(g, g->parts->started_at);
+	keyed_add(&g->previous_by_name, KEYED_KEY(record->attribution.name), record);
 	g->previous[input->n_previous++] = (struct join_previous){
 		.object = &record->attribution,
 		.claimed_age_ms = ages.youngest_ms,
@@ -277,6 +279,8 @@ static int gather_previous(struct gatherer *g)
 	g->previous = arena_alloc(g->arena, g->previous_cap, sizeof(*g->previous));
 	if (!g->previous)
 		return error_no_memory(g->err);
+	if (keyed_make(&g->previous_by_name, g->previous_cap, g->arena, g->err) < 0)
+		return -1;
 	g->input.previous = g->previous;
 	for (const struct list *l = objects->next; l != objects; l = l->next)
 		add_object(g, object_of(l));

@@ -158,7 +158,7 @@ static bool is_asked_for(const struct join_device *device, uint32_t n, struct vi
 	for (uint32_t i = 0; i < n; i++) {
 		const struct attribution_tenant *tenant = ARRAY_AT(device->status.tenants,
 								   struct attribution_tenant, i);
-		if (is_doubtful(device, tenant) && view_equal(tenant->pod_uid, uid))
+		if (view_equal(tenant->pod_uid, uid) && is_doubtful(device, tenant))
 			return true;
 	}
 	return false;

@@ -39,6 +39,11 @@ struct place *place_next(const struct place_book *book, const struct place *plac
 	return place_of(table_next(&book->by_name, place ? &place->link : NULL));
 }
 
+static struct view ended_key(const struct table_node *node)
+{
+	return CONTAINER_OF(node, struct place_ended, by_uid)->uid;
+}
+
 struct place *place_ensure(struct place_book *book, struct view name, struct error *err)
 {
 	struct place *place = place_find(book, name);
@@ -54,6 +59,7 @@ struct place *place_ensure(struct place_book *book, struct view name, struct err
 	list_init(&place->attributions);
 	list_init(&place->slices);
 	list_init(&place->ended);
+	table_init(&place->ended_by_uid, ended_key);
 	if (table_add(&book->by_name, &place->link, err) < 0) {
 		free(place);
 		return NULL;
@@ -71,6 +77,7 @@ static void forget_first(struct place *place)
 	struct place_ended *ended = ended_at(place->ended.next);
 	assert(place->n_ended > 0 && !list_is_empty(&place->ended));
 	list_remove(&ended->link);
+	table_remove(&place->ended_by_uid, &ended->by_uid);
 	place->n_ended--;
 	free(ended);
 }
@@ -83,6 +90,7 @@ void place_release(struct place_book *book, struct place *place)
 	while (!list_is_empty(&place->ended))
 		forget_first(place);
 	assert(place->n_ended == 0 && place->n_slices == 0 && place->n_told == 0);
+	table_deinit(&place->ended_by_uid);
 	place_note_claims(book, place, false);
 	table_remove(&book->by_name, &place->link);
 	boot_history_forget(&place->history);
@@ -226,10 +234,8 @@ bool place_take_figures(struct place *place, struct figures *take_figures)
 
 static struct place_ended *find_ended(const struct place *place, struct view uid)
 {
-	for (struct list *l = place->ended.next; l != &place->ended; l = l->next)
-		if (view_equal(ended_at(l)->uid, uid))
-			return ended_at(l);
-	return NULL;
+	struct table_node *node = table_find(&place->ended_by_uid, uid);
+	return node ? CONTAINER_OF(node, struct place_ended, by_uid) : NULL;
 }
 
 bool place_has_ended(const struct place *place, struct view uid)
@@ -237,12 +243,18 @@ bool place_has_ended(const struct place *place, struct view uid)
 	return find_ended(place, uid) != NULL;
 }
 
-static struct place_ended *add_ended(struct place *place, struct view uid, uint64_t now_ms)
+static struct place_ended *add_ended(struct place *place, struct view uid, uint64_t now_ms, struct error *err)
 {
 	struct place_ended *ended = calloc(1, sizeof(*ended) + uid.len);
-	if (!ended)
+	if (!ended) {
+		error_no_memory(err);
 		return NULL;
+	}
 	ended->uid = view_copy(uid, (char *)(ended + 1));
+	if (table_add(&place->ended_by_uid, &ended->by_uid, err) < 0) {
+		free(ended);
+		return NULL;
+	}
 	ended->since = now_ms;
 	list_init(&ended->link);
 	place->n_ended++;
@@ -253,8 +265,8 @@ int place_remember_ended(struct place *place, struct view uid, uint64_t since_ms
 			 uint64_t now_ms, struct error *err)
 {
 	struct place_ended *ended = find_ended(place, uid);
-	if (!ended && !(ended = add_ended(place, uid, now_ms)))
-		return error_no_memory(err);
+	if (!ended && !(ended = add_ended(place, uid, now_ms, err)))
+		return -1;
 	if (since_ms > 0)
 		ended->since = since_ms;
 	ended->at = now_ms;

@@ -101,6 +101,7 @@ struct place {
 	int64_t former_heard_at; /* the same */
 	bool is_boot_news; /* its Node named a boot after the report's boot first reported */
 	struct list ended;     /* struct place_ended, the longest unnamed first */
+	struct table ended_by_uid; /* the same: a report can name thousands */
 	size_t n_ended;
 	struct debounce_seen *debounced; /* what the last join saw that did not count yet, */
 	size_t n_debounced;
@@ -113,6 +114,7 @@ struct place {
 /* The UID of a pod that the API server had on this node and no longer has. */
 struct place_ended {
 	struct list link;
+	struct table_node by_uid;
 	uint64_t at;    /* last named or deleted, ms */
 	uint64_t since; /* it is known to have ended, ms */
 	struct view uid;
