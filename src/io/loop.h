@@ -31,8 +31,8 @@ void loop_stop(struct loop *loop);
 /* Monotonic milliseconds, read once per turn of the loop. */
 uint64_t loop_now_ms(struct loop *loop);
 /*
- * How long turns took, with histogram_short_seconds: from the first callback of a turn until its last has returned. Whatever
- * else is ready waits for as long. Owned by the loop.
+ * How long turns took, with histogram_short_seconds: from the first callback of a turn until its last has
+ * returned. Whatever else is ready waits for as long. Owned by the loop.
  */
 const struct histogram *loop_turns(const struct loop *loop);
 /* For the other modules of io/ only. */
