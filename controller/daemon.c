@@ -559,6 +559,8 @@ static int make_leadership(struct daemon *daemon, struct error *err)
 static int make_watches(struct daemon *daemon, struct error *err)
 {
 	const uint32_t max_nodes = descriptors_nodes_of(daemon->shares.pods);
+	if (daemon->shares.pods > 1)
+		apiclient_spread(daemon->client, daemon->shares.pods - 1); /* one is to spare */
 	const struct watches_config config = {
 		.initial = daemon->settings->initial_state,
 		.pod_selection = max_nodes ? daemon->settings->pod_selection_policy

@@ -25,11 +25,12 @@
  * Shares of what is left, as the clients' connections are: reviews of agents' tokens, reviews of
  * readers' tokens, and writes beyond DESCRIPTORS_WRITES. A review has one request at a time: whose the
  * token is, then whether they may read. Pods that are read by node have a share, too. Their requests alone
- * go by HTTP/2: one connection for DESCRIPTORS_NODES_OF_ONE nodes, and one to spare, for one that is being
- * replaced.
+ * go by HTTP/2: a connection has DESCRIPTORS_NODES_OF_ONE nodes at most, fewer where there is room for more
+ * connections, and one is to spare, for one that is being replaced.
  *
  * Not in the table: a name of the API server that is looked up takes some for that moment. An API server
- * that allows fewer streams on a connection has more of them.
+ * that allows fewer streams on a connection has more of them, and so have requests that begin while a
+ * connection for nodes is being made.
  *
  * Threads: any, before other threads start.
  */
@@ -77,7 +78,7 @@ uint32_t descriptors_raise(void);
  */
 MUST_USE int descriptors_divide(uint32_t limit, const struct descriptors_shares *wanted,
 				struct descriptors_shares *ret_shares, struct error *err);
-/* How many connections the pods of so many nodes need; 0 for 0. */
+/* How many connections the pods of so many nodes need at least; 0 for 0. */
 uint32_t descriptors_for_nodes(uint32_t n_nodes);
 /* The other way round: 0 for 0 and 1. */
 uint32_t descriptors_nodes_of(uint32_t n_connections);

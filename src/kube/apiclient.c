@@ -359,6 +359,13 @@ int apiclient_run_shared(struct apiclient *client, struct reflector *reflector, 
 	return apiclient_shared_run(&client->shared, reflector, err);
 }
 
+void apiclient_spread(struct apiclient *client, uint32_t n_connections)
+{
+	assert(n_connections > 0);
+	if (n_connections < client->shared.n_connections)
+		client->shared.n_connections = n_connections;
+}
+
 bool apiclient_may_share(const struct apiclient *client)
 {
 	return !client->shared.is_refused;

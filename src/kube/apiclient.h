@@ -49,12 +49,17 @@ MUST_USE int apiclient_run(struct apiclient *client, struct reflector *reflector
 
 /*
  * The same, for thousands. The requests of these reflectors are streams of a few HTTP/2 connections,
- * which no others use: APICLIENT_SHARED_STREAMS each, and more where there would be more than
- * APICLIENT_SHARED_CONNECTIONS, up to what the server allows and to 100 (kube/apiclient_shared.h). At most
- * 16 begin at a time. Fails with ERROR_NO_MEMORY, or ERROR_LIMIT when 8192 are run so.
+ * which no others use: APICLIENT_SHARED_STREAMS each, and more where there would be more connections than
+ * apiclient_spread() says, up to what the server allows and to 100 (kube/apiclient_shared.h). At most 16
+ * begin at a time. Fails with ERROR_NO_MEMORY, or ERROR_LIMIT when 8192 are run so.
  */
 MUST_USE int apiclient_run_shared(struct apiclient *client, struct reflector *reflector,
 				  struct error *err);
+/*
+ * They are spread over so many connections, if each can have 100 streams then. At first, and at most, that
+ * is APICLIENT_SHARED_CONNECTIONS. At least 1; before the first is run.
+ */
+void apiclient_spread(struct apiclient *client, uint32_t n_connections);
 /*
  * False once the server has answered such a request by HTTP/1.1. None of them begins then, for good;
  * who is told of the state (apiclient_on_state()) is told.

@@ -118,8 +118,7 @@ static void rests(void *owner)
 /* Streams that are open stay where they are. */
 static void spread_streams(const struct apiclient_shared *shared)
 {
-	const size_t n = (shared->by_reflector.count + APICLIENT_SHARED_CONNECTIONS - 1) /
-			 APICLIENT_SHARED_CONNECTIONS;
+	const size_t n = (shared->by_reflector.count + shared->n_connections - 1) / shared->n_connections;
 
 	fetcher_limit_streams(shared->endpoint->shared, n < APICLIENT_SHARED_STREAMS ? APICLIENT_SHARED_STREAMS
 							: n < FETCH_STREAMS ? (uint32_t)n
@@ -206,6 +205,7 @@ void apiclient_shared_init(struct apiclient_shared *shared, struct apiclient_end
 			   const struct runner_host *host, void (*refused)(void *owner))
 {
 	*shared = (struct apiclient_shared){.endpoint = endpoint, .host = *host, .refused = refused};
+	shared->n_connections = APICLIENT_SHARED_CONNECTIONS;
 	start_gate_init(&shared->gate, APICLIENT_SHARED_AT_ONCE);
 	table_init(&shared->by_reflector, key_of);
 }

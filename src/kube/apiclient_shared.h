@@ -32,6 +32,7 @@ struct apiclient_shared {
 	void (*refused)(void *owner);            /* is_refused has become true; owner is the host's */
 	struct start_gate gate;
 	struct table by_reflector;
+	uint32_t n_connections; /* if those suffice, with FETCH_STREAMS each */
 	bool is_refused;    /* the server has answered by HTTP/1.1: no further request is sent */
 	uint64_t n_over;    /* reflectors beyond the limit, that were not run */
 	uint64_t told_at;   /* ms; when all were told of a recovery last */

@@ -270,6 +270,18 @@ TEST(thousands_of_watches_get_more_streams_and_not_more_connections)
 	end_world();
 }
 
+TEST(with_few_descriptors_few_connections_have_all_streams)
+{
+	begin_world(250, false);
+	apiclient_spread(world.client, 2);
+	run_many(MANY);
+	run_until(are_all_followed);
+	assert_in_range(h2_server_peak(world.server), APICLIENT_SHARED_STREAMS + 1, MANY / 2);
+	/* What begins while one is made may make some more. */
+	assert_in_range(h2_server_connections(world.server), 2, 2 + APICLIENT_SHARED_AT_ONCE / 2);
+	end_world();
+}
+
 static bool has_event(struct world *w)
 {
 	return w->nodes[3].n_objects == 2;
@@ -498,6 +510,7 @@ TEST(beyond_the_limit_one_is_refused_and_counted)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(many_watches_are_streams_of_few_connections),
 	cmocka_unit_test(thousands_of_watches_get_more_streams_and_not_more_connections),
+	cmocka_unit_test(with_few_descriptors_few_connections_have_all_streams),
 	cmocka_unit_test(an_event_on_a_stream_is_its_reflectors),
 	cmocka_unit_test(no_connection_has_more_streams_than_the_server_allows),
 	cmocka_unit_test(sixteen_lists_are_under_way_at_a_time),
