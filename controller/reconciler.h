@@ -52,7 +52,7 @@ struct reconciler_config {
 	uint64_t seed;
 };
 
-#define RECONCILER_TURN_US 5000u
+#define RECONCILER_TURN_US 2000u
 /* The worst joins known needed 36 MiB. Then came a second pass for drifts of the node, and tighter limits. */
 #define RECONCILER_JOIN_BYTES ((size_t)64 << 20)
 

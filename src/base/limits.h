@@ -14,11 +14,11 @@
 #define LIMIT_REPORT_PARTITIONS 56u  /* of a device */
 #define LIMIT_REPORT_PROCESSES 1024u /* of a device */
 #define LIMIT_REPORT_ALL_PROCESSES 8192u /* of all: 512 on each of 16 devices; a join looks at each */
-#define LIMIT_REPORT_HOLDINGS 4096u  /* entries of podResources and of checkpoint.entries, each: 16 */
-				     /* devices of 256 slots in as many containers */
+#define LIMIT_REPORT_HOLDINGS 4096u  /* entries of podResources and of checkpoint.entries, each */
 #define LIMIT_REPORT_DEVICE_IDS 8192u /* in one entry */
-#define LIMIT_REPORT_ALL_IDS 16384u /* in all four lists of them: 16 devices of 256 slots in each. */
-				     /* A join looks at each, while the other nodes wait */
+#define LIMIT_REPORT_ALL_IDS 10240u /* in all four lists of them: 8 devices of 256 slots in each, and a */
+				    /* quarter more, which a checkpoint may have of pods that ended. A join */
+				    /* looks at each, while the other nodes wait */
 #define LIMIT_REPORT_EVENTS 256u
 #define LIMIT_HAMI_IDS 512u /* of one pod, as often as they are told; with more its annotation is not read */
 #define LIMIT_REPORT_MESSAGE 256u

@@ -115,6 +115,8 @@ void facts_add(struct facts_draft *draft, struct holder *holder, struct view id,
 	what.id = id;
 	what.device = FACT_NOWHERE;
 	what.is_hami = place.id.is_hami;
+	what.is_replica = place.id.is_replica;
+	what.is_odd = place.id.is_odd;
 	if (place.device) {
 		if (place.id.is_hami && holder)
 			holder->placeholder = PLACEHOLDER_HAMI;
@@ -127,8 +129,11 @@ void facts_add(struct facts_draft *draft, struct holder *holder, struct view id,
 
 void facts_add_on(struct facts_draft *draft, struct holder *holder, const struct device *device, struct fact what)
 {
+	const struct device_id id = device_id_parse(what.id);
 	what.owner = holder ? holder : draft->nobody;
 	what.device = (size_t)(device - draft->facts->devices->devices);
+	what.is_replica = id.is_replica;
+	what.is_odd = id.is_odd;
 	add(draft, what);
 }
 

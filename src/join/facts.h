@@ -51,6 +51,7 @@ struct fact {
 	unsigned mps;          /* of enum slot_mps */
 	bool takes_no_slot;    /* it is on the device without taking an ID from others */
 	bool is_hami;          /* the ID is HAMi's: it need not be this device */
+	bool is_replica, is_odd; /* as model/device_id.h reads the ID */
 	bool is_monitor;       /* it only watches */
 	bool is_part;          /* by a claim: it is a MIG device, whose UUID need not be known */
 	bool is_share;         /* by a claim: others may have shares of the same */

@@ -64,8 +64,7 @@ static bool is_claimed(const struct fact *item)
 
 static bool is_whole(const struct fact *item)
 {
-	struct device_id id = device_id_parse(item->id);
-	return item->partition.len == 0 && !item->is_part && !id.is_replica && !id.is_odd;
+	return item->partition.len == 0 && !item->is_part && !item->is_replica && !item->is_odd;
 }
 
 /* Whoever has the whole device by a claim shares it with nobody to whom the plugin gives a part. */
@@ -73,16 +72,15 @@ static struct view unit_of(const struct finder *finder, const struct fact *item)
 {
 	if (is_whole(item) || (is_claimed(item) ? finder->has_whole_given : finder->has_whole_claimed))
 		return finder->subject->device->uuid;
-	return item->partition.len == 0 || device_id_parse(item->id).is_replica ? item->id
-										: item->partition;
+	return item->partition.len == 0 || item->is_replica ? item->id : item->partition;
 }
 
 static void add_seat(struct finder *finder, const struct fact *item)
 {
 	const struct view unit = unit_of(finder, item), none = {0};
-	finder->seats[finder->n_seats++] =
-		(struct seat){unit, device_id_parse(unit).is_replica ? item->owner->resource : none,
-			      item->owner->pod, is_claimed(item)};
+	const bool is_replica = unit.ptr == item->id.ptr ? item->is_replica : device_id_parse(unit).is_replica;
+	finder->seats[finder->n_seats++] = (struct seat){
+		unit, is_replica ? item->owner->resource : none, item->owner->pod, is_claimed(item)};
 }
 
 static void read_facts(struct finder *finder)

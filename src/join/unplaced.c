@@ -157,7 +157,7 @@ static void find_odd(struct subject *subject)
 {
 	for (size_t i = 0; i < subject->n_items; i++) {
 		const struct view id = subject->items[i].id;
-		if (!device_id_parse(id).is_odd)
+		if (!subject->items[i].is_odd)
 			continue;
 		if (subject->n_odd++ == 0 || view_compare(id, subject->odd_id) < 0)
 			subject->odd_id = id;

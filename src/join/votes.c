@@ -92,6 +92,8 @@ static bool is_left_open(const struct votes_holder *of)
 {
 	const struct view nobody = {0};
 	size_t n_open;
+	if (of->facts->owners[0]->heard == 0)
+		return false;
 	const struct fact *open = facts_of_holder(of->facts, of->device, nobody, nobody, &n_open);
 	for (size_t i = 0; i < of->n_items && n_open > 0; i++)
 		if (bsearch(&of->items[i].id, open, n_open, sizeof(*open), by_id))
@@ -131,7 +133,7 @@ static bool counts(const struct votes_holder *of, bool is_by_silence, struct deb
 /* Of a status that was cut any ID may be missing. */
 static void compare(const struct votes_holder *of, struct votes *votes, struct debounce *debounce)
 {
-	const unsigned heard = facts_heard_of(of->facts, of->pod_uid, of->container);
+	const unsigned heard = of->facts->owners[of->items[0].owner->rank]->heard;
 	const int64_t n_named = count_named(of, COMPARED);
 	for (unsigned i = 0; i < N_COMPARED; i++) {
 		const unsigned witness = 1u << i;

@@ -22,7 +22,7 @@
 #include "base/sbuf.h"
 #include "schema/report_doc.h"
 
-#define BUDGET_MS 30.0
+#define BUDGET_MS 20.0
 #define MAX_GROWTH 3.2
 #define SMALL_MS 10.0 /* below it growth is noise */
 #define ARENA_CAP (48u * LIMIT_MIB) /* memory_limit_join() of the limit in the manifests */
@@ -32,6 +32,7 @@
 #define N_GROUPS_EACH 8u   /* of each of the others */
 #define N_GRANTS_EACH 16u  /* of a pod */
 #define N_GRANTS (N_PODS * N_GRANTS_EACH)
+#define N_PARTS (LIMIT_REPORT_ALL_IDS / LIMIT_REPORT_DEVICES) /* that reports can have named of a device */
 #define N_ENDS 1024u       /* as many as are remembered of a node (model/place.c) */
 #define N_OBJECTS 128u
 #define UUID "GPU-%08x-0000-4000-8000-0123456789ab"
@@ -543,7 +544,7 @@ static struct attribution objects[N_OBJECTS];
 static struct attribution_tenant tenants[N_OBJECTS][LIMIT_TENANTS];
 static struct attribution_past_tenant past[N_OBJECTS][LIMIT_RECENT_TENANTS];
 static struct attribution_user users[N_OBJECTS][LIMIT_UNALLOCATED_USERS];
-static struct view parts[LIMIT_TENANTS][16]; /* of the tenants of each */
+static struct view parts[LIMIT_TENANTS]; /* of the tenants of each */
 static struct grant grants[N_GRANTS];
 static struct join_end ends[N_ENDS];
 
@@ -602,14 +603,13 @@ static struct attribution_tenant make_tenant(const struct kind *kind, unsigned d
 		.container = VIEW("c0"),
 		.phase = kind->phase,
 		.slots = 1,
-		.partitions = {parts[i], ARRAY_SIZE(parts[0]), true},
+		.partitions = {&parts[i], i < N_PARTS, true},
 	};
 	if (kind->is_by_claim) {
 		tenant.pod_uid = pod_uid(world.pods[(device + i) % N_PODS]);
 		tenant.pod_name = pod_name(world.pods[(device + i) % N_PODS]);
 		tenant.resource = VIEW("gpu.nvidia.com");
 		tenant.witnesses = array_of(&claim, 1);
-		tenant.partitions.count = 1;
 	}
 	return tenant;
 }
@@ -651,8 +651,7 @@ static void make_world(const struct kind *kind)
 	make_grants();
 	make_ends();
 	for (unsigned i = 0; i < LIMIT_TENANTS; i++)
-		for (unsigned k = 0; k < ARRAY_SIZE(parts[0]); k++)
-			parts[i][k] = build_world_text(&world, "MIG-%08x-%04x-4000-8000-0123456789ab", i, k);
+		parts[i] = build_world_text(&world, "MIG-%08x-0001-4000-8000-0123456789ab", i);
 	for (unsigned d = 0; d < N_OBJECTS; d++)
 		make_object(kind, d);
 	world.input.report_held_ms = 60000;

@@ -122,9 +122,9 @@ TEST(a_report_with_too_many_ids_leaves_out_whole_parts_too)
 		uint32_t n_pods, n_ids_each;
 		unsigned loss;
 	} rows[] = {
-		{8, 1024, 0},
-		{9, 1024, EVIDENCE_PROCESSES | EVIDENCE_ADVERTISED},
-		{17, 1024, EVIDENCE_PROCESSES | EVIDENCE_ADVERTISED | EVIDENCE_POD_RESOURCES},
+		{2, 1024, 0},
+		{3, 1024, EVIDENCE_PROCESSES | EVIDENCE_ADVERTISED},
+		{11, 1024, EVIDENCE_PROCESSES | EVIDENCE_ADVERTISED | EVIDENCE_POD_RESOURCES},
 	};
 
 	(void)state;
