@@ -3,7 +3,7 @@
 /*
  * A report can name one ID in thousands of entries of both sources. So there is one place for each
  * ID and container name, and one for each of these and live pod. A live pod's container itself has the
- * place of the empty ID. Pods that were published are sorted, for a report can name thousands of others.
+ * place of the empty ID. Pods that were published are looked up, for a report can name thousands of others.
  */
 
 #include "join/checkpoint_index.h"
@@ -23,8 +23,19 @@ static int list_published(const struct facts *facts, struct arena *arena,
 		return error_no_memory(err);
 	for (size_t i = 0; i < devices->n_devices; i++)
 		n += previous_list_pods(devices->devices[i].previous, &checkpoint->published[n]);
-	checkpoint->n_published = view_sort(checkpoint->published, n);
+	if (lookup_make(&checkpoint->by_uid, n, arena, err) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		lookup_add(&checkpoint->by_uid, lookup_hash(0, checkpoint->published[i]));
 	return 0;
+}
+
+static bool is_published(const struct checkpoint_index *checkpoint, struct view uid)
+{
+	LOOKUP_EACH(at, &checkpoint->by_uid, lookup_hash(0, uid))
+		if (view_equal(checkpoint->published[at], uid))
+			return true;
+	return false;
 }
 
 enum checkpoint_standing checkpoint_index_judge(const struct checkpoint_index *checkpoint,
@@ -36,7 +47,7 @@ enum checkpoint_standing checkpoint_index_judge(const struct checkpoint_index *c
 	if (node_pods_is_elsewhere(&facts->node_pods, uid))
 		return CHECKPOINT_REFUSED;
 	return view_is_found(uid, facts->input->ended, facts->input->n_ended) ||
-			       view_is_found(uid, checkpoint->published, checkpoint->n_published)
+			       is_published(checkpoint, uid)
 		       ? CHECKPOINT_ENDED : CHECKPOINT_UNKNOWN;
 }
 

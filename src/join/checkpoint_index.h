@@ -30,8 +30,8 @@ struct checkpoint_place {
 struct checkpoint_index {
 	struct lookup lookup;
 	struct checkpoint_place *places;
-	struct view *published; /* UIDs of pods that were, sorted, each once */
-	size_t n_published;     /* 0: each pod of the checkpoint is known, too */
+	struct view *published; /* UIDs of pods that were; NULL: each pod of the checkpoint is known */
+	struct lookup by_uid;   /* of these */
 };
 
 /*

@@ -28,6 +28,7 @@ struct walk {
 	const struct join_input *input;
 	struct votes_holder *holders; /* by pod UID, container */
 	size_t n_holders;
+	struct votes_holder *room; /* for as many */
 	struct attribution_tenant *tenants;
 	size_t n_tenants;
 	const struct attribution_tenant *first, *last; /* that are counted; or NULL */
@@ -78,6 +79,18 @@ static void list_named(struct walk *walk)
 	}
 }
 
+/* Both the first n and the others are in order, or nearly. */
+static void merge(struct walk *walk, size_t n)
+{
+	const struct votes_holder *a = walk->holders, *a_end = a + n, *b = a_end, *b_end = a + walk->n_holders;
+	struct votes_holder *to = walk->room;
+	sort_items(walk->holders + n, walk->n_holders - n, sizeof(*a), by_key);
+	while (a < a_end || b < b_end)
+		*to++ = *(b == b_end || (a < a_end && by_key(a, b) <= 0) ? a++ : b++);
+	walk->room = walk->holders;
+	walk->holders = to - walk->n_holders;
+}
+
 /* A static pod may be published under the UID that only the kubelet uses for it. */
 static void list_published(struct walk *walk)
 {
@@ -96,7 +109,7 @@ static void list_published(struct walk *walk)
 			found = add_holder(walk, holder);
 		found->previous = previous;
 	}
-	sort_items(walk->holders, walk->n_holders, sizeof(*walk->holders), by_key);
+	merge(walk, n_named);
 }
 
 /* What facts say of a tenant */
@@ -403,7 +416,8 @@ static int make_room(struct walk *walk, struct error *err)
 	const size_t n = n_before + (n_items < n_owners ? n_items : n_owners);
 	struct attribution_disagreement *disputed;
 
-	if (!ARENA_NEW(walk->holders, arena, n) || !ARENA_NEW(walk->tenants, arena, n) ||
+	if (!ARENA_NEW(walk->holders, arena, n) || !ARENA_NEW(walk->room, arena, n) ||
+	    !ARENA_NEW(walk->tenants, arena, n) ||
 	    !ARENA_NEW(walk->texts, arena, n_items + n * N_WITNESSES) ||
 	    !ARENA_NEW(walk->recent, arena, LIMIT_RECENT_TENANTS) ||
 	    !ARENA_NEW(disputed, arena, LIMIT_SOURCE_DISAGREEMENT))

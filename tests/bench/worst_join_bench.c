@@ -27,7 +27,7 @@
 #define SMALL_MS 10.0 /* below it growth is noise */
 #define ARENA_CAP (48u * LIMIT_MIB) /* memory_limit_join() of the limit in the manifests */
 #define N_RUNS 9
-#define N_PODS 500u
+#define N_PODS 250u
 #define N_RESERVATIONS 64u /* of the pods of KAI's world */
 #define N_GROUPS_EACH 8u   /* of each of the others */
 #define N_GRANTS_EACH 16u  /* of a pod */

@@ -20,7 +20,7 @@ import threading
 import time
 
 SEQUENCE = "%SEQUENCE%"
-NICE = 5
+NICE = 19
 
 
 class Agent(threading.Thread):
