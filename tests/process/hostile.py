@@ -11,7 +11,9 @@ turns, so that a busy machine disturbs both. HOSTILE_ROUNDS (2) says how many tu
 
 Of what event loops of the controller do at a stretch, as /metrics tells it, is judged: by default, that few
 stretches of the thread "loop" are very long, for another process may come in between. With HOSTILE_PERCENT=99,
-that none of them took more than 20 ms. Those of the thread "front", which reads reports, are only told.
+that none of them took more than 20 ms. Those of the thread "front", which reads reports, are only told. It
+decodes a report before it counts the IDs, so the 99th percentile is taken beside reports that are refused for
+40 000 IDs, and the median beside those with 200 000.
 """
 
 import base64
@@ -48,13 +50,14 @@ BAD_S = 2               # of bad tokens in a turn,
 BAD_MOST_S = 60         # until one is refused without a review
 BAD_CLIENTS = 4         # each from an address of its own
 REVIEWS_PER_S = 10      # that accept no token, of all strangers together; one address may have 8
-REPORT_BYTES = 1 << 20  # the most that a report may have
 IDS, IDS_OF_LIST = 10240, 2560  # the most that a report may name
+IDS_OF_ENTRY = 8192     # and one entry
+TOO_MANY = 16 if PERCENT == 99 else 80  # times as many of one list are refused
 RATIO = 2               # a time beside the hostile node, of that without it
 NOISE_S = 0.03          # what the stand-in and a busy machine may add
 TRIES = 3
-LONG_S, VERY_LONG_S = 0.02, 0.1  # of what a loop does at a stretch,
-FEW = 0.05              # of all stretches
+LONG_S, VERY_LONG_S = 0.02, 0.05  # of what a loop does at a stretch,
+FEW = 0.025             # of all stretches
 PULSE_S = 2             # after so long the loop thread has told what it did
 TURNS = "gpuattribution_loop_turn_duration_seconds"
 HOSTILE_TOKENS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "lib", "hostile_tokens.py")
@@ -254,18 +257,19 @@ def beside_tokens(plan):
             process.kill()
 
 
-def of_one_letter(agent, letter, is_whole):
-    """A report that names as many IDs as it may, or that is as large as it may be and names more."""
-    n = REPORT_BYTES // 5 if is_whole else IDS // 4 - 8
+def of_one_letter(agent, letter, n_times):
+    """A report that names as many IDs as it may, or so many times as many."""
+    n = (IDS // 4 - 8) * n_times
     body = agent.report()
     body["sequence"] = SEQUENCE
     body["allocatable"] = [{"resource": "nvidia.com/gpu", "deviceIDs": [letter] * min(n, IDS_OF_LIST)}]
     body["podResources"] = [{"namespace": "ml", "name": f"on-{agent.node}", "container": "main",
-                             "resource": "nvidia.com/gpu", "deviceIDs": ["y"] * n}]
+                             "resource": "nvidia.com/gpu", "deviceIDs": ["y"] * min(n, IDS_OF_ENTRY)}
+                            for _ in range(-(-n // IDS_OF_ENTRY))]
     body["checkpoint"] = {"registered": body["allocatable"], "entries": [
         {"podUID": agent.world.pods[agent.node]["metadata"]["uid"], "container": "main",
          "resource": "nvidia.com/gpu", "deviceIDs": ["z"] * min(n, IDS_OF_LIST)}]}
-    return json.dumps(body, separators=(",", ":")).replace(f'"{SEQUENCE}"', SEQUENCE)[:REPORT_BYTES]
+    return json.dumps(body, separators=(",", ":")).replace(f'"{SEQUENCE}"', SEQUENCE)
 
 
 def plan_of_all(made):
@@ -275,8 +279,8 @@ def plan_of_all(made):
     with open(path, "w", encoding="utf-8") as file:
         json.dump({"port": made.port, "certificate": made.api.certificate, "agents": [
             {"address": agent.address, "token": agent.token,
-             "bodies": [of_one_letter(agent, "a", False), of_one_letter(agent, "b", False),
-                        of_one_letter(agent, "c", True)]} for agent in agents]}, file)
+             "bodies": [of_one_letter(agent, "a", 1), of_one_letter(agent, "b", 1),
+                        of_one_letter(agent, "c", TOO_MANY)]} for agent in agents]}, file)
     return path
 
 
