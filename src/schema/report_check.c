@@ -119,9 +119,6 @@ int report_check(const struct report *report, struct error *err)
 		return error_set(err, ERROR_REJECTED, 0, "node: empty");
 	if (report->boot_id.len == 0)
 		return error_set(err, ERROR_REJECTED, 0, "bootID: empty");
-	if (report_check_count_ids(report) > LIMIT_REPORT_ALL_IDS)
-		return error_set(err, ERROR_LIMIT, 0, "deviceIDs: too many, at most %u in all lists",
-				 LIMIT_REPORT_ALL_IDS);
 	if (report_check_count_processes(report) > LIMIT_REPORT_ALL_PROCESSES)
 		return error_set(err, ERROR_LIMIT, 0, "processes: too many, at most %u of all devices",
 				 LIMIT_REPORT_ALL_PROCESSES);

@@ -26,7 +26,8 @@ size_t report_check_count_ids(const struct report *report);
 /* How many processes, of all devices. */
 size_t report_check_count_processes(const struct report *report);
 /*
- * The version is understood, the node and its boot have names, there are at most LIMIT_REPORT_ALL_IDS
- * device IDs and LIMIT_REPORT_ALL_PROCESSES processes, and all that a reading must be.
+ * The version is understood, the node and its boot have names, there are at most
+ * LIMIT_REPORT_ALL_PROCESSES processes, and all that a reading must be. Device IDs were counted when the
+ * report was decoded.
  */
 MUST_USE int report_check(const struct report *report, struct error *err);

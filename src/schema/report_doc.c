@@ -278,7 +278,8 @@ static const struct jmap_row pod_resource_rows[] = {
 	{"resource", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(report_pod_resource, resource),
 	 .limit = LIMIT_TEXT_RESOURCE},
 	{"deviceIDs", JMAP_TEXTS, JMAP_REQUIRED, JMAP_AT(report_pod_resource, device_ids),
-	 .limit = LIMIT_TEXT_DEVICE_ID, .max_items = LIMIT_REPORT_DEVICE_IDS},
+	 .limit = LIMIT_TEXT_DEVICE_ID, .max_items = LIMIT_REPORT_DEVICE_IDS,
+	 .max_in_all = LIMIT_REPORT_ALL_IDS},
 	{0},
 };
 
@@ -286,7 +287,8 @@ static const struct jmap_row resource_devices_rows[] = {
 	{"resource", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(report_resource_devices, resource),
 	 .limit = LIMIT_TEXT_RESOURCE},
 	{"deviceIDs", JMAP_TEXTS, JMAP_REQUIRED, JMAP_AT(report_resource_devices, device_ids),
-	 .limit = LIMIT_TEXT_DEVICE_ID, .max_items = LIMIT_REPORT_DEVICE_IDS},
+	 .limit = LIMIT_TEXT_DEVICE_ID, .max_items = LIMIT_REPORT_DEVICE_IDS,
+	 .max_in_all = LIMIT_REPORT_ALL_IDS},
 	{0},
 };
 
@@ -298,7 +300,8 @@ static const struct jmap_row entry_rows[] = {
 	{"resource", JMAP_TEXT, JMAP_REQUIRED, JMAP_AT(report_checkpoint_entry, resource),
 	 .limit = LIMIT_TEXT_RESOURCE},
 	{"deviceIDs", JMAP_TEXTS, JMAP_REQUIRED, JMAP_AT(report_checkpoint_entry, device_ids),
-	 .limit = LIMIT_TEXT_DEVICE_ID, .max_items = LIMIT_REPORT_DEVICE_IDS},
+	 .limit = LIMIT_TEXT_DEVICE_ID, .max_items = LIMIT_REPORT_DEVICE_IDS,
+	 .max_in_all = LIMIT_REPORT_ALL_IDS},
 	{"mps", JMAP_BOOL, JMAP_KEEP_ZERO, JMAP_AT(report_checkpoint_entry, mps)},
 	{0},
 };

@@ -46,6 +46,7 @@ struct jmap_row {
 	size_t offset;                /* of the value in the struct */
 	size_t limit;                 /* bytes of a text (each, for TEXTS), elements of ARRAY, top of I64 */
 	size_t max_items;             /* TEXTS: elements */
+	size_t max_in_all;            /* TEXTS: elements of all such rows with it, in a document; 0: any number */
 	const struct jmap_row *rows;  /* OBJECT, ARRAY */
 	size_t element_size;          /* ARRAY */
 	const char *const *names;     /* ENUM, NULL-terminated; names[0] is the zero value */

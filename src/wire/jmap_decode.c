@@ -29,6 +29,7 @@
 struct decoder {
 	struct jmap_input in;
 	struct arena scratch;
+	size_t n_in_all; /* texts of rows with max_in_all */
 };
 
 static int decode_object(struct decoder *d, const struct jmap_row *rows,
@@ -85,11 +86,22 @@ static bool is_passed_over(struct decoder *d, const struct jmap_row *row)
 	return row->type == JMAP_ARRAY && row->flags & JMAP_LENIENT && jlex_peek(&d->in.lex) != '{';
 }
 
+static int count_element(struct decoder *d, const struct jmap_row *row, const struct jmap_path *path,
+			 uint32_t n_before)
+{
+	const size_t limit = row->type == JMAP_TEXTS ? row->max_items : row->limit;
+	assert(limit > 0 && limit <= UINT32_MAX / 2);
+	if (n_before == limit)
+		return jmap_input_refuse(&d->in, ERROR_LIMIT, path, "too many elements");
+	if (row->max_in_all > 0 && d->n_in_all++ >= row->max_in_all)
+		return jmap_input_refuse(&d->in, ERROR_LIMIT, path, "too many elements in all such lists");
+	return 0;
+}
+
 static int decode_elements(struct decoder *d, const struct jmap_row *row,
 			   const struct jmap_path *path, struct growing *growing)
 {
-	size_t limit = row->type == JMAP_TEXTS ? row->max_items : row->limit;
-	assert(limit > 0 && limit <= UINT32_MAX / 2 && growing->element_size > 0);
+	assert(growing->element_size > 0);
 	if (jlex_enter(&d->in.lex, '[') != 0)
 		return -1;
 	if (jlex_peek(&d->in.lex) == ']')
@@ -100,8 +112,8 @@ static int decode_elements(struct decoder *d, const struct jmap_row *row,
 				return -1;
 			continue;
 		}
-		if (growing->count == limit)
-			return jmap_input_refuse(&d->in, ERROR_LIMIT, path, "too many elements");
+		if (count_element(d, row, path, growing->count) != 0)
+			return -1;
 		struct jmap_path here = {path, NULL, growing->count};
 		char *element = add_element(d, growing);
 		if (!element || decode_element(d, row, &here, element) != 0)

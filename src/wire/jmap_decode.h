@@ -7,7 +7,7 @@
  * Decoding refuses
  * - what is not JSON (RFC 8259), and nesting that is too deep;
  * - a member given twice, and a missing required member;
- * - a wrong type, and a text or array over its row's limit;
+ * - a wrong type, and a text or array over its row's limit, as soon as that is seen;
  * - a text with U+0000 or half of a surrogate pair.
  * The error has the path of the member ("devices[3].uuid: not a string"). Unknown members are
  * checked to be JSON and otherwise ignored, whatever they hold. An absent or null optional member

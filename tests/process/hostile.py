@@ -11,9 +11,7 @@ turns, so that a busy machine disturbs both. HOSTILE_ROUNDS (2) says how many tu
 
 Of what event loops of the controller do at a stretch, as /metrics tells it, is judged: by default, that few
 stretches of the thread "loop" are very long, for another process may come in between. With HOSTILE_PERCENT=99,
-that none of them took more than 20 ms. Those of the thread "front", which reads reports, are only told. It
-decodes a report before it counts the IDs, so the 99th percentile is taken beside reports that are refused for
-40 000 IDs, and the median beside those with 200 000.
+that none of them took more than 20 ms. Those of the thread "front", which reads reports, are only told.
 """
 
 import base64
@@ -52,7 +50,7 @@ BAD_CLIENTS = 4         # each from an address of its own
 REVIEWS_PER_S = 10      # that accept no token, of all strangers together; one address may have 8
 IDS, IDS_OF_LIST = 10240, 2560  # the most that a report may name
 IDS_OF_ENTRY = 8192     # and one entry
-TOO_MANY = 16 if PERCENT == 99 else 80  # times as many of one list are refused
+TOO_MANY = 80           # times as many of one list are refused
 RATIO = 2               # a time beside the hostile node, of that without it
 NOISE_S = 0.03          # what the stand-in and a busy machine may add
 TRIES = 3
@@ -330,7 +328,8 @@ def reports_of_one_letter_ids_by_eight_tokens_slow_down_no_honest_node():
             if measured.is_good():
                 break
         assert measured.is_good(), measured
-    assert measured.statuses.get(200) and len(measured.statuses) > 1, measured.statuses
+    # Some are joined, and those with too many IDs are refused.
+    assert measured.statuses.get(200) and measured.statuses.get(400), measured.statuses
     return str(measured)
 
 
