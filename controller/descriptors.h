@@ -25,8 +25,8 @@
  * Shares of what is left, as the clients' connections are: reviews of agents' tokens, reviews of
  * readers' tokens, and writes beyond DESCRIPTORS_WRITES. A review has one request at a time: whose the
  * token is, then whether they may read. Pods that are read by node have a share, too. Their requests alone
- * go by HTTP/2: a connection has DESCRIPTORS_NODES_OF_ONE nodes at most, fewer where there is room for more
- * connections, and one is to spare, for one that is being replaced.
+ * go by HTTP/2. A connection has DESCRIPTORS_NODES_OF_ONE nodes at most, fewer where there is room for more
+ * connections. One is to spare, for one that is being replaced.
  *
  * Not in the table: a name of the API server that is looked up takes some for that moment. An API server
  * that allows fewer streams on a connection has more of them, and so have requests that begin while a

@@ -49,9 +49,9 @@ MUST_USE int apiclient_run(struct apiclient *client, struct reflector *reflector
 
 /*
  * The same, for thousands. The requests of these reflectors are streams of a few HTTP/2 connections,
- * which no others use: APICLIENT_SHARED_STREAMS each, and more where there would be more connections than
- * apiclient_spread() says, up to what the server allows and to 100 (kube/apiclient_shared.h). At most 16
- * begin at a time. Fails with ERROR_NO_MEMORY, or ERROR_LIMIT when 8192 are run so.
+ * which no others use (kube/apiclient_shared.h). Each has APICLIENT_SHARED_STREAMS, or more where there
+ * would be more connections than apiclient_spread() says. It never has more than 100, or than the server
+ * allows. At most 16 begin at a time. Fails with ERROR_NO_MEMORY, or ERROR_LIMIT when 8192 are run so.
  */
 MUST_USE int apiclient_run_shared(struct apiclient *client, struct reflector *reflector,
 				  struct error *err);
