@@ -52,9 +52,10 @@ IDS, IDS_OF_LIST = 10240, 2560  # the most that a report may name
 IDS_OF_ENTRY = 8192     # and one entry
 TOO_MANY = 80           # times as many of one list are refused
 RATIO = 2               # a time beside the hostile node, of that without it
-NOISE_S = 0.03          # what the stand-in and a busy machine may add
+QUIET = PERCENT == 99
+NOISE_S = 0.03 if QUIET else 0.3  # what the stand-in and a busy machine may add
 TRIES = 3
-LONG_S, VERY_LONG_S = 0.02, 0.05  # of what a loop does at a stretch,
+LONG_S, VERY_LONG_S = 0.02, 0.25  # of what a loop does at a stretch,
 FEW = 0.025             # of all stretches
 PULSE_S = 2             # after so long the loop thread has told what it did
 TURNS = "gpuattribution_loop_turn_duration_seconds"
@@ -307,7 +308,7 @@ class Measured:
         return n / n_all
 
     def is_good(self):
-        if PERCENT == 99:
+        if QUIET:
             is_short = self.stretches.above("loop", LONG_S)[0] == 0
         else:
             is_short = self.share("loop", VERY_LONG_S) <= FEW
