@@ -161,6 +161,10 @@ class World:
             self.create(DEFINITIONS, path)
         self.wait("the kinds are served", lambda: self.plane.request("GET", POLICIES)[0] == 200)
         self.create(POLICIES, os.path.join(peer_folder, "testdata", "clusterpolicy-object.yaml"))
+        self.fill_pods()
+
+    def fill_pods(self):
+        """Nodes and pods, as far as they are not there yet."""
         size = self.size
         self.load("fill", f"--nodes={size.nodes}", f"--pods={size.pods}", f"--gpu-nodes={size.gpu_nodes}",
                   f"--gpus-per-node={GPUS_PER_NODE}")
