@@ -23,20 +23,20 @@ SEQUENCE = "%SEQUENCE%"
 NICE = 19
 
 
-class Agent(threading.Thread):
-    def __init__(self, port, context, agent, ended):
-        super().__init__()
-        self.port, self.context, self.address, self.ended = port, context, agent["address"], ended
-        self.bodies = [body.encode().split(SEQUENCE.encode()) for body in agent["bodies"]]
-        self.headers = {"Content-Type": "application/json", "Authorization": f"Bearer {agent['token']}"}
-        self.connection, self.statuses, self.answered = None, {}, threading.Event()
+class Reporter:
+    """Sends reports to the controller on a connection from that address, which is kept while it can be."""
 
-    def post(self, body):
+    def __init__(self, port, context, address):
+        self.port, self.context, self.address, self.connection = port, context, address, None
+
+    def post(self, body, token):
+        """The status of the answer; 0: there was none."""
         if not self.connection:
             self.connection = http.client.HTTPSConnection(
                 "127.0.0.1", self.port, timeout=20, context=self.context, source_address=(self.address, 0))
         try:
-            self.connection.request("POST", "/v1/report", body, self.headers)
+            self.connection.request("POST", "/v1/report", body, {
+                "Content-Type": "application/json", "Authorization": f"Bearer {token}"})
             answer = self.connection.getresponse()
             answer.read()
             if answer.will_close:
@@ -51,15 +51,23 @@ class Agent(threading.Thread):
             self.connection.close()
         self.connection = None
 
+
+class Agent(threading.Thread):
+    def __init__(self, port, context, agent, ended):
+        super().__init__()
+        self.reporter, self.token, self.ended = Reporter(port, context, agent["address"]), agent["token"], ended
+        self.bodies = [body.encode().split(SEQUENCE.encode()) for body in agent["bodies"]]
+        self.statuses, self.answered = {}, threading.Event()
+
     def run(self):
         number = int(time.time() * 1000)  # above those of an earlier process
         while not self.ended.is_set():
             number += 1
             before, after = self.bodies[number % len(self.bodies)]
-            status = self.post(b"%b%d%b" % (before, number, after))
+            status = self.reporter.post(b"%b%d%b" % (before, number, after), self.token)
             self.statuses[status] = self.statuses.get(status, 0) + 1
             self.answered.set()
-        self.close()
+        self.reporter.close()
 
 
 def main():

@@ -16,7 +16,6 @@ that none of them took more than 20 ms. Those of the thread "front", which reads
 
 import base64
 import contextlib
-import http.client
 import json
 import os
 import re
@@ -29,7 +28,7 @@ import time
 import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "lib"))
-from hostile_tokens import SEQUENCE
+from hostile_tokens import SEQUENCE, Reporter
 from kube_api import ATTRIBUTIONS, LEASES, NODES, PODS, KubeAPI, agent_token
 from ports import free_port
 from promises import promise, try_promises
@@ -83,35 +82,17 @@ class Agent:
 
     def __init__(self, world, node, address="127.0.0.1", signature="c2ln"):
         self.world, self.node, self.address = world, node, address
-        self.token, self.sequence, self.connection = agent_token(node, signature), 0, None
+        self.token, self.sequence = agent_token(node, signature), 0
+        self.reporter = Reporter(world.port, world.client, address)
 
     def post(self, body):
         """The status of the answer; 0: there was none."""
-        if not self.connection:
-            self.connection = http.client.HTTPSConnection(
-                "127.0.0.1", self.world.port, timeout=20, context=self.world.client,
-                source_address=(self.address, 0))
-        try:
-            self.connection.request("POST", "/v1/report", body, {
-                "Content-Type": "application/json", "Authorization": f"Bearer {self.token}"})
-            answer = self.connection.getresponse()
-            answer.read()
-            if answer.will_close:
-                self.close()
-            return answer.status
-        except (OSError, http.client.HTTPException):
-            self.close()
-            return 0
+        return self.reporter.post(body, self.token)
 
     def report(self, holder=None):
         self.sequence += 1
         first = [*HOSTILE, *HONEST].index(self.node)
         return report(self.world.instance, self.sequence, [first], holder, self.node, first)
-
-    def close(self):
-        if self.connection:
-            self.connection.close()
-        self.connection = None
 
 
 class World:
