@@ -225,11 +225,11 @@ order_start() {
 # Wants component $1 no more: when it ends, it stays so.
 order_no_start() { rm -f "$(record_of "$1" want)"; }
 
-# Waits up to $1 seconds until command $2... succeeds; what it prints is dropped.
+# Waits up to $1 seconds until command $2... succeeds. LAST_OUTPUT is what it printed the last time.
 wait_until() {
 	local end=$((SECONDS + $1))
 	shift
-	until "$@" >/dev/null 2>&1; do
+	until LAST_OUTPUT=$("$@" 2>&1); do
 		[[ $SECONDS -lt $end ]] || return 1
 		sleep 0.1
 	done
