@@ -36,6 +36,7 @@
 #define N_ENDS 1024u       /* as many as are remembered of a node (model/place.c) */
 #define N_OBJECTS 128u
 #define UUID "GPU-%08x-0000-4000-8000-0123456789ab"
+#define MIG_UUID "MIG-%08x-0000-4000-8000-%012x" /* device, and 64 times the place on it more */
 #define RESOURCE "\"resource\":\"nvidia.com/gpu\",\"deviceIDs\":["
 
 static struct build_world world;
@@ -349,6 +350,35 @@ static void put_processes(const char *format, unsigned n_devices, size_t until_a
 	put_processes_of(format, LIMIT_REPORT_PROCESSES, n_devices, until_all);
 }
 
+/* As many processes on each device, of one pod, in turn on all its partitions. */
+static void put_used_partitions(unsigned n_devices, unsigned n_partitions, size_t until_all)
+{
+	size_t share = (until_all - json.len) / n_devices - 100;
+	n_processes = (size_t)LIMIT_REPORT_ALL_PROCESSES * end / LIMIT_REPORT_BYTES;
+	sbuf_printf(&json, ",\"devices\":[");
+	for (unsigned d = 0; d < n_devices; d++) {
+		size_t until = json.len + share;
+		next(d);
+		sbuf_printf(&json, "{\"uuid\":\"" UUID "\",\"minor\":%u,\"mig\":{\"current\":true},"
+			    "\"partitions\":[", d, d);
+		for (unsigned i = 0; i < n_partitions; i++) {
+			next(i);
+			sbuf_printf(&json, "{\"uuid\":\"" MIG_UUID "\",\"gpuInstanceID\":%u}", d,
+				    i * 64 + d, i);
+		}
+		sbuf_printf(&json, "],\"processes\":[");
+		for (unsigned i = 0; i < LIMIT_REPORT_PROCESSES && n_processes > 0 && json.len < until;
+		     i++, n_processes--) {
+			next(i);
+			sbuf_printf(&json,
+				    "{\"pid\":%u,\"podUID\":\"uid-p0\",\"partition\":\"" MIG_UUID "\"}",
+				    i + 1, d, i % n_partitions * 64 + d);
+		}
+		sbuf_printf(&json, "]}");
+	}
+	sbuf_printf(&json, "]");
+}
+
 static void many_processes(void)
 {
 	begin("ok");
@@ -381,6 +411,23 @@ static void many_processes_of_a_pod(void)
 		next(i);
 		put_booked(0, i);
 		put_ids("nvidia%u", 0, 16, end);
+		sbuf_printf(&json, "]}");
+	}
+	close_book();
+}
+
+/* The pod has 112 containers, each with a partition of each device, and processes are on all of these. */
+static void many_processes_on_partitions_of_a_pod(void)
+{
+	begin("ok");
+	put_used_partitions(16, 56, end / 4 * 3);
+	open_list();
+	open_book();
+	n_ids *= 2;
+	for (unsigned i = 0; i < 112 && has_room(); i++) {
+		next(i);
+		put_booked(0, i);
+		put_ids(MIG_UUID, i % 56 * 64, 16, end); /* one of each device */
 		sbuf_printf(&json, "]}");
 	}
 	close_book();
@@ -513,6 +560,7 @@ static const struct {
 	{"many processes of pods", many_processes_of_pods},
 	{"many processes of known pods", many_processes_of_known_pods},
 	{"many processes of a pod", many_processes_of_a_pod},
+	{"many processes on partitions of a pod", many_processes_on_partitions_of_a_pod},
 	{"many processes of other pods", many_processes_of_other_pods},
 	{"disagreements about all tenants", disagreements_about_all_tenants},
 	{"tenants that the List is silent of", tenants_that_the_list_is_silent_of},
