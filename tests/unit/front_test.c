@@ -1117,7 +1117,7 @@ static void what_the_loop_did_not_take_ends_with_the_front(void **state)
 
 #define N_LARGE_DEVICES 8u
 #define N_LARGE_PROCESSES 1000u
-#define N_SENDERS 4
+#define N_SENDERS 8 /* so many that none sends too often, however fast */
 
 /* A report whose decoded form is far larger than its text, of one of several nodes. */
 static int post_large(struct http_client *client, unsigned n, struct sbuf *body)
