@@ -14,7 +14,8 @@
  * of its tenants has a partition.
  *
  * The bars: with 1000 devices and 4000 tenants 100 ms and 8 MiB; with any number 5 ms more a turn. The
- * shortest scrape counts, for what else the machine does is in the others.
+ * shortest scrape counts, for what else the machine does is in the others. For the same reason the
+ * longest turn is that of the scrape in the middle; the longest of all is printed, too.
  */
 
 #include "lib/test_main.h"
@@ -28,6 +29,7 @@
 
 #include "base/arena.h"
 #include "base/limits.h"
+#include "base/sort.h"
 #include "controller/exposition.h"
 #include "controller/front.h"
 #include "controller/telemetry.h"
@@ -45,8 +47,10 @@ static struct inventory *inventory;
 static struct exposition *exposition;
 static struct front *front;
 static struct loop_timer *every_turn, *look;
-static double last_turn_at, longest_turn, longest_idle_turn, began_at;
-static bool is_scraped;
+static double last_turn_at, longest_turn, longest_idle_turn, longest_of_all, began_at;
+static double turns[N_SCRAPES]; /* the longest one of each scrape */
+static unsigned n_turns;
+static bool is_scraped, is_written;
 static pid_t child;
 static int result[2]; /* this end, the child's */
 
@@ -86,6 +90,31 @@ static void forget_peak(void)
 		exit(2);
 }
 
+/* The turn in which the text was finished is the last one of its scrape. */
+static void end_scrape(void)
+{
+	is_written = false;
+	if (longest_turn > longest_of_all)
+		longest_of_all = longest_turn;
+	turns[n_turns++ % N_SCRAPES] = longest_turn;
+	longest_turn = 0;
+}
+
+static int by_length(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double middle_turn(void)
+{
+	const size_t n = n_turns < N_SCRAPES ? n_turns : N_SCRAPES;
+
+	sort_items(turns, n, sizeof(*turns), by_length);
+	return turns[n / 2];
+}
+
 static void on_turn(void *owner)
 {
 	double now = read_ms(CLOCK_THREAD_CPUTIME_ID);
@@ -94,6 +123,8 @@ static void on_turn(void *owner)
 	if (now - last_turn_at > longest_turn)
 		longest_turn = now - last_turn_at;
 	last_turn_at = now;
+	if (is_written)
+		end_scrape();
 	loop_timer_set(every_turn, 0);
 }
 
@@ -104,6 +135,7 @@ static void on_done(void *owner, struct exposition_text *take_text, enum error_k
 	(void)owner;
 	if (front_expose(front, take_text, failure, &err) < 0)
 		exit(2);
+	is_written = true;
 }
 
 static void on_messages(void *owner, bool readable, bool writable)
@@ -449,14 +481,14 @@ int main(int argc, char **argv)
 	if (loop_run(loop, &err) < 0 || read(result[0], &scraped, sizeof(scraped)) != sizeof(scraped))
 		return 1;
 	const long grown_kib = memory("VmHWM:") - before_kib;
-	const double turn_ms = longest_turn - longest_idle_turn;
+	const double turn_ms = middle_turn();
 	printf("devices %d tenants %d max_series %ld deaf %d refused %d series %ld bytes %.0f ", n_devices,
 	       n_tenants, max_series, n_deaf, scraped.n_refused, scraped.series, scraped.bytes);
 	printf("shortest_scrape_ms %.1f longest_scrape_ms %.1f rss_kib %ld peak_grown_kib %ld grown_kib %ld "
-	       "longest_turn_ms %.2f without_scrapes_ms %.2f\n",
+	       "turn_ms %.2f longest_turn_ms %.2f without_scrapes_ms %.2f\n",
 	       scraped.shortest_ms, scraped.longest_ms, before_kib, grown_kib, memory("VmRSS:") - before_kib,
-	       longest_turn, longest_idle_turn);
+	       turn_ms, longest_of_all, longest_idle_turn);
 	const bool is_small = n_devices <= 1000 && n_tenants <= 4000;
-	return turn_ms > MAX_TURN_MS ||
+	return turn_ms - longest_idle_turn > MAX_TURN_MS ||
 	       (is_small && (scraped.shortest_ms > MAX_SCRAPE_MS || grown_kib > MAX_GROWN_KIB));
 }
