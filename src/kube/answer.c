@@ -25,6 +25,7 @@
 struct cause {
 	struct view reason;
 	struct view message;
+	struct view field; /* of the object, as "status.device.model"; empty: none is named */
 };
 
 struct details {
@@ -39,12 +40,16 @@ struct status {
 	int64_t code;
 	struct details details;
 	bool version_too_large;
+	struct cause wrong_field; /* the first one that is named */
+	uint32_t n_wrong_fields;
 };
 
 static const struct jmap_row cause_rows[] = {
 	{.key = "reason", .type = JMAP_TEXT, .offset = offsetof(struct cause, reason),
 	 .limit = MAX_MESSAGE},
 	{.key = "message", .type = JMAP_TEXT, .offset = offsetof(struct cause, message),
+	 .limit = MAX_MESSAGE},
+	{.key = "field", .type = JMAP_TEXT, .offset = offsetof(struct cause, field),
 	 .limit = MAX_MESSAGE},
 	{.key = NULL},
 };
@@ -78,11 +83,15 @@ static bool contains(struct view text, struct view part)
 	return view_cut(text, part, &before, &after);
 }
 
-static void look_at_cause(struct status *status, struct view reason, struct view message)
+static void look_at_cause(struct status *status, const struct cause *cause)
 {
-	if (view_equal(reason, VIEW("ResourceVersionTooLarge")) ||
-	    view_equal(message, too_large_message))
+	if (view_equal(cause->reason, VIEW("ResourceVersionTooLarge")) ||
+	    view_equal(cause->message, too_large_message))
 		status->version_too_large = true;
+	/* Of a CustomResource it says, too, that rules were not evaluated, and names no field. */
+	if (cause->field.len > 0 && !view_equal(cause->field, VIEW("<nil>")) &&
+	    status->n_wrong_fields++ == 0)
+		status->wrong_field = *cause;
 }
 
 static bool read_json(struct view body, struct arena *arena, struct status *status)
@@ -90,16 +99,14 @@ static bool read_json(struct view body, struct arena *arena, struct status *stat
 	struct error err;
 	if (jmap_decode(body, MAX_DEPTH, status_rows, arena, status, sizeof(*status), &err) != 0)
 		return false;
-	for (uint32_t i = 0; i < status->details.causes.count; i++) {
-		const struct cause *cause = ARRAY_AT(status->details.causes, struct cause, i);
-		look_at_cause(status, cause->reason, cause->message);
-	}
+	ARRAY_EACH(const struct cause, cause, status->details.causes)
+		look_at_cause(status, cause);
 	return true;
 }
 
 static bool read_cause(struct view message, struct status *status)
 {
-	enum { REASON = 1, MESSAGE = 2 };
+	enum { REASON = 1, MESSAGE = 2, FIELD = 3 };
 	struct cause cause = {0};
 	struct pbscan scan;
 	struct pbscan_field field;
@@ -109,8 +116,10 @@ static bool read_cause(struct view message, struct status *status)
 			cause.reason = field.bytes;
 		else if (field.number == MESSAGE)
 			cause.message = field.bytes;
+		else if (field.number == FIELD)
+			cause.field = field.bytes;
 	}
-	look_at_cause(status, cause.reason, cause.message);
+	look_at_cause(status, &cause);
 	return !scan.failed;
 }
 
@@ -204,6 +213,18 @@ static enum error_kind kind_of(const struct status *status, uint32_t retry_after
 	return retry_after_ms > 0 ? ERROR_THROTTLED : ERROR_RETRY;
 }
 
+/* The server's own message names the object at length before it comes to the field. */
+static void name_wrong_field(const struct status *status, struct error *err)
+{
+	const struct cause *cause = &status->wrong_field;
+	if (status->n_wrong_fields > 1)
+		error_set(err, ERROR_REJECTED, 0, "%.*s (and %u more): %.*s", VIEW_ARG(cause->field),
+			  status->n_wrong_fields - 1, VIEW_ARG(cause->message));
+	else
+		error_set(err, ERROR_REJECTED, 0, "%.*s: %.*s", VIEW_ARG(cause->field),
+			  VIEW_ARG(cause->message));
+}
+
 static void judge(const struct status *status, uint32_t retry_after_ms, struct error *err)
 {
 	if (retry_after_ms == 0 && status->details.retry_after_s > 0) {
@@ -213,7 +234,9 @@ static void judge(const struct status *status, uint32_t retry_after_ms, struct e
 	}
 	enum error_kind kind = kind_of(status, retry_after_ms);
 	assert(kind != ERROR_NONE); /* whoever asks has no use for the answer */
-	if (status->message.len > 0)
+	if (kind == ERROR_REJECTED && status->n_wrong_fields > 0)
+		name_wrong_field(status, err);
+	else if (status->message.len > 0)
 		error_set(err, kind, 0, "%.*s", VIEW_ARG(status->message));
 	else if (status->code >= 300 && status->code < 400)
 		error_set(err, kind, 0, "HTTP %d: redirects are not followed", (int)status->code);

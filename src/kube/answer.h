@@ -20,7 +20,8 @@ struct answer {
 };
 
 /*
- * Fills *err; its text is the server's message, or the HTTP status where there is none.
+ * Fills *err; its text is the server's message, or the HTTP status where there is none. Where the server
+ * names fields of the object (`details.causes[].field`), it is the first of them and what is wrong with it.
  *
  *	EXPIRED    410, and 504 that says "too large resource version" in any of its forms
  *	THROTTLED  429, and 5xx with Retry-After

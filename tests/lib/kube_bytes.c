@@ -211,6 +211,8 @@ static void protobuf_status(struct sbuf *out, const struct kube_bytes_status *st
 	if (status->cause_reason) {
 		kube_bytes_field(&cause, 1, view_from(status->cause_reason));
 		kube_bytes_field(&cause, 2, view_from(status->cause_message));
+		if (status->cause_field)
+			kube_bytes_field(&cause, 3, view_from(status->cause_field));
 		close_field(&details, 4, &cause);
 	}
 	kube_bytes_number(&details, 5, (uint64_t)status->retry_after_s);
@@ -227,8 +229,9 @@ static void json_status(struct sbuf *out, const struct kube_bytes_status *status
 		    "\"status\":\"Failure\",\"message\":\"%s\",\"reason\":\"%s\",\"details\":{",
 		    status->message, status->reason);
 	if (status->cause_reason)
-		sbuf_printf(out, "\"causes\":[{\"reason\":\"%s\",\"message\":\"%s\"}],",
-			    status->cause_reason, status->cause_message);
+		sbuf_printf(out, "\"causes\":[{\"reason\":\"%s\",\"message\":\"%s\",\"field\":\"%s\"}],",
+			    status->cause_reason, status->cause_message,
+			    status->cause_field ? status->cause_field : "");
 	sbuf_printf(out, "\"retryAfterSeconds\":%d},\"code\":%d}", status->retry_after_s,
 		    status->code);
 }

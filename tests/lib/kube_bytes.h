@@ -35,6 +35,7 @@ struct kube_bytes_status {
 	const char *cause_reason;  /* may be NULL, then the next too */
 	const char *cause_message;
 	int retry_after_s;
+	const char *cause_field; /* may be NULL */
 };
 
 /* A protobuf field of bytes, with its tag and length. */

@@ -59,6 +59,42 @@ static void the_servers_message_is_the_text(void **state)
 	}
 }
 
+#define OBJECT_NAME "gpu-1386945a-a55e-5777-9b8e-cd3c8bac28d3"
+#define TOO_LONG "Too long: may not be more than 8 bytes"
+#define INVALID "GPUAttribution.gpuattribution.dev \\\"" OBJECT_NAME "\\\" is invalid: "
+
+/* Each object's path and the server's own message name it at length, and the log has one line. */
+static void a_field_that_is_refused_is_named_first_and_fits_behind_the_path_of_an_object(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(both); i++) {
+		judge(both[i], 422,
+		      &(struct kube_bytes_status){
+			      .code = 422, .reason = "Invalid",
+			      .message = INVALID "status.device.model: " TOO_LONG,
+			      .cause_reason = "FieldValueTooLong", .cause_message = TOO_LONG,
+			      .cause_field = "status.device.model"});
+		assert_int_equal(err.kind, ERROR_REJECTED);
+		assert_string_equal(err.text, "status.device.model: " TOO_LONG);
+		error_wrap(&err, "PUT /apis/gpuattribution.dev/v1alpha1/gpuattributions/" OBJECT_NAME "/status");
+		assert_non_null(strstr(err.text, ": status.device.model: " TOO_LONG));
+	}
+}
+
+static void further_fields_that_are_refused_are_counted(void **state)
+{
+	(void)state;
+	const struct answer answer = {422, 0, VIEW(
+		"{\"kind\":\"Status\",\"code\":422,\"message\":\"x is invalid: [a, b]\",\"details\":{\"causes\":["
+		"{\"reason\":\"FieldValueInvalid\",\"message\":\"Invalid value: 7\"},"
+		"{\"reason\":\"FieldValueInvalid\",\"message\":\"Invalid value: null\",\"field\":\"<nil>\"},"
+		"{\"reason\":\"FieldValueInvalid\",\"message\":\"Invalid value: 8\",\"field\":\"status.slots.total\"},"
+		"{\"reason\":\"FieldValueRequired\",\"message\":\"Required value\",\"field\":\"status.x\"}]}}")};
+	answer_judge(&answer, &err);
+	assert_int_equal(err.kind, ERROR_REJECTED);
+	assert_string_equal(err.text, "status.slots.total (and 1 more): Invalid value: 8");
+}
+
 static void a_version_that_is_too_large_has_expired_in_all_three_forms(void **state)
 {
 	(void)state;
@@ -134,6 +170,8 @@ static void bodies_that_are_no_status_do_not_matter(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(the_http_status_names_the_next_step),
 	cmocka_unit_test(the_servers_message_is_the_text),
+	cmocka_unit_test(a_field_that_is_refused_is_named_first_and_fits_behind_the_path_of_an_object),
+	cmocka_unit_test(further_fields_that_are_refused_are_counted),
 	cmocka_unit_test(a_version_that_is_too_large_has_expired_in_all_three_forms),
 	cmocka_unit_test(a_status_may_ask_for_a_pause_itself),
 	cmocka_unit_test(an_error_event_is_judged_by_the_code_in_it),
