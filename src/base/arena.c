@@ -54,6 +54,7 @@ void arena_deinit(struct arena *arena)
 void arena_reset(struct arena *arena)
 {
 	struct arena_chunk *kept = arena->chunks;
+	arena->has_failed = false;
 	if (!kept)
 		return;
 	free_chunks(kept->next, arena->is_secret);
@@ -107,6 +108,12 @@ static struct arena_chunk *add_chunk(struct arena *arena, size_t wanted)
 	return chunk;
 }
 
+static void *fail(struct arena *arena)
+{
+	arena->has_failed = true;
+	return NULL;
+}
+
 static char *cut(struct arena *arena, size_t size, bool align)
 {
 	struct arena_chunk *chunk = arena->chunks;
@@ -116,7 +123,7 @@ static char *cut(struct arena *arena, size_t size, bool align)
 	if (!chunk || chunk->size - start < size) {
 		chunk = add_chunk(arena, size);
 		if (!chunk)
-			return NULL;
+			return fail(arena);
 		start = 0;
 	}
 	chunk->used = start + size;
@@ -128,18 +135,21 @@ void *arena_alloc(struct arena *arena, size_t n, size_t size)
 	static max_align_t nothing;
 	size_t total;
 	if (__builtin_mul_overflow(n, size, &total) || total > PTRDIFF_MAX)
-		return NULL;
+		return fail(arena);
 	if (total == 0)
 		return &nothing;
 	char *memory = cut(arena, total, true);
 	return memory ? memset(memory, 0, total) : NULL;
 }
 
+int arena_check(const struct arena *arena, struct error *err)
+{
+	return arena->has_failed ? error_no_memory(err) : 0;
+}
+
 bool arena_copy(struct arena *arena, struct view bytes, struct view *ret)
 {
-	if (bytes.len == SIZE_MAX)
-		return false;
-	char *copy = cut(arena, bytes.len + 1, false);
+	char *copy = bytes.len < SIZE_MAX ? cut(arena, bytes.len + 1, false) : fail(arena);
 	if (!copy)
 		return false;
 	if (bytes.len)
@@ -162,5 +172,6 @@ void arena_join(struct arena *to, struct arena *from)
 		end = &(*end)->next;
 	*end = from->chunks;
 	to->allocated += from->allocated;
+	to->has_failed |= from->has_failed;
 	*from = (struct arena){.cap = from->cap, .is_secret = from->is_secret};
 }

@@ -18,6 +18,7 @@ struct arena {
 	size_t allocated; /* bytes in chunks */
 	size_t cap;
 	bool is_secret; /* chunks are wiped before they are given back */
+	bool has_failed; /* see arena_check() */
 };
 
 /* Makes an empty arena. Allocates nothing. */
@@ -26,7 +27,7 @@ void arena_init(struct arena *arena, size_t cap);
 void arena_init_secret(struct arena *arena, size_t cap);
 /* Frees everything; the arena is as after its init function. Accepts a zeroed object. For CLEANUP. */
 void arena_deinit(struct arena *arena);
-/* Forgets everything but keeps one chunk for reuse. */
+/* Forgets everything, a failure too, but keeps one chunk for reuse. */
 void arena_reset(struct arena *arena);
 /*
  * Zeroed memory for n objects of `size` bytes, aligned for any type; NULL when the cap or memory
@@ -35,6 +36,11 @@ void arena_reset(struct arena *arena);
 void *arena_alloc(struct arena *arena, size_t n, size_t size);
 /* The same of n elements that ptr points to; assigns it, and is its new value. */
 #define ARENA_NEW(ptr, arena, n) ((ptr) = arena_alloc(arena, n, sizeof(*(ptr))))
+/*
+ * Failure is sticky: 0, or -1 with ERROR_NO_MEMORY when there was no memory for something since the arena was
+ * empty. So whoever can do without what is missing need not ask each time, but once at the end.
+ */
+MUST_USE int arena_check(const struct arena *arena, struct error *err);
 /* Copies bytes (plus a NUL behind them, not counted). False: no room, *ret untouched. */
 bool arena_copy(struct arena *arena, struct view bytes, struct view *ret);
 /* The same, as a function that fails with ERROR_NO_MEMORY. */

@@ -161,6 +161,41 @@ static void lack_of_memory_leaves_the_arena_usable(void **state)
 	assert_non_null(arena_alloc(&arena, 1, 10));
 }
 
+static void a_failure_is_remembered_until_the_arena_is_empty(void **state)
+{
+	(void)state;
+	struct view copy;
+	for (int i = 0; i < 5; i++) {
+		struct arena arena, from;
+		struct error err = {0};
+		arena_init(&arena, 4096);
+		arena_init(&from, 4096);
+		assert_non_null(arena_alloc(&arena, 1, 10));
+		assert_int_equal(arena_check(&arena, &err), 0);
+		if (i == 0)
+			assert_null(arena_alloc(&arena, 1, 5000));
+		else if (i == 1)
+			assert_null(arena_alloc(&arena, SIZE_MAX, 2));
+		else if (i == 2)
+			assert_false(arena_copy(&arena, (struct view){"", 5000}, &copy));
+		else if (i == 3)
+			assert_false(arena_copy(&arena, (struct view){"", SIZE_MAX}, &copy));
+		else
+			assert_null(arena_alloc(&from, 1, 5000));
+		arena_join(&arena, &from);
+		assert_int_equal(arena_check(&from, &err), 0);
+		assert_non_null(arena_alloc(&arena, 1, 10));
+		assert_int_equal(arena_check(&arena, &err), -1);
+		assert_int_equal(err.kind, ERROR_NO_MEMORY);
+		if (i % 2)
+			arena_reset(&arena);
+		else
+			arena_deinit(&arena);
+		assert_int_equal(arena_check(&arena, &err), 0);
+		arena_deinit(&arena);
+	}
+}
+
 /* Stands in for the C library's: what is wiped in all. */
 static size_t n_wiped;
 
@@ -203,5 +238,6 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(reset_keeps_one_chunk_and_deinit_none),
 	cmocka_unit_test(joined_memory_stays_where_it_is),
 	cmocka_unit_test(lack_of_memory_leaves_the_arena_usable),
+	cmocka_unit_test(a_failure_is_remembered_until_the_arena_is_empty),
 };
 TEST_MAIN(tests)
