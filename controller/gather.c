@@ -279,8 +279,7 @@ static int gather_previous(struct gatherer *g)
 	g->previous = arena_alloc(g->arena, g->previous_cap, sizeof(*g->previous));
 	if (!g->previous)
 		return error_no_memory(g->err);
-	if (keyed_make(&g->previous_by_name, g->previous_cap, g->arena, g->err) < 0)
-		return -1;
+	g->previous_by_name.arena = g->arena;
 	g->input.previous = g->previous;
 	for (const struct list *l = objects->next; l != objects; l = l->next)
 		add_object(g, object_of(l));
@@ -288,7 +287,7 @@ static int gather_previous(struct gatherer *g)
 		add_device(g, devices[i].uuid);
 	if (report->sources.nvml.state != REPORT_SOURCE_OK)
 		devices_name_all(&g->input, add_device, g);
-	return 0;
+	return arena_check(g->arena, g->err);
 }
 
 static int gather_contested(struct gatherer *g)

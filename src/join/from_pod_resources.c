@@ -74,7 +74,7 @@ static bool had_namesake(const struct entry *entry, const struct device *device)
 	struct error err;
 	if (!device->previous)
 		return false;
-	if (!names->items && previous_index_names(device->previous, entry->draft->arena, names, &err) < 0)
+	if (!names->arena && previous_index_names(device->previous, entry->draft->arena, names, &err) < 0)
 		entry->draft->has_failed = true;
 	KEYED_EACH(item, names, KEYED_KEY(entry->said->name, entry->said->container, entry->said->namespace))
 		if (!entry->pod || !view_equal(*(const struct view *)item->value, pod_uid(entry->pod)))

@@ -53,7 +53,7 @@ static int add_grant(struct claims *claims, const struct facts *facts, size_t i,
 	const struct grant *grant = &facts->input->grants[i];
 	const struct device *device = devices_find(facts->devices, grant->uuid).device;
 	const struct claimant *found = find_claimant(facts, pod_uid(grant->pod), grant->container);
-	const size_t at = found ? (size_t)(found - claims->claimants) : claims->by_container.lookup.n;
+	const size_t at = found ? (size_t)(found - claims->claimants) : claims->by_container.n;
 	struct claimant *claimant = &claims->claimants[at];
 	if (!found && !ARENA_NEW(claimant->placed, arena, facts->devices->n_devices / 64 + 1))
 		return -1;

@@ -11,15 +11,14 @@
 #include "base/keyed.h"
 #include "join/input.h"
 
-struct node_pods_name; /* opaque: a pod, found by its name */
-
 struct node_pods {
 	const struct join_input *input;
 	const struct pod **gpu_pods; /* those that want a GPU */
 	size_t n_gpu_pods;
-	struct lookup ids, names;
-	const struct pod **by_id; /* each by its UID, and by its config hash if it has one */
-	struct node_pods_name *by_name;
+	struct keyed uids;   /* each pod by its UID */
+	struct keyed hashes; /* those that have one by their config hash */
+	struct keyed names;  /* each by its namespace and name */
+	struct keyed listed; /* what the List has, by the same */
 	struct keyed told_later, lacking, awaiting; /* of the input, by UID */
 	struct keyed ends; /* the same; of several of one pod the input's first is found */
 };
