@@ -9,6 +9,7 @@
  * Threads: any; pure.
  */
 
+#include "base/lookup.h"
 #include "join/facts.h"
 
 /* What the API server says of the pod of a checkpoint entry, as bits. */

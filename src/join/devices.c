@@ -18,50 +18,15 @@
 /* More published partitions of one device are ignored, its tenants' among them, each as often as named. */
 #define MAX_PAST_PARTITIONS (8 * LIMIT_PARTITIONS)
 
-struct device_partition {
-	struct view uuid;
-	size_t device;
-};
-
 static struct device *find_uuid(const struct devices *devices, struct view uuid)
 {
-	LOOKUP_EACH(at, &devices->uuids, lookup_hash_ignoring_case(0, uuid))
-		if (view_equal_ignoring_case(devices->devices[at].uuid, uuid))
-			return &devices->devices[at];
-	return NULL;
+	return keyed_find(&devices->uuids, KEYED_KEY(uuid));
 }
 
-/* The device that has the partition. */
-static const struct device *find_parent(const struct devices *devices, struct view uuid, uint32_t hash)
+/* The key of a device's number, which is borrowed. */
+static struct keyed_key key_of(const int64_t *minor)
 {
-	LOOKUP_EACH(at, &devices->partitions, hash)
-		if (view_equal(devices->partition_items[at].uuid, uuid))
-			return &devices->devices[devices->partition_items[at].device];
-	return NULL;
-}
-
-static int64_t minor_of(const struct devices *devices, const struct device *device)
-{
-	if (device->reported)
-		return device->reported->minor;
-	/* A device that NVML no longer lists has no device file. */
-	return device->published && devices->nvml != REPORT_LIST_GOOD ? device->published->status->device.minor : -1;
-}
-
-static uint32_t hash_minor(int64_t minor)
-{
-	return lookup_hash(0, (struct view){(const char *)&minor, sizeof(minor)});
-}
-
-/* Of several with one number the first. */
-static const struct device *find_minor(const struct devices *devices, int64_t minor)
-{
-	LOOKUP_EACH(at, &devices->minors, hash_minor(minor)) {
-		const struct device *device = &devices->devices[devices->minor_items[at]];
-		if (minor_of(devices, device) == minor)
-			return device;
-	}
-	return NULL;
+	return KEYED_KEY({(const char *)minor, sizeof(*minor)});
 }
 
 /* The partition of that GPU instance; of several, the first compute instance's. */
@@ -91,7 +56,7 @@ struct device_place devices_find(const struct devices *devices, struct view devi
 		place.device = find_uuid(devices, place.id.uuid);
 		break;
 	case DEVICE_ID_MIG:
-		place.device = find_parent(devices, place.id.uuid, lookup_hash(0, place.id.uuid));
+		place.device = keyed_find(&devices->partitions, KEYED_KEY(place.id.uuid));
 		place.partition = place.id.uuid;
 		break;
 	case DEVICE_ID_MIG_OLD:
@@ -99,7 +64,7 @@ struct device_place devices_find(const struct devices *devices, struct view devi
 		place.partition = without_replica(device_id);
 		break;
 	case DEVICE_ID_MINOR:
-		place.device = find_minor(devices, place.id.minor);
+		place.device = keyed_find(&devices->minors, key_of(&place.id.minor));
 		if (place.device && place.id.gpu_instance >= 0)
 			place.partition = partition_at(place.device, &place.id);
 		break;
@@ -132,10 +97,8 @@ static struct device *add(struct devices *devices, const struct join_input *inpu
 		return NULL;
 	const struct join_previous *previous = find_previous(input, uuid);
 	struct device *device = &devices->devices[devices->n_devices++];
-	uint32_t at = lookup_add(&devices->uuids, lookup_hash_ignoring_case(0, uuid));
-	assert(&devices->devices[at] == device); /* both are counted alike */
-	(void)at;
 	*device = (struct device){.uuid = uuid, .object = previous};
+	keyed_add(&devices->uuids, KEYED_KEY(uuid), device);
 	if (previous) {
 		struct view node = previous->object->status.node_name;
 		device->uuid = previous->object->uuid;
@@ -250,74 +213,45 @@ static int complete(const struct join_input *input, struct devices *devices, str
 
 /* Indexing */
 
-static void add_partition(struct devices *devices, struct view uuid, size_t device)
+static void add_published_partitions(struct devices *devices, const struct device *device)
 {
-	const uint32_t hash = lookup_hash(0, uuid);
-	assert(device < devices->n_devices);
-	if (!find_parent(devices, uuid, hash))
-		devices->partition_items[lookup_add(&devices->partitions, hash)] =
-			(struct device_partition){uuid, device};
-}
-
-static void add_published_partitions(struct devices *devices, size_t index)
-{
-	const struct attribution_status *status = devices->devices[index].published->status;
+	const struct attribution_status *status = device->published->status;
 	size_t n = 0;
 	ARRAY_EACH(const struct attribution_partition, partition, status->partitions)
 		if (n++ < MAX_PAST_PARTITIONS)
-			add_partition(devices, partition->uuid, index);
+			keyed_add_new(&devices->partitions, KEYED_KEY(partition->uuid), device);
 	ARRAY_EACH(const struct attribution_tenant, tenant, status->tenants)
 		for (uint32_t i = 0; i < tenant->partitions.count && n < MAX_PAST_PARTITIONS; i++, n++)
-			add_partition(devices, *ARRAY_AT(tenant->partitions, struct view, i), index);
+			keyed_add_new(&devices->partitions,
+				      KEYED_KEY(*ARRAY_AT(tenant->partitions, struct view, i)), device);
 }
 
-static size_t count_partitions(const struct devices *devices)
+static void add_minor(struct devices *devices, const struct device *device)
 {
-	size_t n = 0;
-	for (size_t i = 0; i < devices->n_devices; i++) {
-		if (devices->devices[i].reported)
-			n += devices->devices[i].reported->partitions.count;
-		if (devices->devices[i].published)
-			n += MAX_PAST_PARTITIONS;
-	}
-	return n;
+	const int64_t *minor = device->reported ? &device->reported->minor : NULL;
+	/* A device that NVML no longer lists has no device file. */
+	if (!minor && device->published && devices->nvml != REPORT_LIST_GOOD)
+		minor = &device->published->status->device.minor;
+	if (minor && *minor >= 0)
+		keyed_add_new(&devices->minors, key_of(minor), device);
 }
 
-/* Who is added last is found first. */
-static int index_minors(struct devices *devices, struct arena *arena, struct error *err)
+/* In their final order, of which the first is meant; what is reported goes before what was published. */
+static void index_devices(struct devices *devices, struct arena *arena)
 {
-	if (!ARENA_NEW(devices->minor_items, arena, devices->n_devices))
-		return error_no_memory(err);
-	if (lookup_make(&devices->minors, devices->n_devices, arena, err) < 0)
-		return -1;
-	for (size_t i = devices->n_devices; i > 0; i--) {
-		const int64_t minor = minor_of(devices, &devices->devices[i - 1]);
-		if (minor >= 0)
-			devices->minor_items[lookup_add(&devices->minors, hash_minor(minor))] = i - 1;
-	}
-	return 0;
-}
-
-/* In their final order; what is reported goes before what was published. */
-static int index_devices(struct devices *devices, struct arena *arena, struct error *err)
-{
-	const size_t n = devices->n_devices, n_partitions = count_partitions(devices);
-	if (!ARENA_NEW(devices->partition_items, arena, n_partitions))
-		return error_no_memory(err);
-	if (lookup_make(&devices->uuids, n, arena, err) < 0 ||
-	    lookup_make(&devices->partitions, n_partitions, arena, err) < 0)
-		return -1;
-	for (size_t i = 0; i < n; i++) {
-		const struct device *device = &devices->devices[i];
-		lookup_add(&devices->uuids, lookup_hash_ignoring_case(0, device->uuid));
+	const struct device *end = devices->devices + devices->n_devices;
+	devices->uuids = (struct keyed){.arena = arena, .ignores_case = true};
+	devices->partitions = devices->minors = (struct keyed){.arena = arena};
+	for (const struct device *device = devices->devices; device < end; device++) {
+		keyed_add(&devices->uuids, KEYED_KEY(device->uuid), device);
+		add_minor(devices, device);
 		if (device->reported)
 			ARRAY_EACH(const struct report_partition, p, device->reported->partitions)
-				add_partition(devices, p->uuid, i);
+				keyed_add_new(&devices->partitions, KEYED_KEY(p->uuid), device);
 	}
-	for (size_t i = 0; i < n; i++)
-		if (devices->devices[i].published)
-			add_published_partitions(devices, i);
-	return index_minors(devices, arena, err);
+	for (const struct device *device = devices->devices; device < end; device++)
+		if (device->published)
+			add_published_partitions(devices, device);
 }
 
 /* The kubelet passes on what the device plugin says of the devices that pods have. */
@@ -339,7 +273,8 @@ static void mark_unhealthy(const struct join_input *input, struct devices *devic
 int devices_make(const struct join_input *input, struct arena *arena, struct devices *ret_devices, struct error *err)
 {
 	const struct report *report = input->report;
-	struct devices devices = {.nvml = report_list_of(report)};
+	struct devices devices = {
+		.nvml = report_list_of(report), .uuids = {.arena = arena, .ignores_case = true}};
 	uint32_t n_reported = devices.nvml != REPORT_LIST_NONE ? report->devices.count : 0;
 	size_t room = devices.nvml != REPORT_LIST_GOOD ? LIMIT_REPORT_DEVICES : 0;
 	size_t cap = n_reported + input->n_previous + room;
@@ -347,8 +282,6 @@ int devices_make(const struct join_input *input, struct arena *arena, struct dev
 
 	if (!ARENA_NEW(devices.devices, arena, cap))
 		return error_no_memory(err);
-	if (lookup_make(&devices.uuids, cap, arena, err) < 0)
-		return -1;
 	if (n_reported > 0)
 		add_reported(&devices, input);
 	add_published(&devices, input);
@@ -359,9 +292,8 @@ int devices_make(const struct join_input *input, struct arena *arena, struct dev
 	if (complete(input, &devices, arena, err) < 0)
 		return -1;
 	qsort(devices.devices, devices.n_devices, sizeof(*devices.devices), by_uuid);
-	if (index_devices(&devices, arena, err) < 0)
-		return -1;
+	index_devices(&devices, arena);
 	mark_unhealthy(input, &devices);
 	*ret_devices = devices;
-	return 0;
+	return arena_check(arena, err);
 }

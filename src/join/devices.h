@@ -13,7 +13,7 @@
  *          tenants last, each as often as it is named.
  */
 
-#include "base/lookup.h"
+#include "base/keyed.h"
 #include "join/input.h"
 #include "join/previous.h"
 #include "model/device_id.h"
@@ -31,15 +31,11 @@ struct device {
 	bool is_called_unhealthy; /* by the status of a pod that has it and is not over */
 };
 
-struct device_partition; /* opaque: a MIG device and its parent */
-
 struct devices {
 	enum report_list nvml; /* what NVML's list is worth */
 	struct device *devices; /* by UUID in lower case */
 	size_t n_devices;
-	struct lookup uuids, partitions, minors;
-	struct device_partition *partition_items;
-	size_t *minor_items; /* indices of the devices that have a number, which `minors` finds */
+	struct keyed uuids, partitions, minors; /* of these; partitions: the device that has it */
 };
 
 /* Where a device ID points to. */

@@ -4,6 +4,7 @@
 
 #include "lib/world_fixture.h"
 #include "base/limits.h"
+#include "base/lookup.h"
 #include "join/devices.h"
 
 static struct devices make(void)
