@@ -67,14 +67,6 @@ static inline void *keyed_find(const struct keyed *keyed, struct keyed_key key)
 	return item ? item->value : NULL;
 }
 
-/* Makes one that is empty. */
-static inline int keyed_make(struct keyed *keyed, size_t n, struct arena *arena, struct error *err)
-{
-	(void)n;
-	(void)err;
-	*keyed = (struct keyed){.arena = arena};
-	return 0;
-}
 /* Adds a value, unless there is one with that key. False: there is. */
 bool keyed_add_new(struct keyed *keyed, struct keyed_key key, const void *value);
 /* The value that was added last with that key. If there is none, zeroed memory of that size is added; NULL: there

@@ -9,7 +9,6 @@
  * Threads: any; pure.
  */
 
-#include "base/lookup.h"
 #include "join/facts.h"
 
 /* What the API server says of the pod of a checkpoint entry, as bits. */
@@ -22,17 +21,13 @@ enum checkpoint_standing {
 
 /* A device ID in a container of a name. */
 struct checkpoint_place {
-	struct view id, container;
-	const struct pod *pod; /* live; NULL: whosever */
-	unsigned standings;    /* of the pods that have it */
-	bool is_listed;        /* the List has it too, of an unknown pod; the List's reader sets it */
+	unsigned standings; /* of the pods that have it */
+	bool is_listed;     /* the List has it too, of an unknown pod; the List's reader sets it */
 };
 
 struct checkpoint_index {
-	struct lookup lookup;
-	struct checkpoint_place *places;
-	struct view *published; /* UIDs of pods that were; NULL: each pod of the checkpoint is known */
-	struct lookup by_uid;   /* of these */
+	struct keyed places;    /* by ID, container, and UID of a live pod; without one whosever */
+	struct keyed published; /* pods that were, by UID; empty: each pod of the checkpoint is known */
 };
 
 /*

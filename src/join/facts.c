@@ -11,59 +11,26 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
-/* For facts that no report states. */
-#define ROOM 256u
+#include "base/sort.h"
 
 /* Adding */
-
-/* How many IDs the report names. */
-static size_t count_ids(const struct report *report)
-{
-	size_t n = 0;
-	ARRAY_EACH(const struct report_pod_resource, listed, report->pod_resources)
-		n += listed->device_ids.count;
-	ARRAY_EACH(const struct report_checkpoint_entry, entry, report->checkpoint.entries)
-		n += entry->device_ids.count;
-	return n;
-}
-
-/* Makes room for that many items. False: there is no memory. */
-static bool grow(struct facts_draft *draft, size_t cap)
-{
-	struct facts *facts = draft->facts;
-	struct fact *items;
-	assert(cap > facts->n_items);
-	if (!ARENA_NEW(items, draft->arena, cap))
-		return false;
-	if (facts->n_items > 0)
-		memcpy(items, facts->items, facts->n_items * sizeof(*items));
-	facts->items = items;
-	draft->items_cap = cap;
-	return true;
-}
 
 int facts_open(struct facts *facts, struct arena *arena, struct facts_draft *ret_draft, struct error *err)
 {
 	struct facts_draft draft = {.facts = facts, .arena = arena};
-	const struct report *report = facts->input->report;
 	draft.nobody = facts_add_holder(&draft, (struct holder){0});
-	if (!draft.nobody || !grow(&draft, ROOM + (report ? count_ids(report) : 0)))
-		return error_no_memory(err);
 	*ret_draft = draft;
-	return 0;
+	return arena_check(arena, err);
 }
 
 struct holder *facts_add_holder(struct facts_draft *draft, struct holder holder)
 {
 	struct holder *added;
-	if (!ARENA_NEW(added, draft->arena, 1)) {
-		draft->has_failed = true;
+	if (!ARENA_NEW(added, draft->arena, 1))
 		return NULL;
-	}
+	holder.next = draft->holders;
 	*added = holder;
-	added->next = draft->holders;
 	draft->holders = added;
 	draft->n_holders++;
 	return added;
@@ -77,16 +44,18 @@ struct holder *facts_add_container(struct facts_draft *draft, const struct pod *
 
 static void add(struct facts_draft *draft, struct fact item)
 {
-	struct facts *facts = draft->facts;
+	struct fact *added;
 	assert(item.owner && item.witnesses != 0);
-	assert(item.device == FACT_NOWHERE || item.device < facts->devices->n_devices);
+	assert(item.device == FACT_NOWHERE || item.device < draft->facts->devices->n_devices);
 	if (item.owner->pod && pod_is_over(item.owner->pod))
 		return;
-	facts->ids_unknown += item.device == FACT_NOWHERE;
-	if (facts->n_items < draft->items_cap || grow(draft, 2 * draft->items_cap))
-		facts->items[facts->n_items++] = item;
-	else
-		draft->has_failed = true;
+	draft->facts->ids_unknown += item.device == FACT_NOWHERE;
+	if (!ARENA_NEW(added, draft->arena, 1))
+		return;
+	item.next = draft->items;
+	*added = item;
+	draft->items = added;
+	draft->n_items++;
 }
 
 /*
@@ -168,10 +137,23 @@ static void rank_holders(struct facts_draft *draft, struct holder **owners)
 	draft->facts->n_owners = n;
 }
 
+static int by_device(const void *a, const void *b)
+{
+	const struct fact *x = a, *y = b;
+	return (x->device > y->device) - (x->device < y->device);
+}
+
+static int by_container(const void *a, const void *b)
+{
+	const struct fact *x = a, *y = b;
+	int order = by_device(a, b);
+	return order ? order : compare_holders(x->owner, y->owner);
+}
+
 static int by_place(const void *a, const void *b)
 {
 	const struct fact *x = a, *y = b;
-	int order = (x->device > y->device) - (x->device < y->device);
+	int order = by_device(a, b);
 	if (!order)
 		order = (x->owner->rank > y->owner->rank) - (x->owner->rank < y->owner->rank);
 	/* Of two entries the one with the lower resource name stays, whichever came first. */
@@ -192,18 +174,29 @@ static void merge(struct fact *into, const struct fact *item)
 	into->is_restated |= item->is_restated;
 }
 
+/* Lists them by place; their holders have ranks. */
+static void list_items(const struct facts_draft *draft, struct fact *items)
+{
+	size_t at = draft->n_items;
+	for (const struct fact *item = draft->items; item; item = item->next)
+		items[--at] = *item;
+	assert(at == 0);
+	sort_items(items, draft->n_items, sizeof(*items), by_place);
+}
+
 int facts_close(struct facts_draft *draft, struct error *err)
 {
 	struct facts *facts = draft->facts;
 	struct holder **owners;
 	size_t n = 0;
 	if (!ARENA_NEW(owners, draft->arena, draft->n_holders) ||
-	    !ARENA_NEW(facts->unknown, draft->arena, facts->n_items) || draft->has_failed)
+	    !ARENA_NEW(facts->items, draft->arena, draft->n_items) ||
+	    !ARENA_NEW(facts->unknown, draft->arena, draft->n_items) ||
+	    arena_check(draft->arena, err) < 0)
 		return error_no_memory(err);
 	rank_holders(draft, owners);
-	if (facts->n_items > 0)
-		qsort(facts->items, facts->n_items, sizeof(*facts->items), by_place);
-	for (size_t i = 0; i < facts->n_items; i++) {
+	list_items(draft, facts->items);
+	for (size_t i = 0; i < draft->n_items; i++) {
 		const struct fact *item = &facts->items[i];
 		if (item->witnesses == 0)
 			continue; /* an ID that stands for another device was taken back */
@@ -230,47 +223,19 @@ bool facts_have_books(const struct facts *facts)
 	return facts->source.pod_resources != SOURCE_ABSENT || facts->source.checkpoint != SOURCE_ABSENT;
 }
 
-/* Against that container on the device, or, if holder is NULL, against any on it. */
-static int compare_place(const struct fact *item, size_t device, const struct holder *holder)
-{
-	int order = (item->device > device) - (item->device < device);
-	return order || !holder ? order : compare_holders(item->owner, holder);
-}
-
-/* How many items compare with that place as less than `limit`. */
-static size_t count_below(const struct facts *facts, size_t device, const struct holder *holder, int limit)
-{
-	size_t low = 0, high = facts->n_items;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (compare_place(&facts->items[middle], device, holder) < limit)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static const struct fact *find_place(const struct facts *facts, size_t device,
-				     const struct holder *holder, size_t *ret_n)
-{
-	size_t first = count_below(facts, device, holder, 0);
-	*ret_n = count_below(facts, device, holder, 1) - first;
-	assert(first + *ret_n <= facts->n_items);
-	return *ret_n > 0 ? &facts->items[first] : NULL;
-}
-
 const struct fact *facts_of(const struct facts *facts, size_t device, size_t *ret_n)
 {
+	const struct fact key = {.device = device};
 	assert(device < facts->devices->n_devices);
-	return find_place(facts, device, NULL, ret_n);
+	return sort_find(&key, facts->items, facts->n_items, sizeof(key), by_device, ret_n);
 }
 
 const struct fact *facts_of_holder(const struct facts *facts, size_t device, struct view pod_uid,
 				   struct view container, size_t *ret_n)
 {
-	const struct holder key = {.pod_uid = pod_uid, .container = container};
-	return find_place(facts, device, &key, ret_n);
+	const struct holder owner = {.pod_uid = pod_uid, .container = container};
+	const struct fact key = {.device = device, .owner = &owner};
+	return sort_find(&key, facts->items, facts->n_items, sizeof(key), by_container, ret_n);
 }
 
 bool facts_have_unknown(const struct facts *facts, size_t device, struct view pod_uid)

@@ -56,6 +56,7 @@ struct fact {
 	bool is_part;          /* by a claim: it is a MIG device, whose UUID need not be known */
 	bool is_share;         /* by a claim: others may have shares of the same */
 	bool is_restated;      /* by a claim that cannot be read: it was published */
+	struct fact *next;     /* in the draft */
 };
 
 struct claims; /* opaque: from_resource_claim.c's */
@@ -66,7 +67,7 @@ struct facts {
 	struct node_pods node_pods;
 	bool is_frozen; /* what is known of pods is old: nobody was asked, there are no facts */
 	struct source source;
-	struct claims *claims; /* NULL: no claim gives anything */
+	struct claims *claims;
 	struct fact *items; /* by device, pod UID, container, ID; each once */
 	size_t n_items;
 	size_t n_placed; /* of them, that are a device's of the devices: they come first */
@@ -81,26 +82,15 @@ struct facts {
 	uint32_t ids_unknown; /* held IDs that are no device's of the devices, as often as named */
 };
 
-/* A fact of an ID of HAMi's in the hands of the container of the pod. */
-struct hami_id {
-	const struct pod *pod;
-	struct view container, id;
-	size_t device;
-	size_t at;     /* its index in the items */
-	bool is_taken; /* it was taken back */
-};
-
-/* Facts that are being read: the items are in no order yet. */
+/* Facts that are being read. Of those for which there was no memory the arena knows. */
 struct facts_draft {
 	struct facts *facts;
 	struct arena *arena;
+	struct fact *items; /* the one added last first; one without witnesses was taken back */
+	size_t n_items;
 	struct holder *holders; /* the one added last first */
 	size_t n_holders;
 	struct holder *nobody;  /* one of them: whoever cannot be told */
-	struct hami_id *hami_ids; /* by pod, container and ID; NULL: from_hami.c has not listed them yet */
-	size_t n_hami_ids;
-	size_t items_cap;
-	bool has_failed; /* there was no memory for a fact */
 };
 
 /* True when the checkpoint or the List could be read, now or some time ago. */
@@ -115,7 +105,7 @@ bool facts_have_unknown(const struct facts *facts, size_t device, struct view po
 /* The witnesses that name any ID in the hands of that container of that pod. */
 unsigned facts_heard_of(const struct facts *facts, struct view pod_uid, struct view container);
 
-/* Starts a draft, with room for what the report names. Fails with ERROR_NO_MEMORY. */
+/* Starts a draft. Fails with ERROR_NO_MEMORY. */
 MUST_USE int facts_open(struct facts *facts, struct arena *arena, struct facts_draft *ret_draft, struct error *err);
 /*
  * Adds a container of a pod that the API server knows. The result lives as long as the arena. NULL:

@@ -44,17 +44,16 @@ static void read_entry(struct facts_draft *draft, const struct checkpoint_index 
 		add_entry(draft, entry, pod);
 }
 
-int from_checkpoint_read(struct facts_draft *draft, const struct checkpoint_index *checkpoint, struct error *err)
+void from_checkpoint_read(struct facts_draft *draft, const struct checkpoint_index *checkpoint)
 {
 	struct facts *facts = draft->facts;
 	const struct array all = facts->input->report->checkpoint.entries;
 	struct view *ended;
 	if (!ARENA_NEW(ended, draft->arena, all.count))
-		return error_no_memory(err);
+		return;
 	facts->ended = ended;
 	facts->n_ended = 0;
 	ARRAY_EACH(const struct report_checkpoint_entry, entry, all)
 		read_entry(draft, checkpoint, entry, ended);
 	facts->n_ended = view_sort(ended, facts->n_ended);
-	return 0;
 }

@@ -29,85 +29,35 @@
 struct hami_pod {
 	struct facts_draft *draft;
 	const struct pod *pod;
+	struct fact *ids[LIMIT_HAMI_IDS]; /* facts of them, by ID */
+	size_t n_ids;
 };
 
-static int compare_pods(const struct pod *a, const struct pod *b)
+static int by_id(const void *a, const void *b)
 {
-	return ((uintptr_t)a > (uintptr_t)b) - ((uintptr_t)a < (uintptr_t)b);
-}
-
-static int by_holder(const void *a, const void *b)
-{
-	const struct hami_id *x = a, *y = b;
-	int order = compare_pods(x->pod, y->pod);
-	return order ? order : view_compare_pairs(x->container, x->id, y->container, y->id);
-}
-
-/* Lists those of all pods: readers that come later add none. */
-static void list_ids(struct facts_draft *draft)
-{
-	const struct facts *facts = draft->facts;
-	size_t n = 0;
-	if (!ARENA_NEW(draft->hami_ids, draft->arena, facts->n_items)) {
-		draft->has_failed = true;
-		return;
-	}
-	for (size_t i = 0; i < facts->n_items; i++) {
-		const struct fact *item = &facts->items[i];
-		if (item->is_hami && item->owner->pod)
-			draft->hami_ids[n++] = (struct hami_id){
-				item->owner->pod, item->owner->container, item->id, item->device, i, false};
-	}
-	sort_items(draft->hami_ids, n, sizeof(*draft->hami_ids), by_holder);
-	draft->n_hami_ids = n;
-}
-
-/* How many IDs compare with that container of the pod (NULL: with any) as less than `limit`. */
-static size_t count_below(const struct hami_pod *of, const struct view *container, int limit)
-{
-	size_t low = 0, high = of->draft->n_hami_ids;
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-		const struct hami_id *id = &of->draft->hami_ids[middle];
-		int order = compare_pods(id->pod, of->pod);
-		if (!order && container)
-			order = view_compare(id->container, *container);
-		if (order < limit)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	const struct fact *const *x = a, *const *y = b;
+	return view_compare((*x)->id, (*y)->id);
 }
 
 /* One of the container's that is the device's, else any; of several the lowest. NULL: it has none. */
-static struct hami_id *find_id(const struct hami_pod *of, struct view container, size_t device)
+static struct fact *const *find_id(const struct hami_pod *of, struct view container, size_t device)
 {
-	const size_t end = count_below(of, &container, 1);
-	struct hami_id *found = NULL;
-	for (size_t i = count_below(of, &container, 0); i < end; i++) {
-		struct hami_id *id = &of->draft->hami_ids[i];
-		if (id->is_taken || (found && id->device != device))
-			continue;
-		found = id;
-		if (id->device == device)
-			break;
-	}
+	struct fact *const *found = NULL, *const *end = of->ids + of->n_ids;
+	for (struct fact *const *id = of->ids; id < end && !(found && (*found)->device == device); id++)
+		if ((*id)->witnesses != 0 && (!found || (*id)->device == device) &&
+		    view_equal((*id)->owner->container, container))
+			found = id;
 	return found;
 }
 
 /* Takes the facts of one ID back, for it stands for that device. False: the container has none. */
 static bool take_id(const struct hami_pod *of, struct view container, size_t device)
 {
-	struct hami_id *id = find_id(of, container, device);
-	if (!id)
-		return false;
-	const struct hami_id *end = &of->draft->hami_ids[count_below(of, &container, 1)];
-	for (const struct view taken = id->id; id < end && view_equal(id->id, taken); id++) {
-		of->draft->facts->items[id->at].witnesses = 0;
-		id->is_taken = true;
-	}
-	return true;
+	struct fact *const *taken = find_id(of, container, device), *const *end = of->ids + of->n_ids;
+	for (struct fact *const *id = taken; id && id < end && view_equal((*id)->id, (*taken)->id); id++)
+		if (view_equal((*id)->owner->container, container))
+			(*id)->witnesses = 0;
+	return taken;
 }
 
 /* The annotation */
@@ -149,20 +99,20 @@ static size_t list_containers(const struct hami_pod *of, bool are_holders, struc
 	return n_names;
 }
 
-void from_hami_read(struct facts_draft *draft, const struct pod *pod)
+static void read_pod(struct facts_draft *draft, const struct pod *pod, const struct keyed *ids)
 {
 	struct view names[POD_MAX_CONTAINERS], part, text = pod_gpu(pod)->hami_devices;
-	const struct hami_pod of = {draft, pod};
-	size_t n;
-	bool by_position;
 	if (text.len == 0 || pod_state(pod)->is_reservation)
 		return;
-	if (!draft->hami_ids)
-		list_ids(draft);
-	if (count_below(&of, NULL, 1) - count_below(&of, NULL, 0) > LIMIT_HAMI_IDS)
-		return;
-	n = list_containers(&of, true, names);
-	by_position = hami_text_count(text, false) != n;
+	struct hami_pod of = {.draft = draft, .pod = pod};
+	KEYED_EACH(item, ids, KEYED_KEY(pod_uid(pod))) {
+		if (of.n_ids == LIMIT_HAMI_IDS)
+			return;
+		of.ids[of.n_ids++] = item->value;
+	}
+	sort_items(of.ids, of.n_ids, sizeof(*of.ids), by_id);
+	size_t n = list_containers(&of, true, names);
+	const bool by_position = hami_text_count(text, false) != n;
 	if (by_position)
 		n = list_containers(&of, false, names);
 	if (hami_text_count(text, by_position) != n)
@@ -174,4 +124,15 @@ void from_hami_read(struct facts_draft *draft, const struct pod *pod)
 		assert(i < n);
 		read_part(&of, names[i++], part);
 	}
+}
+
+void from_hami_read(struct facts_draft *draft)
+{
+	const struct node_pods *node_pods = &draft->facts->node_pods;
+	struct keyed ids = {.arena = draft->arena}; /* of all pods, by UID */
+	for (const struct fact *item = draft->items; item; item = item->next)
+		if (item->is_hami && item->owner->pod)
+			keyed_add(&ids, KEYED_KEY(item->owner->pod_uid), item);
+	for (size_t i = 0; i < node_pods->n_gpu_pods; i++)
+		read_pod(draft, node_pods->gpu_pods[i], &ids);
 }

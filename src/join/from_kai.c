@@ -28,55 +28,31 @@ struct reservation {
 
 struct reader {
 	struct facts_draft *draft;
-	struct reservation *reservations; /* in the order of the pods */
-	struct keyed by_uid;  /* the same */
+	const struct node_pods *node_pods;
+	struct keyed reservations; /* by UID */
 	struct keyed members; /* pods, by their groups; those of one group in the order of the pods */
 };
 
 /* Reservations */
 
-static bool is_reservation(const struct pod *pod)
-{
-	return pod_state(pod)->is_reservation && !pod_is_over(pod);
-}
-
-static size_t count_reservations(const struct node_pods *node_pods)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < node_pods->n_gpu_pods; i++)
-		n += is_reservation(node_pods->gpu_pods[i]);
-	return n;
-}
-
-/* NULL: it is no reservation's. */
-static struct reservation *find_uid(const struct reader *reader, struct view uid)
-{
-	const struct reservation *found = keyed_find(&reader->by_uid, KEYED_KEY(uid));
-	return found ? &reader->reservations[found - reader->reservations] : NULL;
-}
-
 /* NULL: the pod (NULL: none) is no reservation. */
 static struct reservation *find_reservation(const struct reader *reader, const struct pod *pod)
 {
-	return pod && is_reservation(pod) ? find_uid(reader, pod_uid(pod)) : NULL;
+	return pod && pod_state(pod)->is_reservation
+		       ? keyed_find(&reader->reservations, KEYED_KEY(pod_uid(pod))) : NULL;
 }
 
-static int list_reservations(struct reader *reader, size_t n, struct error *err)
+static void list_reservations(struct reader *reader)
 {
-	const struct node_pods *node_pods = &reader->draft->facts->node_pods;
-	if (!ARENA_NEW(reader->reservations, reader->draft->arena, n))
-		return error_no_memory(err);
-	if (keyed_make(&reader->by_uid, n, reader->draft->arena, err) < 0)
-		return -1;
-	n = 0;
-	for (size_t i = 0; i < node_pods->n_gpu_pods; i++) {
-		const struct pod *pod = node_pods->gpu_pods[i];
-		if (!is_reservation(pod))
+	for (size_t i = 0; i < reader->node_pods->n_gpu_pods; i++) {
+		const struct pod *pod = reader->node_pods->gpu_pods[i];
+		struct reservation *added;
+		if (!pod_state(pod)->is_reservation || pod_is_over(pod) ||
+		    !ARENA_NEW(added, reader->draft->arena, 1))
 			continue;
-		reader->reservations[n] = (struct reservation){.pod = pod, .held = FACT_NOWHERE};
-		keyed_add(&reader->by_uid, KEYED_KEY(pod_uid(pod)), &reader->reservations[n++]);
+		*added = (struct reservation){.pod = pod, .held = FACT_NOWHERE};
+		keyed_add(&reader->reservations, KEYED_KEY(pod_uid(pod)), added);
 	}
-	return 0;
 }
 
 /* Its device */
@@ -84,11 +60,10 @@ static int list_reservations(struct reader *reader, size_t n, struct error *err)
 /* A reservation holds one device: if the other witnesses name several, it is the first. */
 static void note_held(const struct reader *reader)
 {
-	const struct facts *facts = reader->draft->facts;
-	for (size_t i = 0; i < facts->n_items; i++) {
-		struct reservation *of = find_reservation(reader, facts->items[i].owner->pod);
-		if (of && facts->items[i].device < of->held)
-			of->held = facts->items[i].device;
+	for (const struct fact *item = reader->draft->items; item; item = item->next) {
+		struct reservation *of = find_reservation(reader, item->owner->pod);
+		if (of && item->device < of->held)
+			of->held = item->device;
 	}
 }
 
@@ -99,7 +74,8 @@ static void note_published(const struct reader *reader)
 	for (size_t i = 0; i < devices->n_devices; i++) {
 		const struct previous *published = devices->devices[i].published;
 		for (uint32_t k = 0; published && k < published->n_tenants; k++) {
-			struct reservation *of = find_uid(reader, published->tenants[k].published->pod_uid);
+			const struct view uid = published->tenants[k].published->pod_uid;
+			struct reservation *of = keyed_find(&reader->reservations, KEYED_KEY(uid));
 			if (of && !of->published)
 				of->published = &devices->devices[i];
 		}
@@ -118,29 +94,17 @@ static const struct device *find_device(const struct reader *reader, const struc
 
 /* Sharers */
 
-static size_t count_groups(const struct pod *pod)
-{
-	return pod_state(pod)->is_reservation ? 0 : (size_t)pod_gpu(pod)->kai_groups.count + 1;
-}
-
 /* The last pod first: who is added last is found first. */
-static int index_groups(struct reader *reader, struct error *err)
+static void index_groups(struct reader *reader)
 {
-	const struct node_pods *node_pods = &reader->draft->facts->node_pods;
-	size_t n = 0;
-	for (size_t i = 0; i < node_pods->n_gpu_pods; i++)
-		n += count_groups(node_pods->gpu_pods[i]);
-	if (keyed_make(&reader->members, n, reader->draft->arena, err) < 0)
-		return -1;
-	for (size_t i = node_pods->n_gpu_pods; i > 0; i--) {
-		const struct pod *pod = node_pods->gpu_pods[i - 1];
-		if (count_groups(pod) == 0)
+	for (size_t i = reader->node_pods->n_gpu_pods; i > 0; i--) {
+		const struct pod *pod = reader->node_pods->gpu_pods[i - 1];
+		if (pod_state(pod)->is_reservation)
 			continue;
 		keyed_add(&reader->members, KEYED_KEY(pod_gpu(pod)->kai_group), pod);
 		ARRAY_EACH(const struct view, group, pod_gpu(pod)->kai_groups)
 			keyed_add(&reader->members, KEYED_KEY(*group), pod);
 	}
-	return 0;
 }
 
 /* The container that has the share: the one that the pod names, or its first main container. An
@@ -164,7 +128,7 @@ static bool add_sharers(const struct reader *reader, struct view group, const st
 {
 	const struct fact what = {.witnesses = WITNESS_KAI, .takes_no_slot = true};
 	struct facts_draft *draft = reader->draft;
-	const size_t n_before = draft->facts->n_items;
+	const size_t n_before = draft->n_items;
 	const struct pod *pod = NULL;
 	if (group.len == 0)
 		return false;
@@ -174,7 +138,7 @@ static bool add_sharers(const struct reader *reader, struct view group, const st
 		pod = item->value;
 		facts_add_on(draft, facts_add_container(draft, pod, find_container(pod), VIEW("")), device, what);
 	}
-	return draft->facts->n_items > n_before;
+	return draft->n_items > n_before;
 }
 
 static void mark_holders(const struct reader *reader)
@@ -188,21 +152,21 @@ static void mark_holders(const struct reader *reader)
 	}
 }
 
-int from_kai_read(struct facts_draft *draft, struct error *err)
+void from_kai_read(struct facts_draft *draft)
 {
-	struct reader reader = {.draft = draft};
-	const size_t n = count_reservations(&draft->facts->node_pods);
-	if (n == 0)
-		return 0;
-	if (list_reservations(&reader, n, err) < 0 || index_groups(&reader, err) < 0)
-		return -1;
+	struct reader reader = {
+		draft, &draft->facts->node_pods, {.arena = draft->arena}, {.arena = draft->arena}};
+	list_reservations(&reader);
+	if (reader.reservations.n == 0)
+		return;
+	index_groups(&reader);
 	note_held(&reader);
 	note_published(&reader);
-	for (size_t i = 0; i < n; i++) {
-		struct reservation *of = &reader.reservations[i];
-		const struct device *device = find_device(&reader, of);
-		of->is_resolved = device && add_sharers(&reader, pod_gpu(of->pod)->kai_group, device);
+	for (size_t i = 0; i < reader.node_pods->n_gpu_pods; i++) {
+		struct reservation *of = find_reservation(&reader, reader.node_pods->gpu_pods[i]);
+		const struct device *device = of ? find_device(&reader, of) : NULL;
+		if (device)
+			of->is_resolved = add_sharers(&reader, pod_gpu(of->pod)->kai_group, device);
 	}
 	mark_holders(&reader);
-	return 0;
 }

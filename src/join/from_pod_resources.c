@@ -71,11 +71,10 @@ static bool was_listed(const struct entry *entry, const struct device_place *pla
 static bool had_namesake(const struct entry *entry, const struct device *device)
 {
 	struct keyed *names = &entry->names[device - entry->facts->devices->devices];
-	struct error err;
-	if (!device->previous)
-		return false;
-	if (!names->arena && previous_index_names(device->previous, entry->draft->arena, names, &err) < 0)
-		entry->draft->has_failed = true;
+	if (!names->arena && device->previous) {
+		names->arena = entry->draft->arena;
+		previous_index_names(device->previous, names);
+	}
 	KEYED_EACH(item, names, KEYED_KEY(entry->said->name, entry->said->container, entry->said->namespace))
 		if (!entry->pod || !view_equal(*(const struct view *)item->value, pod_uid(entry->pod)))
 			return true;
@@ -109,28 +108,24 @@ static void add_agreed(const struct entry *entry, struct view id)
 		facts_add(entry->draft, entry->holder, id, listed);
 }
 
-static void mark_listed(const struct entry *entry, struct view id)
-{
-	struct checkpoint_place *place =
-		checkpoint_index_find(entry->checkpoint, id, entry->said->container, NULL);
-	if (place)
-		place->is_listed = true;
-}
-
 static void explain(const struct entry *entry, struct view id)
 {
 	const struct view container = entry->said->container;
 	const bool is_successor = entry->pod && pod_gpu(entry->pod)->started_at &&
 				  entry->facts->source.checkpoint == SOURCE_UNREADABLE;
-	if (entry->pod && checkpoint_index_find(entry->checkpoint, id, container, entry->pod))
+	if (entry->pod && checkpoint_index_find(entry->checkpoint, id, container, entry->pod)) {
 		add_agreed(entry, id);
-	else if ((entry->has & CHECKPOINT_REFUSED) ||
-		 ((entry->has & CHECKPOINT_LIVE) && !entry->pod))
+	} else if ((entry->has & CHECKPOINT_REFUSED) ||
+		   ((entry->has & CHECKPOINT_LIVE) && !entry->pod)) {
 		return;
-	else if (entry->has & CHECKPOINT_UNKNOWN)
-		mark_listed(entry, id);
-	else if (!(entry->has & CHECKPOINT_ENDED) || is_successor)
+	} else if (entry->has & CHECKPOINT_UNKNOWN) {
+		struct checkpoint_place *place =
+			checkpoint_index_find(entry->checkpoint, id, container, NULL);
+		if (place)
+			place->is_listed = true;
+	} else if (!(entry->has & CHECKPOINT_ENDED) || is_successor) {
 		add_by_name(entry, id);
+	}
 }
 
 /* is_foreign: the API server has a pod of that name on another node. */
@@ -160,10 +155,8 @@ void from_pod_resources_read(struct facts_draft *draft, const struct checkpoint_
 	const struct join_input *input = draft->facts->input;
 	const bool *is_foreign = input->is_foreign;
 	struct keyed *names;
-	if (!ARENA_NEW(names, draft->arena, draft->facts->devices->n_devices)) {
-		draft->has_failed = true;
+	if (!ARENA_NEW(names, draft->arena, draft->facts->devices->n_devices))
 		return;
-	}
 	ARRAY_EACH(const struct report_pod_resource, said, input->report->pod_resources)
 		read_entry((struct entry){draft, draft->facts, checkpoint, names, said}, is_foreign && *is_foreign++);
 }

@@ -23,70 +23,40 @@ static bool is_silent(const struct facts *facts)
 
 /* A container that has grants. */
 struct claimant {
-	uint64_t *placed;  /* a bit of each device: one is placed there */
-	size_t n_placed;   /* on so many devices */
-	bool is_somewhere; /* one is placed on no device */
-	bool is_shown;     /* it stays on a device, which may be the one of these */
+	bool is_placed;  /* one is placed on a device */
+	bool is_nowhere; /* one is placed on none */
+	bool is_shown;   /* it stays on a device, which may be the one of these */
 };
 
 struct claims {
-	struct claimant *claimants;
-	struct keyed by_container; /* of these, by pod UID and name */
-	size_t *claimant_of;       /* of each grant: the index of its container */
-	const struct device **device_of; /* of each grant; NULL: no slice places it */
-	struct keyed unheard; /* pods with a grant that is no fact and not shown, by UID */
+	struct keyed claimants; /* by pod UID and container */
+	struct keyed placed;    /* these, by the UUID of each device on which one is placed, too */
+	struct keyed unheard;   /* pods with a grant that is no fact and not shown, by UID */
 };
 
-static uint64_t bit_of(size_t device)
+static void add_grant(struct facts *facts, const struct grant *grant)
 {
-	return UINT64_C(1) << device % 64;
-}
-
-/* NULL: it has no grants. */
-static const struct claimant *find_claimant(const struct facts *facts, struct view pod_uid, struct view container)
-{
-	return facts->claims ? keyed_find(&facts->claims->by_container, KEYED_KEY(pod_uid, container)) : NULL;
-}
-
-static int add_grant(struct claims *claims, const struct facts *facts, size_t i, struct arena *arena)
-{
-	const struct grant *grant = &facts->input->grants[i];
+	struct claims *claims = facts->claims;
+	const struct view uid = pod_uid(grant->pod), container = grant->container;
 	const struct device *device = devices_find(facts->devices, grant->uuid).device;
-	const struct claimant *found = find_claimant(facts, pod_uid(grant->pod), grant->container);
-	const size_t at = found ? (size_t)(found - claims->claimants) : claims->by_container.n;
-	struct claimant *claimant = &claims->claimants[at];
-	if (!found && !ARENA_NEW(claimant->placed, arena, facts->devices->n_devices / 64 + 1))
-		return -1;
-	if (!found)
-		keyed_add(&claims->by_container, KEYED_KEY(pod_uid(grant->pod), grant->container), claimant);
-	claims->claimant_of[i] = at;
-	claims->device_of[i] = device;
-	claimant->is_somewhere |= !device;
-	if (device) {
-		const size_t index = (size_t)(device - facts->devices->devices);
-		uint64_t *word = &claimant->placed[index / 64];
-		claimant->n_placed += !(*word & bit_of(index));
-		*word |= bit_of(index);
-	}
-	return 0;
+	struct claimant *claimant =
+		keyed_ensure(&claims->claimants, KEYED_KEY(uid, container), sizeof(*claimant));
+	if (!claimant)
+		return;
+	claimant->is_placed |= device != NULL;
+	claimant->is_nowhere |= !device;
+	if (device)
+		keyed_add(&claims->placed, KEYED_KEY(uid, container, device->uuid), device);
 }
 
 int from_resource_claim_open(struct facts *facts, struct arena *arena, struct error *err)
 {
-	const size_t n = facts->input->n_grants;
-	struct claims *claims;
-	if (n == 0)
-		return 0;
-	if (!ARENA_NEW(claims, arena, 1) || !ARENA_NEW(claims->claimants, arena, n) ||
-	    !ARENA_NEW(claims->claimant_of, arena, n) || !ARENA_NEW(claims->device_of, arena, n))
+	if (!ARENA_NEW(facts->claims, arena, 1))
 		return error_no_memory(err);
-	if (keyed_make(&claims->by_container, n, arena, err) < 0 || keyed_make(&claims->unheard, n, arena, err) < 0)
-		return -1;
-	facts->claims = claims;
-	for (size_t i = 0; i < n; i++)
-		if (add_grant(claims, facts, i, arena) < 0)
-			return error_no_memory(err);
-	return 0;
+	*facts->claims = (struct claims){{.arena = arena}, {.arena = arena}, {.arena = arena}};
+	for (size_t i = 0; i < facts->input->n_grants; i++)
+		add_grant(facts, &facts->input->grants[i]);
+	return arena_check(arena, err);
 }
 
 /* Facts */
@@ -110,28 +80,6 @@ static void read_grant(struct facts_draft *draft, const struct grant *grant, con
 		facts_add(draft, holder, grant->device, what);
 }
 
-/* Whether the container's grants are on the device, and on others. */
-struct places {
-	bool is_here;   /* one may be: it is placed there, or on no device */
-	bool is_placed; /* one is placed there */
-	bool is_elsewhere;
-};
-
-static struct places find_places(const struct facts *facts, const struct device *device,
-				 const struct attribution_tenant *tenant)
-{
-	const struct claimant *claimant = find_claimant(facts, tenant->pod_uid, tenant->container);
-	const size_t index = (size_t)(device - facts->devices->devices);
-	const bool is_whole = device->slice && device->slice->is_whole;
-	struct places places = {0};
-	if (!claimant)
-		return places;
-	places.is_placed = claimant->placed[index / 64] & bit_of(index);
-	places.is_here = places.is_placed || (claimant->is_somewhere && !is_whole);
-	places.is_elsewhere = claimant->n_placed > places.is_placed;
-	return places;
-}
-
 /* Since it was published: the name that the claim gave may mean another device now. */
 static bool is_renumbered(const struct device *device)
 {
@@ -151,15 +99,19 @@ enum resource_claim_word from_resource_claim_hear(const struct facts *facts, con
 	const bool is_told = facts->source.resource_claim == SOURCE_COMPLETE && !facts->is_frozen;
 	const bool is_claims = view_equal(tenant->published->resource, RESOURCE);
 	const bool is_named = tenant->witnesses & WITNESS_RESOURCE_CLAIM;
-	struct places places;
+	const bool is_whole = device->slice && device->slice->is_whole;
+	const struct view uid = tenant->published->pod_uid, container = tenant->published->container;
+	const struct claims *claims = facts->claims;
 	if (!is_claims && !is_named)
 		return RESOURCE_CLAIM_NO_WORD;
-	places = find_places(facts, device, tenant->published);
-	if (!places.is_here && (places.is_elsewhere || is_told))
+	const struct claimant *claimant = keyed_find(&claims->claimants, KEYED_KEY(uid, container));
+	const bool is_placed = keyed_find(&claims->placed, KEYED_KEY(uid, container, device->uuid));
+	const bool is_here = is_placed || (claimant && claimant->is_nowhere && !is_whole);
+	if (!is_here && (is_told || (claimant && claimant->is_placed)))
 		return is_claims ? RESOURCE_CLAIM_MOVED : RESOURCE_CLAIM_NO_WORD;
-	if (!places.is_here && !is_silent(facts))
+	if (!is_here && !is_silent(facts))
 		return RESOURCE_CLAIM_NO_WORD;
-	if (is_named && places.is_placed && !is_silent(facts))
+	if (is_named && is_placed && !is_silent(facts))
 		return RESOURCE_CLAIM_GIVES;
 	if (is_named && !(is_silent(facts) && is_renumbered(device)))
 		return RESOURCE_CLAIM_STAYS;
@@ -192,32 +144,30 @@ static void restate(struct facts_draft *draft, const struct device *device, cons
 		facts_add_on(draft, holder, device, what);
 }
 
-/* The container stays on a device: its grants that are placed on none may be that. */
-static void show(const struct facts *facts, const struct attribution_tenant *tenant)
-{
-	const struct claimant *claimant = find_claimant(facts, tenant->pod_uid, tenant->container);
-	if (claimant)
-		facts->claims->claimants[claimant - facts->claims->claimants].is_shown = true;
-}
-
 static void restate_all(struct facts_draft *draft, const struct device *device)
 {
+	const struct facts *facts = draft->facts;
 	const struct previous *published = device->published;
 	for (uint32_t i = 0; published && i < published->n_tenants; i++) {
-		const struct previous_tenant *tenant = &published->tenants[i];
-		if (from_resource_claim_hear(draft->facts, device, tenant) != RESOURCE_CLAIM_STAYS)
+		const struct attribution_tenant *tenant = published->tenants[i].published;
+		if (from_resource_claim_hear(facts, device, &published->tenants[i]) !=
+		    RESOURCE_CLAIM_STAYS)
 			continue;
-		show(draft->facts, tenant->published);
-		const struct pod *pod = node_pods_find_uid(&draft->facts->node_pods, tenant->published->pod_uid);
+		/* It stays on a device: its grants that are placed on none may be that. */
+		struct claimant *claimant = keyed_find(
+			&facts->claims->claimants, KEYED_KEY(tenant->pod_uid, tenant->container));
+		const struct pod *pod = node_pods_find_uid(&facts->node_pods, tenant->pod_uid);
+		if (claimant)
+			claimant->is_shown = true;
 		if (pod)
-			restate(draft, device, pod, tenant->published);
+			restate(draft, device, pod, tenant);
 	}
 }
 
 bool from_resource_claim_is_unheard(const struct facts *facts, const struct pod *pod)
 {
 	const struct node_pods *node_pods = &facts->node_pods;
-	if (pod && facts->claims && keyed_find(&facts->claims->unheard, KEYED_KEY(pod_uid(pod))))
+	if (pod && keyed_find(&facts->claims->unheard, KEYED_KEY(pod_uid(pod))))
 		return true;
 	return is_silent(facts) || node_pods_is_lacking(node_pods, pod) || node_pods_is_awaiting(node_pods, pod);
 }
@@ -230,10 +180,12 @@ void from_resource_claim_read(struct facts_draft *draft)
 		restate_all(draft, &facts->devices->devices[i]);
 	for (size_t i = 0; i < facts->input->n_grants && !is_silent(facts); i++) {
 		const struct grant *grant = &facts->input->grants[i];
-		const bool is_shown = claims->claimants[claims->claimant_of[i]].is_shown;
-		if (claims->device_of[i] || !is_shown)
-			read_grant(draft, grant, claims->device_of[i]);
-		if (!claims->device_of[i] && !is_shown)
+		const struct device *device = devices_find(facts->devices, grant->uuid).device;
+		const struct claimant *claimant =
+			keyed_find(&claims->claimants, KEYED_KEY(pod_uid(grant->pod), grant->container));
+		if (device || !claimant->is_shown)
+			read_grant(draft, grant, device);
+		if (!device && !claimant->is_shown)
 			keyed_add(&claims->unheard, KEYED_KEY(pod_uid(grant->pod)), grant->pod);
 	}
 }

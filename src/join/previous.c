@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "join/previous.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 #include "assess/drift_previous.h"
@@ -58,38 +57,28 @@ enum report_boot previous_boot(const struct previous *previous, const struct rep
 	return previous ? report_boot_of(report, previous->status->report.boot_id) : REPORT_BOOT_UNKNOWN;
 }
 
-size_t previous_max_pods(const struct previous *previous)
+void previous_index_pods(const struct previous *previous, struct keyed *pods)
 {
-	return previous ? (size_t)previous->status->recent_tenants.count + previous->n_tenants : 0;
-}
-
-size_t previous_list_pods(const struct previous *previous, struct view *uids)
-{
-	const struct array recent = previous ? previous->status->recent_tenants : (struct array){0};
-	size_t n = 0;
-	ARRAY_EACH(const struct attribution_past_tenant, past, recent)
-		uids[n++] = past->pod_uid;
-	for (uint32_t i = 0; previous && i < previous->n_tenants; i++)
+	ARRAY_EACH(const struct attribution_past_tenant, past, previous->status->recent_tenants)
+		keyed_add(pods, KEYED_KEY(past->pod_uid), past);
+	for (uint32_t i = 0; i < previous->n_tenants; i++) {
+		const struct attribution_tenant *t = previous->tenants[i].published;
 		if (!previous->tenants[i].is_unknown)
-			uids[n++] = previous->tenants[i].published->pod_uid;
-	assert(n <= previous_max_pods(previous));
-	return n;
+			keyed_add(pods, KEYED_KEY(t->pod_uid), t);
+	}
 }
 
-int previous_index_names(const struct previous *previous, struct arena *arena, struct keyed *ret, struct error *err)
+void previous_index_names(const struct previous *previous, struct keyed *names)
 {
-	const struct array recent = previous->status->recent_tenants;
-	if (keyed_make(ret, previous_max_pods(previous), arena, err) < 0)
-		return -1;
-	ARRAY_EACH(const struct attribution_past_tenant, t, recent)
-		keyed_add(ret, KEYED_KEY(t->pod_name, t->container, t->pod_namespace), &t->pod_uid);
+	ARRAY_EACH(const struct attribution_past_tenant, t, previous->status->recent_tenants)
+		keyed_add(names, KEYED_KEY(t->pod_name, t->container, t->pod_namespace), &t->pod_uid);
 	for (uint32_t i = 0; i < previous->n_tenants; i++) {
 		const struct attribution_tenant *t = previous->tenants[i].published;
 		/* Whoever has HAMi's ID may have had another device. */
 		if (previous->tenants[i].placeholder != PLACEHOLDER_HAMI)
-			keyed_add(ret, KEYED_KEY(t->pod_name, t->container, t->pod_namespace), &t->pod_uid);
+			keyed_add(names, KEYED_KEY(t->pod_name, t->container, t->pod_namespace),
+				  &t->pod_uid);
 	}
-	return 0;
 }
 
 const struct previous_tenant *previous_find(const struct previous *previous, struct view pod_uid,
@@ -105,14 +94,10 @@ const struct previous_tenant *previous_find(const struct previous *previous, str
 const struct previous_tenant *previous_find_from(const struct previous *previous, uint32_t *next,
 						 struct view pod_uid, struct view container)
 {
-	const struct previous_tenant *found = NULL;
-	if (previous && *next < previous->n_tenants) {
-		found = &previous->tenants[*next];
-		if (!view_equal(found->published->pod_uid, pod_uid) ||
-		    !view_equal(found->published->container, container))
-			found = NULL;
-	}
-	if (!found)
+	const struct previous_tenant *found =
+		previous && *next < previous->n_tenants ? &previous->tenants[*next] : NULL;
+	if (!found || !view_equal(found->published->pod_uid, pod_uid) ||
+	    !view_equal(found->published->container, container))
 		found = previous_find(previous, pod_uid, container);
 	if (found)
 		*next = (uint32_t)(found - previous->tenants) + 1;

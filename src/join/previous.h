@@ -45,18 +45,12 @@ MUST_USE int previous_read(const struct attribution_status *status, struct arena
 /* How the boot of the report (NULL: of none) stands to the one in which it was published (NULL: it was not). */
 enum report_boot previous_boot(const struct previous *previous, const struct report *report);
 /*
- * Lists the UIDs of pods that are, or were, tenants that the API server knew; returns how many. A card that
- * came from another node counts too. uids: room for previous_max_pods(). NULL: nothing was published.
+ * Adds the pods that are, or were, tenants that the API server knew, by their UIDs. A card that came from another
+ * node counts too.
  */
-size_t previous_list_pods(const struct previous *previous, struct view *uids);
-/* How many previous_list_pods() lists at most. NULL: none. */
-size_t previous_max_pods(const struct previous *previous);
-/*
- * Makes the UIDs (struct view) of those who are, or were, tenants be found by the pod's name, the container and
- * the namespace. It lies in arena. Fails with ERROR_NO_MEMORY.
- */
-MUST_USE int previous_index_names(const struct previous *previous, struct arena *arena, struct keyed *ret,
-				  struct error *err);
+void previous_index_pods(const struct previous *previous, struct keyed *pods);
+/* Adds the UIDs (struct view) of tenants, former ones too, by the pod's name, the container and the namespace. */
+void previous_index_names(const struct previous *previous, struct keyed *names);
 /* The tenant of that container; NULL: it was none, or nothing was published. */
 const struct previous_tenant *previous_find(const struct previous *previous, struct view pod_uid,
 					    struct view container);

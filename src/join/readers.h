@@ -4,7 +4,8 @@
 /*
  * readers - those that add what one witness says to a draft of facts, each in the file of its witness
  * (join/from_*.c). None calls another. Three go by what was read before them, and so have an order
- * (join/witnesses.c): the checkpoint's by marks of the List's, HAMi's and KAI's by facts.
+ * (join/witnesses.c): the checkpoint's by marks of the List's, HAMi's and KAI's by facts. Without memory they
+ * leave out what facts_close() then fails for.
  *
  * Threads: any; pure.
  */
@@ -18,20 +19,18 @@
 void from_pod_resources_read(struct facts_draft *draft, const struct checkpoint_index *checkpoint);
 /*
  * Adds who has which ID by the checkpoint, and sets `ended` and `claims_refused` of the facts. The
- * List must have been read: it has marked the entries of unknown pods. Fails with ERROR_NO_MEMORY.
+ * List must have been read: it has marked the entries of unknown pods.
  */
-MUST_USE int from_checkpoint_read(struct facts_draft *draft, const struct checkpoint_index *checkpoint,
-				  struct error *err);
-/* Reads which devices the kubelet wrote into the status of one pod of the node. */
-void from_pod_status_read(struct facts_draft *draft, const struct pod *pod);
+void from_checkpoint_read(struct facts_draft *draft, const struct checkpoint_index *checkpoint);
+/* Reads which devices the kubelet wrote into the status of the pods of the node. */
+void from_pod_status_read(struct facts_draft *draft);
 /*
- * Reads what HAMi wrote on one pod, and replaces the facts about HAMi's IDs, whichever witness stated
+ * Reads what HAMi wrote on the pods of the node, and replaces the facts about HAMi's IDs, whichever witness stated
  * them. It comes after the witnesses that name IDs.
  */
-void from_hami_read(struct facts_draft *draft, const struct pod *pod);
+void from_hami_read(struct facts_draft *draft);
 /*
  * Reads what KAI wrote on the pods of the node: adds the sharers of each reservation, and marks its
- * holders. Facts tell the reservation's device, so it comes after the witnesses that name IDs, too. Fails
- * with ERROR_NO_MEMORY.
+ * holders. Facts tell the reservation's device, so it comes after the witnesses that name IDs, too.
  */
-MUST_USE int from_kai_read(struct facts_draft *draft, struct error *err);
+void from_kai_read(struct facts_draft *draft);
