@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/sort.h"
 #include "join/from_resource_claim.h"
 #include "join/subject.h"
 
@@ -106,10 +107,16 @@ static void add_offers(const struct facts *facts, const struct report *report, s
 			add_offer(facts->devices, slots, lists[i], is_good[i] && (i == 0 || !is_good[0]));
 }
 
+static int by_device(const void *a, const void *b)
+{
+	const struct slot *x = a, *y = b;
+	return (x->device > y->device) - (x->device < y->device);
+}
+
 static int by_place(const void *a, const void *b)
 {
 	const struct slot *x = a, *y = b;
-	int order = (x->device > y->device) - (x->device < y->device);
+	int order = by_device(a, b);
 	return order ? order : view_compare_pairs(x->id, x->resource, y->id, y->resource);
 }
 
@@ -152,17 +159,6 @@ static void fold(struct slots *slots)
 	slots->n_items = n;
 }
 
-static void index_devices(struct slots *slots, size_t n_devices)
-{
-	size_t at = 0;
-	for (size_t device = 0; device <= n_devices; device++) {
-		while (at < slots->n_items && slots->items[at].device < device)
-			at++;
-		slots->first[device] = at;
-	}
-	assert(at == slots->n_items);
-}
-
 int slots_collect(const struct facts *facts, struct arena *arena, struct slots *ret_slots, struct error *err)
 {
 	const struct report *report = facts->input->report;
@@ -170,7 +166,7 @@ int slots_collect(const struct facts *facts, struct arena *arena, struct slots *
 	size_t n = facts->n_placed;
 	if (report)
 		n += count_ids(report->allocatable) + count_ids(report->checkpoint.registered);
-	if (!ARENA_NEW(slots.items, arena, n) || !ARENA_NEW(slots.first, arena, facts->devices->n_devices + 1))
+	if (!ARENA_NEW(slots.items, arena, n))
 		return error_no_memory(err);
 	for (size_t i = 0; i < facts->n_placed; i++)
 		add_held(&slots, &facts->items[i]);
@@ -178,7 +174,6 @@ int slots_collect(const struct facts *facts, struct arena *arena, struct slots *
 		add_offers(facts, report, &slots);
 	assert(slots.n_items <= n);
 	fold(&slots);
-	index_devices(&slots, facts->devices->n_devices);
 	*ret_slots = slots;
 	return 0;
 }
@@ -211,11 +206,9 @@ static bool is_vague(const struct subject *subject)
 void slots_look(const struct slots *slots, struct subject *subject)
 {
 	const struct facts *facts = subject->facts;
-	const size_t first = slots->first[subject->index];
-	assert(first <= slots->first[subject->index + 1]);
-	assert(slots->first[subject->index + 1] <= slots->n_items);
-	subject->slots = &slots->items[first];
-	subject->n_slots = slots->first[subject->index + 1] - first;
+	const struct slot key = {.device = subject->index};
+	subject->slots = sort_find(&key, slots->items, slots->n_items, sizeof(key), by_device,
+				   &subject->n_slots);
 	subject->is_claimed = subject->tenants.is_claimed ||
 			      from_resource_claim_is_described(facts, subject->device);
 	for (size_t i = 0; i < subject->n_slots; i++)

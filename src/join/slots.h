@@ -16,7 +16,6 @@ struct subject;
 struct slots {
 	struct slot *items; /* by device, then ID */
 	size_t n_items;
-	size_t *first;        /* of each device, and of one after the last: index in the items */
 	bool is_offer_known;  /* some source says which IDs are on offer */
 	bool is_offer_told_now; /* some good one does */
 	uint32_t ids_unknown; /* offered IDs of no device */

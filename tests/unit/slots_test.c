@@ -22,8 +22,14 @@ static struct slots collect(void)
 /* The slots of a device: *ret_n from the returned one on; NULL when there are none. */
 static const struct slot *slots_of(const struct slots *slots, size_t device, size_t *ret_n)
 {
-	*ret_n = slots->first[device + 1] - slots->first[device];
-	return *ret_n > 0 ? &slots->items[slots->first[device]] : NULL;
+	const struct slot *first = NULL;
+	*ret_n = 0;
+	for (size_t i = 0; i < slots->n_items; i++)
+		if (slots->items[i].device == device) {
+			first = *ret_n == 0 ? &slots->items[i] : first;
+			(*ret_n)++;
+		}
+	return first;
 }
 
 TEST(whether_an_offer_is_known_is_told)
