@@ -8,11 +8,11 @@
  * Threads: owner.
  */
 
-#include "base/lookup.h"
+#include "base/keyed.h"
 #include "model/report.h"
 
 /*
- * Looks at the next of the processes, which is the first one in a lookup that is empty. The lookup has
- * room for all. True: none before has its number and is on its partition.
+ * Looks at a process of the report, which is borrowed. True: none before has its number and is on its
+ * partition.
  */
-bool process_set_add(struct lookup *seen, const struct report_process *processes);
+bool process_set_add(struct keyed *seen, const struct report_process *process);

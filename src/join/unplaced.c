@@ -15,50 +15,57 @@
 #include "join/subject.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 #include "base/limits.h"
 
 struct unplaced_holder {
 	const struct fact *items;
 	size_t n_items;
+	const struct device *published_by; /* the last of those looked at that is published with it */
 	bool is_asked;
 	enum debounce_answer answer; /* to whether it counts where it is not published */
-	bool is_published;           /* by the device that is looked at */
 };
 
 struct unplaced {
 	struct unplaced_holder *holders; /* by pod UID and container */
 	size_t n;
+	struct keyed by_container; /* these */
 };
 
 int unplaced_gather(const struct facts *facts, struct arena *arena, struct unplaced **ret, struct error *err)
 {
 	struct unplaced *unplaced;
-	const struct fact *items = &facts->items[facts->n_placed];
-	const size_t n_items = facts->n_items - facts->n_placed;
-	if (!ARENA_NEW(unplaced, arena, 1) || !ARENA_NEW(unplaced->holders, arena, n_items))
+	if (!ARENA_NEW(unplaced, arena, 1) ||
+	    !ARENA_NEW(unplaced->holders, arena, facts->n_items - facts->n_placed))
 		return error_no_memory(err);
-	for (size_t i = 0; i < n_items; i++) {
-		if (i == 0 || items[i].owner->rank != items[i - 1].owner->rank)
-			unplaced->holders[unplaced->n++].items = &items[i];
+	unplaced->by_container.arena = arena;
+	for (size_t i = facts->n_placed; i < facts->n_items; i++) {
+		const struct holder *owner = facts->items[i].owner;
+		struct unplaced_holder *holder = &unplaced->holders[unplaced->n];
+		if (i == facts->n_placed || owner->rank != facts->items[i - 1].owner->rank) {
+			keyed_add(&unplaced->by_container,
+				  KEYED_KEY(owner->pod_uid, owner->container), holder);
+			holder->items = &facts->items[i];
+			unplaced->n++;
+		}
 		unplaced->holders[unplaced->n - 1].n_items++;
 	}
 	*ret = unplaced;
-	return 0;
+	return arena_check(arena, err);
 }
 
 /* Describes a holder by its facts. */
-static int describe(const struct fact *items, size_t n_items, struct arena *arena,
-		    struct attribution_unplaced *ret, struct error *err)
+static void describe(const struct unplaced_holder *holder, struct arena *arena,
+		     struct attribution_unplaced *ret)
 {
-	const struct holder *owner = items->owner;
+	const struct holder *owner = holder->items->owner;
+	const size_t n_items = holder->n_items;
 	uint32_t n = n_items < LIMIT_UNPLACED_IDS ? (uint32_t)n_items : LIMIT_UNPLACED_IDS;
 	struct view *ids;
 	if (!ARENA_NEW(ids, arena, n))
-		return error_no_memory(err);
+		return;
 	for (uint32_t i = 0; i < n; i++)
-		ids[i] = items[i].id;
+		ids[i] = holder->items[i].id;
 	*ret = (struct attribution_unplaced){
 		.pod_uid = owner->pod_uid,
 		.container = owner->container,
@@ -70,26 +77,16 @@ static int describe(const struct fact *items, size_t n_items, struct arena *aren
 		ret->pod_namespace = pod_namespace(owner->pod);
 		ret->pod_name = pod_name(owner->pod);
 	}
-	return 0;
 }
 
-static int by_holder(const void *key, const void *element)
+static void mark_published(const struct subject *subject)
 {
-	const struct attribution_unplaced *published = key;
-	const struct holder *owner = ((const struct unplaced_holder *)element)->items->owner;
-	return view_compare_pairs(published->pod_uid, published->container, owner->pod_uid, owner->container);
-}
-
-/* Says of each whom the device's status lists whether it is published. */
-static void mark(const struct subject *subject, bool is_published)
-{
-	const struct unplaced *unplaced = subject->unplaced;
 	const struct array listed = subject->published ? subject->published->unplaced_tenants : (struct array){0};
-	ARRAY_EACH(const struct attribution_unplaced, published, listed) {
-		struct unplaced_holder *found = bsearch(published, unplaced->holders, unplaced->n,
-							sizeof(*unplaced->holders), by_holder);
+	ARRAY_EACH(const struct attribution_unplaced, was, listed) {
+		struct unplaced_holder *found = keyed_find(&subject->unplaced->by_container,
+							   KEYED_KEY(was->pod_uid, was->container));
 		if (found)
-			found->is_published = is_published;
+			found->published_by = subject->device;
 	}
 }
 
@@ -110,32 +107,23 @@ static enum debounce_answer ask(const struct subject *subject, struct unplaced_h
 	return holder->answer;
 }
 
-static int list(const struct subject *subject, struct array *listed, int64_t *left_out, struct error *err)
+static void list(const struct subject *subject, struct array *listed, int64_t *left_out)
 {
 	const struct unplaced *unplaced = subject->unplaced;
 	struct attribution_unplaced *added = listed->items;
 	int64_t n_waiting = 0;
+	mark_published(subject);
 	for (size_t i = 0; i < unplaced->n; i++) {
 		struct unplaced_holder *holder = &unplaced->holders[i];
-		if (!holder->is_published && ask(subject, holder) != DEBOUNCE_COUNTS)
+		if (holder->published_by != subject->device && ask(subject, holder) != DEBOUNCE_COUNTS)
 			n_waiting++;
 		else if (listed->count == LIMIT_UNPLACED_TENANTS)
 			++*left_out;
-		else if (describe(holder->items, holder->n_items, subject->arena, &added[listed->count++], err) < 0)
-			return -1;
+		else
+			describe(holder, subject->arena, &added[listed->count++]);
 	}
 	*left_out = debounce_left_out(
 		*left_out, n_waiting, subject->published ? subject->published->unplaced_tenants_left_out : 0);
-	return 0;
-}
-
-static int look(const struct subject *subject, struct array *listed, int64_t *left_out, struct error *err)
-{
-	int failed;
-	mark(subject, true);
-	failed = list(subject, listed, left_out, err);
-	mark(subject, false);
-	return failed;
 }
 
 /* Of whom the API server never knew, it cannot tell. */
@@ -175,8 +163,8 @@ int unplaced_find(struct subject *subject, struct error *err)
 	if (subject->is_awaited || (subject->facts->is_frozen && subject->published)) {
 		keep(subject, &listed);
 		left_out = subject->published->unplaced_tenants_left_out;
-	} else if (look(subject, &listed, &left_out, err) < 0) {
-		return -1;
+	} else {
+		list(subject, &listed, &left_out);
 	}
 	assert(listed.count <= LIMIT_UNPLACED_TENANTS);
 	if (listed.count == 0)
@@ -184,5 +172,5 @@ int unplaced_find(struct subject *subject, struct error *err)
 	subject->status->unplaced_tenants = listed;
 	subject->status->unplaced_tenants_left_out = left_out;
 	find_odd(subject);
-	return 0;
+	return arena_check(subject->arena, err);
 }

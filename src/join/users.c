@@ -31,14 +31,20 @@
 
 #define PID_SIZE 24u /* of a number as text */
 
+/* A tenant. */
+struct candidate {
+	struct attribution_tenant *tenant;
+	bool is_anywhere; /* it may be on any partition: which it holds is not known, or not listed */
+	bool is_untold;   /* not all processes of its pod could be told apart */
+	bool are_untold;  /* it is found first of a pod with several: so are all of them */
+};
+
 struct finder {
 	struct subject *subject;
 	bool has_server; /* of MPS */
-	struct lookup seen;    /* the processes looked at, by number and partition */
-	struct lookup tenants; /* by pod UID */
-	bool *is_untold;       /* a tenant: not all processes of its pod could be told apart */
-	bool *are_untold; /* the tenant that is found first of a pod with several: so are all of them */
-	bool *is_anywhere; /* a tenant: it may be on any partition: which it holds is not known, or not listed */
+	struct keyed seen; /* the processes looked at (assess/process_set.h) */
+	struct candidate *candidates; /* of the tenants */
+	struct keyed by_uid;          /* these, by pod UID */
 	struct attribution_user *found;
 	size_t n_found;
 	int64_t n_waiting;
@@ -121,41 +127,40 @@ static bool is_anywhere(const struct finder *finder, const struct attribution_te
 	return tenant->partitions.count == 0 || tenant->partitions_left_out > 0;
 }
 
-static bool may_be_of(const struct finder *finder, uint32_t at, const struct suspect *suspect)
+static bool may_be_of(const struct candidate *candidate, const struct suspect *suspect)
 {
-	const struct attribution_tenant *tenant =
-		ARRAY_AT(finder->subject->status->tenants, struct attribution_tenant, at);
+	const struct attribution_tenant *tenant = candidate->tenant;
 	const struct view partition = suspect->process->partition;
-	return view_equal(tenant->pod_uid, suspect->pod_uid) &&
-	       (!suspect->container || view_equal(tenant->container, suspect->container->name)) &&
-	       (partition.len == 0 || finder->is_anywhere[at] ||
+	return (!suspect->container || view_equal(tenant->container, suspect->container->name)) &&
+	       (partition.len == 0 || candidate->is_anywhere ||
 		view_is_among(partition, tenant->partitions.items, tenant->partitions.count));
 }
 
 /* If it may be of several of the pod's containers, the number of none of them is known. */
 static bool credit_tenant(struct finder *finder, const struct suspect *suspect)
 {
-	struct attribution_tenant *tenants = finder->subject->status->tenants.items;
 	const bool is_any = is_untold(suspect);
 	const bool is_anywhere = !suspect->container && suspect->process->partition.len == 0;
-	const uint32_t hash = lookup_hash(0, suspect->pod_uid), found = lookup_first(&finder->tenants, hash);
-	uint32_t n = 0, first = 0;
+	const struct keyed_key key = KEYED_KEY(suspect->pod_uid);
+	struct candidate *found = keyed_find(&finder->by_uid, key), *first = NULL;
+	size_t n = 0;
 	/* A report can name thousands of a pod with hundreds of tenants. */
-	if (is_anywhere && found != LOOKUP_END && finder->are_untold[found] &&
-	    view_equal(tenants[found].pod_uid, suspect->pod_uid))
+	if (is_anywhere && found && found->are_untold)
 		return true;
-	LOOKUP_EACH(at, &finder->tenants, hash)
-		if (may_be_of(finder, at, suspect)) {
-			first = n++ == 0 ? at : first;
-			finder->is_untold[at] |= n > 1 || is_any;
-		}
-	if (n > 1)
-		finder->is_untold[first] = true;
-	if (n > 1 && is_anywhere && view_equal(tenants[found].pod_uid, suspect->pod_uid))
-		finder->are_untold[found] = true;
+	KEYED_EACH(item, &finder->by_uid, key) {
+		struct candidate *candidate = item->value;
+		if (!may_be_of(candidate, suspect))
+			continue;
+		first = n++ == 0 ? candidate : first;
+		candidate->is_untold |= n > 1 || is_any;
+	}
+	if (n > 1) {
+		first->is_untold = true;
+		found->are_untold |= is_anywhere;
+	}
 	if (n == 1 && !is_any) {
-		tenants[first].processes++;
-		tenants[first].memory_mib += suspect->process->memory_mib;
+		first->tenant->processes++;
+		first->tenant->memory_mib += suspect->process->memory_mib;
 	}
 	return n > 0;
 }
@@ -174,9 +179,9 @@ static void witness(struct attribution_tenant *tenant)
 /* Of a pod that the API server does not know, the process may be in any container. */
 static void conclude_tenants(struct finder *finder)
 {
-	const bool *untold = finder->is_untold;
+	const struct candidate *candidate = finder->candidates;
 	ARRAY_EACH(struct attribution_tenant, tenant, finder->subject->status->tenants) {
-		if (*untold++)
+		if (candidate++->is_untold)
 			tenant->processes = tenant->memory_mib = 0;
 		if (tenant->processes > 0 && !attribution_is_unknown(tenant))
 			witness(tenant);
@@ -358,11 +363,13 @@ static int64_t count_unknown(const struct finder *finder)
 /* Each begins with no processes. */
 static void index_tenants(struct finder *finder, bool has_processes)
 {
+	struct candidate *candidate = finder->candidates;
 	ARRAY_EACH(struct attribution_tenant, tenant, finder->subject->status->tenants) {
 		tenant->processes = tenant->memory_mib = 0;
-		if (has_processes)
-			finder->is_anywhere[lookup_add(&finder->tenants, lookup_hash(0, tenant->pod_uid))] =
-				is_anywhere(finder, tenant);
+		if (!has_processes)
+			continue;
+		*candidate = (struct candidate){.tenant = tenant, .is_anywhere = is_anywhere(finder, tenant)};
+		keyed_add(&finder->by_uid, KEYED_KEY(tenant->pod_uid), candidate++);
 	}
 }
 
@@ -370,23 +377,20 @@ static int find(struct finder *finder, struct error *err)
 {
 	const struct report_process *processes = finder->subject->device->reported->processes.items;
 	const uint32_t n_processes = finder->subject->device->reported->processes.count;
-	const uint32_t n_tenants = finder->subject->status->tenants.count;
 	struct arena *arena = finder->subject->arena;
-	if (!ARENA_NEW(finder->found, arena, n_processes) || !ARENA_NEW(finder->is_untold, arena, n_tenants) ||
-	    !ARENA_NEW(finder->are_untold, arena, n_tenants) || !ARENA_NEW(finder->is_anywhere, arena, n_tenants))
+	if (!ARENA_NEW(finder->found, arena, n_processes) ||
+	    !ARENA_NEW(finder->candidates, arena, finder->subject->status->tenants.count))
 		return error_no_memory(err);
-	if (lookup_make(&finder->seen, n_processes, arena, err) < 0 ||
-	    lookup_make(&finder->tenants, n_tenants, arena, err) < 0)
-		return -1;
+	finder->seen.arena = finder->by_uid.arena = arena;
 	index_tenants(finder, n_processes > 0);
 	for (uint32_t i = 0; i < n_processes; i++)
-		if (process_set_add(&finder->seen, processes))
+		if (process_set_add(&finder->seen, &processes[i]))
 			judge(finder, &processes[i]);
 	assert(finder->n_found <= n_processes);
 	conclude_tenants(finder);
 	list_users(finder);
 	finder->subject->status->unknown_processes = count_unknown(finder);
-	return 0;
+	return arena_check(arena, err);
 }
 
 /* As published. */
