@@ -26,9 +26,8 @@
 struct walk {
 	const struct subject *subject;
 	const struct join_input *input;
-	struct votes_holder *holders; /* by pod UID, container */
-	size_t n_holders;
-	struct votes_holder *room; /* for as many */
+	struct votes_holder *holders; /* those that facts name, and then the others; both by pod UID, container */
+	size_t n_named, n_holders;
 	struct attribution_tenant *tenants;
 	size_t n_tenants;
 	const struct attribution_tenant *first, *last; /* that are counted; or NULL */
@@ -36,8 +35,8 @@ struct walk {
 	struct view *texts; /* room for partitions and witnesses: what has not been used */
 	struct attribution_past_tenant *recent; /* newest first */
 	size_t n_recent;
-	struct tenants result;
-	struct attribution_status status; /* of which the tenants' part is made */
+	struct tenants *result;
+	struct attribution_status *status;
 };
 
 /* Holders */
@@ -64,7 +63,7 @@ static void list_named(struct walk *walk)
 	for (size_t i = 0; i < walk->subject->n_items; i++) {
 		const struct holder *owner = items[i].owner;
 		if (owner->pod_uid.len == 0) {
-			walk->result.slots_nameless++;
+			walk->result->slots_nameless++;
 			continue;
 		}
 		if (!holder || owner->rank != holder->items[0].owner->rank)
@@ -79,23 +78,11 @@ static void list_named(struct walk *walk)
 	}
 }
 
-/* Both the first n and the others are in order, or nearly. */
-static void merge(struct walk *walk, size_t n)
-{
-	const struct votes_holder *a = walk->holders, *a_end = a + n, *b = a_end, *b_end = a + walk->n_holders;
-	struct votes_holder *to = walk->room;
-	sort_items(walk->holders + n, walk->n_holders - n, sizeof(*a), by_key);
-	while (a < a_end || b < b_end)
-		*to++ = *(b == b_end || (a < a_end && by_key(a, b) <= 0) ? a++ : b++);
-	walk->room = walk->holders;
-	walk->holders = to - walk->n_holders;
-}
-
-/* A static pod may be published under the UID that only the kubelet uses for it. */
+/* A static pod may be published under the UID that only the kubelet uses for it: those are not in order. */
 static void list_published(struct walk *walk)
 {
 	const struct previous *published = walk->subject->device->published;
-	const size_t n_named = walk->n_holders;
+	walk->n_named = walk->n_holders;
 	for (uint32_t i = 0; published && i < published->n_tenants; i++) {
 		const struct previous_tenant *previous = &published->tenants[i];
 		const struct view uid = previous->published->pod_uid;
@@ -104,12 +91,14 @@ static void list_published(struct walk *walk)
 						    .container = previous->published->container,
 						    .pod = pod,
 						    .placeholder = previous->placeholder};
-		struct votes_holder *found = bsearch(&holder, walk->holders, n_named, sizeof(holder), by_key);
+		struct votes_holder *found =
+			bsearch(&holder, walk->holders, walk->n_named, sizeof(holder), by_key);
 		if (!found)
 			found = add_holder(walk, holder);
 		found->previous = previous;
 	}
-	merge(walk, n_named);
+	sort_items(&walk->holders[walk->n_named], walk->n_holders - walk->n_named,
+		   sizeof(*walk->holders), by_key);
 }
 
 /* What facts say of a tenant */
@@ -220,29 +209,28 @@ static void wait_for_pod(struct walk *walk, struct attribution_tenant *tenant)
 	int64_t left = walk->input->limits->pending_ms - (now - tenant->start_time);
 	tenant->phase = left > 0 ? ATTRIBUTION_PHASE_PENDING : ATTRIBUTION_PHASE_UNRESOLVED;
 	if (left > 0)
-		walk->result.again_in_ms = again_sooner(walk->result.again_in_ms, left);
+		walk->result->again_in_ms = again_sooner(walk->result->again_in_ms, left);
 }
 
 /* Contradictions */
 
-static int add_disputed(struct walk *walk, const struct votes *votes, struct error *err)
+static void add_disputed(struct walk *walk, const struct votes *votes)
 {
-	struct array *listed = &walk->status.source_disagreements;
+	struct array *listed = &walk->status->source_disagreements;
 	const struct attribution_disagreement *before =
 		votes->is_carried ? attribution_find_disagreement(walk->subject->published, votes->of->pod_uid,
 								  votes->of->container)
 				  : NULL;
 
 	if (listed->count == LIMIT_SOURCE_DISAGREEMENT || (votes->is_carried && !before)) {
-		walk->status.source_disagreements_left_out++;
-		return 0;
+		walk->status->source_disagreements_left_out++;
+		return;
 	}
-	struct attribution_disagreement *added =
-		ARRAY_AT(*listed, struct attribution_disagreement, listed->count++);
-	*added = before ? *before
-			: (struct attribution_disagreement){.pod_uid = votes->of->pod_uid,
-							    .container = votes->of->container};
-	return before ? 0 : votes_state(votes, walk->subject->arena, &added->says, err);
+	*ARRAY_AT(*listed, struct attribution_disagreement, listed->count++) =
+		before ? *before
+		       : (struct attribution_disagreement){.pod_uid = votes->of->pod_uid,
+							   .container = votes->of->container,
+							   .says = votes_state(votes, walk->subject->arena)};
 }
 
 /* Verdicts */
@@ -280,7 +268,7 @@ static void set_witnesses(struct walk *walk, unsigned witnesses, struct attribut
 
 static void count_tenant(struct walk *walk, const struct attribution_tenant *tenant)
 {
-	struct tenants *result = &walk->result;
+	struct tenants *result = walk->result;
 	if (tenant->phase == ATTRIBUTION_PHASE_PENDING)
 		result->slots_pending += tenant->slots;
 	if (attribution_is_unknown(tenant))
@@ -289,7 +277,7 @@ static void count_tenant(struct walk *walk, const struct attribution_tenant *ten
 		result->slots_placeholder += tenant->slots;
 	if (!attribution_is_counted(tenant))
 		return;
-	walk->status.tenant_count++;
+	walk->status->tenant_count++;
 	walk->n_pods += !walk->last || !view_equal(walk->last->pod_uid, tenant->pod_uid);
 	walk->last = tenant;
 	if (!walk->first)
@@ -297,21 +285,23 @@ static void count_tenant(struct walk *walk, const struct attribution_tenant *ten
 }
 
 /* The tenant has been described by its facts, or is as it was published. */
-static int add_tenant(struct walk *walk, const struct votes *votes, unsigned witnesses, struct error *err)
+static void add_tenant(struct walk *walk, const struct votes *votes, unsigned witnesses, int confidence)
 {
 	const struct votes_holder *holder = votes->of;
 	struct attribution_tenant *tenant = &walk->tenants[walk->n_tenants++];
+	tenant->confidence = confidence;
 	if (holder->pod)
 		describe_pod(walk, holder, tenant);
 	else if (walk->input->report && !walk->subject->facts->is_frozen)
 		wait_for_pod(walk, tenant);
-	walk->result.is_claimed |= (votes->yes & WITNESS_RESOURCE_CLAIM) != 0;
+	walk->result->is_claimed |= (votes->yes & WITNESS_RESOURCE_CLAIM) != 0;
 	set_witnesses(walk, witnesses, tenant);
 	count_tenant(walk, tenant);
-	return tenant->confidence == ATTRIBUTION_CONFIDENCE_DISPUTED ? add_disputed(walk, votes, err) : 0;
+	if (confidence == ATTRIBUTION_CONFIDENCE_DISPUTED)
+		add_disputed(walk, votes);
 }
 
-static int visit(struct walk *walk, struct votes_holder *holder, struct error *err)
+static void visit(struct walk *walk, struct votes_holder *holder)
 {
 	struct attribution_tenant *tenant = &walk->tenants[walk->n_tenants];
 	struct arbitrate_result result;
@@ -321,23 +311,26 @@ static int visit(struct walk *walk, struct votes_holder *holder, struct error *e
 		describe_facts(walk, holder, tenant);
 	votes = votes_take(holder, walk->subject->debounce);
 	result = votes_decide(&votes);
-	switch (result.verdict) {
-	case ARBITRATE_HOLD:
+	if (result.verdict == ARBITRATE_HOLD) {
 		assert(holder->n_items > 0);
-		tenant->confidence = result.confidence;
-		return add_tenant(walk, &votes, votes.yes, err);
-	case ARBITRATE_KEEP:
+		add_tenant(walk, &votes, votes.yes, result.confidence);
+	} else if (result.verdict == ARBITRATE_KEEP) {
 		*tenant = *holder->previous->published;
-		tenant->confidence = result.confidence;
-		walk->result.slots_kept += tenant->slots;
-		return add_tenant(walk, &votes, votes.left, err);
-	case ARBITRATE_END:
-		walk->result.slots_ended += holder->previous->published->slots;
+		walk->result->slots_kept += tenant->slots;
+		add_tenant(walk, &votes, votes.left, result.confidence);
+	} else if (result.verdict == ARBITRATE_END) {
+		walk->result->slots_ended += holder->previous->published->slots;
 		remember(walk, holder->previous);
-		return 0;
-	default:
-		return 0;
 	}
+}
+
+/* By pod UID and container. */
+static void visit_all(struct walk *walk)
+{
+	struct votes_holder *a = walk->holders, *b = a + walk->n_named;
+	const struct votes_holder *a_end = b, *b_end = a + walk->n_holders;
+	while (a < a_end || b < b_end)
+		visit(walk, b == b_end || (a < a_end && by_key(a, b) <= 0) ? a++ : b++);
 }
 
 /* Those that left; of a card that came from another node, all who held it there. */
@@ -348,27 +341,27 @@ static void set_recent(struct walk *walk)
 	assert(!walk->subject->device->is_taken || !walk->subject->device->published);
 	for (uint32_t i = 0; walk->subject->device->is_taken && i < previous->n_tenants; i++)
 		remember(walk, &previous->tenants[i]);
-	walk->status.recent_tenants = before;
+	walk->status->recent_tenants = before;
 	if (walk->n_recent == 0)
 		return;
 	ARRAY_EACH(const struct attribution_past_tenant, past, before)
 		if (walk->n_recent < LIMIT_RECENT_TENANTS)
 			walk->recent[walk->n_recent++] = *past;
-	walk->status.recent_tenants = (struct array){walk->recent, (uint32_t)walk->n_recent, true};
+	walk->status->recent_tenants = (struct array){walk->recent, (uint32_t)walk->n_recent, true};
 }
 
 /* Counting and summing up */
 
-static int set_summary(struct walk *walk, struct error *err)
+static void set_summary(struct walk *walk)
 {
 	const struct attribution_tenant *first = walk->first;
-	int64_t n = walk->n_pods + walk->status.tenants_left_out;
+	int64_t n = walk->n_pods + walk->status->tenants_left_out;
 	char text[LIMIT_TEXT_TENANTS + 1];
 	struct view name, namespace;
 	int len;
 
 	if (!first)
-		return 0;
+		return;
 	namespace = first->pod_name.len > 0 ? first->pod_namespace : VIEW("uid");
 	name = first->pod_name.len > 0 ? first->pod_name : first->pod_uid;
 	if (first->pod_name.len == 0 && name.len > UID_SHOWN)
@@ -377,7 +370,8 @@ static int set_summary(struct walk *walk, struct error *err)
 	if (n > 1)
 		len += snprintf(text + len, sizeof(text) - (size_t)len, " +%" PRId64, n - 1);
 	assert(len > 0 && (size_t)len < sizeof(text));
-	return arena_keep(walk->subject->arena, (struct view){text, (size_t)len}, &walk->status.tenant_summary, err);
+	(void)arena_copy(walk->subject->arena, (struct view){text, (size_t)len},
+			 &walk->status->tenant_summary);
 }
 
 static bool is_count_known(const struct walk *walk)
@@ -391,10 +385,9 @@ static bool is_count_known(const struct walk *walk)
 
 static void sum_up(struct walk *walk)
 {
-	struct attribution_status *status = &walk->status;
-	struct tenants *result = &walk->result;
+	struct attribution_status *status = walk->status;
 	size_t n = walk->n_tenants;
-	result->slots_unresolved += result->slots_nameless + result->slots_placeholder;
+	walk->result->slots_unresolved += walk->result->slots_nameless + walk->result->slots_placeholder;
 	status->tenant_count = is_count_known(walk) ? status->tenant_count + status->tenants_left_out : -1;
 	if (n > LIMIT_TENANTS) {
 		status->tenants_left_out += (int64_t)(n - LIMIT_TENANTS);
@@ -416,13 +409,12 @@ static int make_room(struct walk *walk, struct error *err)
 	const size_t n = n_before + (n_items < n_owners ? n_items : n_owners);
 	struct attribution_disagreement *disputed;
 
-	if (!ARENA_NEW(walk->holders, arena, n) || !ARENA_NEW(walk->room, arena, n) ||
-	    !ARENA_NEW(walk->tenants, arena, n) ||
+	if (!ARENA_NEW(walk->holders, arena, n) || !ARENA_NEW(walk->tenants, arena, n) ||
 	    !ARENA_NEW(walk->texts, arena, n_items + n * N_WITNESSES) ||
 	    !ARENA_NEW(walk->recent, arena, LIMIT_RECENT_TENANTS) ||
 	    !ARENA_NEW(disputed, arena, LIMIT_SOURCE_DISAGREEMENT))
 		return error_no_memory(err);
-	walk->status.source_disagreements.items = disputed;
+	walk->status->source_disagreements = (struct array){disputed, 0, true};
 	return 0;
 }
 
@@ -431,29 +423,24 @@ int tenants_find(struct subject *subject, struct error *err)
 	struct walk walk = {
 		.subject = subject,
 		.input = subject->facts->input,
-		.result = {.again_in_ms = -1},
-		.status = *subject->status,
+		.result = &subject->tenants,
+		.status = subject->status,
 	};
 
-	walk.status.tenants_left_out = walk.status.source_disagreements_left_out = 0;
-	walk.status.tenant_count = 0;
-	walk.status.tenant_summary = (struct view){0};
-	walk.status.source_disagreements = (struct array){.present = true};
+	subject->tenants = (struct tenants){.again_in_ms = -1};
+	walk.status->tenants_left_out = walk.status->source_disagreements_left_out = 0;
+	walk.status->tenant_count = 0;
+	walk.status->tenant_summary = (struct view){0};
 	if (make_room(&walk, err) < 0)
 		return -1;
 	list_named(&walk);
 	list_published(&walk);
-	for (size_t i = 0; i < walk.n_holders; i++)
-		if (visit(&walk, &walk.holders[i], err) < 0)
-			return -1;
+	visit_all(&walk);
 	set_recent(&walk);
 	/* Who was not listed may still be there while no book can be read. */
 	if (subject->published && !facts_have_books(subject->facts))
-		walk.status.tenants_left_out = subject->published->tenants_left_out;
-	if (set_summary(&walk, err) < 0)
-		return -1;
+		walk.status->tenants_left_out = subject->published->tenants_left_out;
+	set_summary(&walk);
 	sum_up(&walk);
-	subject->tenants = walk.result;
-	*subject->status = walk.status;
-	return 0;
+	return arena_check(subject->arena, err);
 }

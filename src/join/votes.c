@@ -320,15 +320,14 @@ static void pick_ids(const struct votes *votes, unsigned witness, bool by_all,
 	}
 }
 
-int votes_state(const struct votes *votes, struct arena *arena, struct array *ret_says,
-		struct error *err)
+struct array votes_state(const struct votes *votes, struct arena *arena)
 {
 	struct attribution_statement *said;
 	struct view *ids;
 	assert(votes->speaks != 0);
 	if (!ARENA_NEW(said, arena, N_COMPARED) || !ARENA_NEW(ids, arena, (size_t)N_COMPARED * LIMIT_STATED_IDS))
-		return error_no_memory(err);
-	*ret_says = (struct array){said, 0, true};
+		return (struct array){0};
+	struct array says = {said, 0, true};
 	for (unsigned i = 0; i < N_COMPARED; i++, ids += LIMIT_STATED_IDS) {
 		if (!(votes->speaks & (1u << i)))
 			continue;
@@ -340,7 +339,7 @@ int votes_state(const struct votes *votes, struct arena *arena, struct array *re
 		if (said->device_ids.count == 0)
 			said->device_ids.items = NULL;
 		said++;
-		ret_says->count++;
+		says.count++;
 	}
-	return 0;
+	return says;
 }

@@ -47,7 +47,6 @@ struct votes votes_take(const struct votes_holder *holder, struct debounce *debo
 struct arbitrate_result votes_decide(const struct votes *votes);
 /*
  * What each witness that speaks says, as struct attribution_statement in arena: what they differ in
- * comes first. Fails with ERROR_NO_MEMORY.
+ * comes first. Without memory nothing.
  */
-MUST_USE int votes_state(const struct votes *votes, struct arena *arena, struct array *ret_says,
-			 struct error *err);
+struct array votes_state(const struct votes *votes, struct arena *arena);
