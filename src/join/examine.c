@@ -110,8 +110,7 @@ static bool is_off_offer(const struct subject *subject)
 static bool is_withdrawn(const struct subject *subject)
 {
 	const struct source *source = &subject->facts->source;
-	return is_off_offer(subject) && !source->is_settling &&
-	       source_is_any_good(source) &&
+	return is_off_offer(subject) && !source->is_settling && source_is_any_good(source) &&
 	       (subject->n_slots > 0 ||
 		(subject->published && subject->published->slots.total > 0));
 }

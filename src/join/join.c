@@ -287,24 +287,14 @@ static int join_devices(struct joiner *joiner, struct error *err)
 	return 0;
 }
 
-/* What may be in doubt: a holding, be it placed or not, what several hold, and a process. */
-static size_t count_facts(const struct joiner *joiner)
-{
-	size_t n = 2 * joiner->node.facts.n_items + joiner->devices.n_devices;
-	for (size_t i = 0; i < joiner->devices.n_devices; i++) {
-		const struct report_device *reported = joiner->devices.devices[i].reported;
-		n += reported ? reported->processes.count : 0;
-	}
-	return n;
-}
-
 static int read_input(struct joiner *joiner, struct error *err)
 {
 	const struct join_input *input = joiner->input;
 	struct stages_node *node = &joiner->node;
-	struct debounce_round round = {
+	const struct debounce_round round = {
 		.before = input->debounced,
 		.n_before = input->n_debounced,
+		.n_subjects = DEBOUNCE_MAX,
 		.is_silent = input->report && !input_is_fresh(input),
 		.heard_age_ms = input->report_age_ms,
 	};
@@ -312,10 +302,8 @@ static int read_input(struct joiner *joiner, struct error *err)
 	if (devices_make(input, node->arena, &joiner->devices, err) < 0 ||
 	    witnesses_read(input, &joiner->devices, node->arena, &node->facts, err) < 0 ||
 	    slots_collect(&node->facts, node->arena, &node->slots, err) < 0 ||
-	    unplaced_gather(&node->facts, node->arena, &node->unplaced, err) < 0)
-		return -1;
-	round.n_subjects = count_facts(joiner);
-	if (debounce_open(&round, node->arena, &node->debounce, err) < 0)
+	    unplaced_gather(&node->facts, node->arena, &node->unplaced, err) < 0 ||
+	    debounce_open(&round, node->arena, &node->debounce, err) < 0)
 		return -1;
 	node->intent = compare_node(&node->facts, &node->slots);
 	return ARENA_NEW(joiner->result->devices, joiner->node.arena, joiner->devices.n_devices)

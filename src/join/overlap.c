@@ -19,10 +19,10 @@
 #include "join/subject.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 #include "assess/shared_unit.h"
 #include "base/sbuf.h"
+#include "base/sort.h"
 
 struct seat {
 	struct view unit;
@@ -183,8 +183,7 @@ int overlap_find(struct subject *subject, struct error *err)
 	if (!ARENA_NEW(finder.seats, subject->arena, subject->n_items))
 		return error_no_memory(err);
 	read_facts(&finder);
-	if (finder.n_seats > 1)
-		qsort(finder.seats, finder.n_seats, sizeof(*finder.seats), by_unit);
+	sort_items(finder.seats, finder.n_seats, sizeof(*finder.seats), by_unit);
 	return find(&finder, &found) ? tell(&found, subject->arena, &subject->held_twice, err) : 0;
 }
 
