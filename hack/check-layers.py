@@ -12,7 +12,7 @@ usage: hack/check-layers.py [FOLDER]     the checkout (default: where this scrip
   - a module of the join includes only modules that stand before it in src/join/README.md, which lists each;
   - in intent, model and join no file has more than 500 lines, and no function more than 45;
   - of the functions of each of these, 95 of 100 have at most 25 lines;
-  - join has at most 6 950 lines, and model and join together at most 12 450, with their README.md.
+  - join has at most 6 500 lines, and model and join together at most 12 000, with their README.md.
 Prints one line a violation and fails if there is any.
 """
 
@@ -44,7 +44,7 @@ WITHOUT_CIRCLES = {"intent", "model", "assess", "join"}
 SMALL = {"intent", "model", "join"}
 FILE_LINES, FUNCTION_LINES = 500, 45
 MOST_FUNCTIONS_LINES = 25  # 95 of 100
-TOTAL_LINES = {("join",): 6950, ("join", "model"): 12450}
+TOTAL_LINES = {("join",): 6500, ("join", "model"): 12000}
 FUNCTION = re.compile(r"^[a-z][^\n;]*(?:\n[^\n;{}]+)*\n\{\n.*?^\}", re.MULTILINE | re.DOTALL)
 
 # Values in, values out. kube is a set of state machines that are fed bytes, answers and time; the
