@@ -101,7 +101,7 @@ static bool has_waited(struct debounce *debounce, const struct debounce_subject 
 		return false;
 	}
 	if (!subject->is_unread &&
-	    (!subject->is_to_be_heard || left + debounce->round.heard_age_ms <= 0))
+	    (!subject->needs_report || left + debounce->round.report_age_ms <= 0))
 		return true;
 	debounce->result.is_hearing_awaited = true;
 	return false;

@@ -27,11 +27,11 @@ struct debounce_seen {
 struct debounce_subject {
 	unsigned char kind; /* of the caller's; kind and texts together are what the subject is */
 	struct view device, pod_uid, subject;
-	int64_t waits_ms;    /* it counts when it has been seen for this long */
-	bool is_to_be_heard; /* and when, that long after it was first seen, the node was heard of */
-	bool is_unread;      /* and not before the node's List was read again, as a heartbeat tells */
-	bool is_published;   /* so it counts */
-	bool keeps_age;      /* that may end for another reason: it is as old then as if it had waited */
+	int64_t waits_ms;   /* it counts when it has been seen for this long */
+	bool needs_report;  /* and when the node has also reported since then */
+	bool is_unread;     /* and not before the node's List was read again, as a heartbeat tells */
+	bool is_published;  /* so it counts */
+	bool keeps_age;     /* that may end for another reason: it is as old then as if it had waited */
 };
 
 struct debounce; /* opaque */
@@ -40,9 +40,9 @@ struct debounce; /* opaque */
 struct debounce_round {
 	const struct debounce_seen *before; /* as the last one said, and how old it is by now; borrowed */
 	size_t n_before;
-	size_t n_subjects;    /* are seen at most; a further one finds no room */
-	bool is_silent;       /* nothing is heard of the node: nothing new starts */
-	int64_t heard_age_ms; /* since the node was heard of */
+	size_t n_subjects;     /* are seen at most; a further one finds no room */
+	bool is_silent;        /* nothing is heard of the node: nothing new starts */
+	int64_t report_age_ms; /* since the node last reported */
 };
 
 /* Makes the debounce of one round, which lies in arena. Fails with ERROR_NO_MEMORY. */

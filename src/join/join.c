@@ -296,7 +296,7 @@ static int read_input(struct joiner *joiner, struct error *err)
 		.n_before = input->n_debounced,
 		.n_subjects = DEBOUNCE_MAX,
 		.is_silent = input->report && !input_is_fresh(input),
-		.heard_age_ms = input->report_age_ms,
+		.report_age_ms = input->report_age_ms,
 	};
 
 	if (devices_make(input, node->arena, &joiner->devices, err) < 0 ||

@@ -246,7 +246,7 @@ static bool counts(const struct finder *finder, const struct suspect *suspect, b
 		.pod_uid = suspect->pod_uid,
 		.subject = {pid, (size_t)len},
 		.waits_ms = find_wait(finder->subject->facts->input->limits, suspect),
-		.is_to_be_heard = suspect->is_past,
+		.needs_report = suspect->is_past,
 		.is_published = is_published,
 	};
 	return debounce_counts(finder->subject->debounce, &fact);

@@ -122,7 +122,7 @@ static bool counts(const struct votes_holder *of, bool is_by_silence, struct deb
 		.pod_uid = of->pod_uid,
 		.subject = of->container,
 		.waits_ms = facts->input->limits->disagreement_ms,
-		.is_to_be_heard = is_by_silence,
+		.needs_report = is_by_silence,
 		.is_unread = is_by_silence && source_is_good(facts->source.pod_resources) &&
 			     !node_pods_is_read_since(&facts->node_pods, of->pod),
 		.is_published = was_disputed(of->previous),

@@ -16,7 +16,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	arena_init(&arena, 1u << 20);
-	given = (struct debounce_round){.n_subjects = DEBOUNCE_MAX + 1, .heard_age_ms = 500};
+	given = (struct debounce_round){.n_subjects = DEBOUNCE_MAX + 1, .report_age_ms = 500};
 	return 0;
 }
 
@@ -186,7 +186,7 @@ static void a_silent_node_starts_nothing_new_and_is_not_looked_at_again(void **s
 	assert_true(counts("a"));
 }
 
-static void what_is_to_be_heard_waits_for_a_heartbeat_and_not_for_the_time(void **state)
+static void what_needs_a_report_waits_for_a_heartbeat_and_not_for_the_time(void **state)
 {
 	(void)state;
 	static const struct {
@@ -199,7 +199,7 @@ static void what_is_to_be_heard_waits_for_a_heartbeat_and_not_for_the_time(void 
 		{1500, 500, true, false, -1},
 	};
 	struct debounce_subject fact = fact_of(VIEW("a"));
-	fact.is_to_be_heard = true;
+	fact.needs_report = true;
 	begin();
 	(void)debounce_counts(book, &fact);
 	end(0);
@@ -208,7 +208,7 @@ static void what_is_to_be_heard_waits_for_a_heartbeat_and_not_for_the_time(void 
 		known.age_ms = rows[i].age_ms;
 		given.before = &known;
 		given.n_before = 1;
-		given.heard_age_ms = rows[i].report_age_ms;
+		given.report_age_ms = rows[i].report_age_ms;
 		begin();
 		assert_int_equal(debounce_counts(book, &fact), rows[i].counts);
 		end(0);
@@ -383,7 +383,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(a_silent_node_starts_nothing_new_and_is_not_looked_at_again,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		what_is_to_be_heard_waits_for_a_heartbeat_and_not_for_the_time, set_up, tear_down),
+		what_needs_a_report_waits_for_a_heartbeat_and_not_for_the_time, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(one_that_finds_no_room_does_not_count_and_is_counted,
 					set_up, tear_down),
 	cmocka_unit_test_setup_teardown(what_had_no_room_is_said_and_may_be_counted_again, set_up, tear_down),
