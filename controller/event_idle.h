@@ -16,9 +16,9 @@
  * told.
  *
  * Threads: owner.
- * Limits:  LIMIT_EVENT_TENANCIES of whom it is remembered that they were told, or had no need to be. As
- *          many objects of which it is remembered in which version they were seen. Beyond, some are
- *          forgotten, the oldest first. Only who is forgotten as both, or is in an object that is
+ * Limits:  LIMIT_EVENT_TENANCIES tenancies are remembered as told, or as not to be told. The last seen
+ *          version is remembered of as many objects. Beyond these limits, some are forgotten, the
+ *          oldest first. Only who is forgotten as both, or is in an object that is
  *          published anew, may be told again.
  */
 

@@ -211,7 +211,7 @@ static bool find_reported(const struct place *place, struct view uuid, struct re
 	return true;
 }
 
-/* Where NVML fails the report has the figures of before. */
+/* While NVML fails the report has the last figures that were read. */
 static bool has_young_figures(const struct exposition *exposition, const struct place *place)
 {
 	return place && place->report &&

@@ -72,7 +72,7 @@ static struct paused *add(struct join_pause *pause, struct view name)
 	return paused;
 }
 
-/* Dear joins are rare, so it is then that records are forgotten. */
+/* Expensive joins are rare, so it is then that records are forgotten. */
 void join_pause_note(struct join_pause *pause, struct view node, uint64_t cpu_us, uint64_t now_ms)
 {
 	struct paused *paused;

@@ -2,18 +2,18 @@
 #pragma once
 
 /*
- * join_pause - after a dear join a node waits for its next one, so that one node takes no more than
+ * join_pause - after an expensive join a node waits for its next one, so that one node takes no more than
  * one JOIN_PAUSE_FACTOR-th of the loop thread. Other nodes do not wait.
  *
  * Threads: owner.
  * Times:   monotonic.
  * Limits:  LIMIT_PAUSED_NODES wait at a time. A further one, and one for which there is no memory,
- *          does not wait. Dear joins themselves take the time in which so many could begin to wait.
+ *          does not wait. Expensive joins themselves take the time in which so many could begin to wait.
  */
 
 #include "base/table.h"
 
-/* A join of at most this much CPU time is not dear. */
+/* A join of at most this much CPU time is not expensive. */
 #define JOIN_PAUSE_CHEAP_US 2000u
 /* The pause is so many times as long as the join took. */
 #define JOIN_PAUSE_FACTOR 20u

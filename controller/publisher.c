@@ -442,7 +442,7 @@ static bool has_actions(const struct join_device *devices, size_t n_devices)
 	return false;
 }
 
-/* At least one write is taken in, however dear it was. */
+/* At least one write is taken in, however expensive it was. */
 static bool is_late(const struct publisher_plan *plan, uint64_t began_us)
 {
 	return plan->pending > 0 && stopwatch_us() - began_us >= PUBLISHER_TURN_US;

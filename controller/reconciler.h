@@ -12,7 +12,7 @@
  *
  * Threads: the loop's.
  * Limits:  a turn on the loop begins no further join after RECONCILER_TURN_US. A node whose join was
- *          dear waits for the next one as controller/join_pause.h says. Writes that
+ *          expensive waits for the next one as controller/join_pause.h says. Writes that
  *          controller/write_budget.h holds are decided anew when there is room for one.
  */
 
@@ -78,7 +78,7 @@ enum reconciler_result {
 struct reconciler_counters {
 	uint64_t runs, errors, claims_refused, ids_unknown, devices_refused, objects_left_out;
 	uint64_t debounced_left_out;
-	uint64_t pauses; /* of nodes whose join was dear */
+	uint64_t pauses; /* of nodes whose join was expensive */
 	uint64_t depth;
 	uint64_t results[RECONCILER_N_RESULTS]; /* of runs that have ended */
 	struct histogram durations; /* of these, in seconds, until the last write was answered */

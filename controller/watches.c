@@ -619,7 +619,7 @@ const char *watches_server_trouble(const struct watches *watches)
 	return apiclient_trouble(watches->client);
 }
 
-/* Of thousands of watches some begin anew at any time: up is who is not given up. */
+/* Of thousands of watches some begin anew at any time: those that are not given up count as up. */
 static struct watches_state state_by_node(const struct watches *watches)
 {
 	const struct pod_watches_state state = pod_watches_state(watches->pods);

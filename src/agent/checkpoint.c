@@ -3,7 +3,7 @@
 /*
  * The kubelet replaces the file by rename, so it is never seen half written; one that does not
  * parse has been damaged, by a full disk or by hand. The kubelet would start from it with empty
- * books, while the devices are still in use: that is why the last good contents stay.
+ * records, while the devices are still in use: that is why the last good contents stay.
  */
 
 #include "agent/checkpoint.h"

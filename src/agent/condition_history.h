@@ -69,7 +69,7 @@ struct condition_history {
 void condition_history_judge(struct condition_history *history, uint64_t now_ms, int64_t wall_ms,
 			     struct array devices);
 /*
- * NVML was left since the last sample. A driver may count errors anew then, so that counts of before and
- * after tell of no reset. What was told of resets stays.
+ * NVML was left since the last sample. A driver may count errors anew then. So counts before and after
+ * are no sign of a reset. What was told of resets stays.
  */
 void condition_history_forget_counts(struct condition_history *history);

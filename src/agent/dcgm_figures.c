@@ -3,7 +3,7 @@
 /*
  * DCGM writes "blank" as a number far outside of any range, one set of numbers for each of its types
  * (dcgm_structs.h: 32 and 64 bits, float). dcgm-exporter once passed them on. They are no figure, and
- * nobody's mistake. Anything else outside of the range is.
+ * no error. Anything else outside of the range is an error.
  *
  * With KUBERNETES_VIRTUAL_GPUS there is a copy of each row for each pod and replica. Newer exporters
  * write shares of the device into some of these, beside one row for the device. The largest of them

@@ -19,7 +19,7 @@
 #define LOOK_SOON_MS 2000u /* after the last one, when nobody answers a post */
 #define HOST_CAP 256u
 
-/* They share a fetcher with nobody who watches. */
+/* No other user of their fetcher watches connections. */
 static_assert(RESOLVER_MAX <= LIMIT_FETCH_WATCHES, "the idle connection of each replica can be watched");
 
 struct replicas {

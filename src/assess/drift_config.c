@@ -75,7 +75,7 @@ static int64_t most_mps_replicas(const struct array devices)
 	return MOST_MPS_REPLICAS;
 }
 
-/* Of a lost one the mode is that of before. */
+/* The mode of a lost device is the last that was read. */
 static bool is_any_in_mig_mode(const struct array devices)
 {
 	for (uint32_t i = 0; i < devices.count; i++) {

@@ -53,7 +53,7 @@ static bool is_plugins_id(struct view id)
 		parsed.form == DEVICE_ID_MIG_OLD);
 }
 
-/* The IDs name one of the devices in MIG mode as a whole. The mode of a lost one is that of before. */
+/* The IDs name one of the devices in MIG mode as a whole. The mode of a lost one is the last that was read. */
 static bool has_whole(const struct report *report, struct array ids)
 {
 	for (uint32_t i = 0; i < report->devices.count; i++) {
@@ -301,7 +301,7 @@ struct drift_finding drift_mig_config_failed(const struct drift_node *node,
 	};
 }
 
-/* Nobody wrote the name of the operator's own ConfigMap: that it is missing is nobody's mistake. */
+/* The operator's own ConfigMap is a default that nobody named: if it is missing, nothing was misconfigured. */
 static bool is_layout_unreadable(const struct drift_node *node)
 {
 	const struct drift_layouts layouts = drift_layout_find(node);

@@ -54,7 +54,7 @@ struct drift_node {
 	const struct pod *const *pods; /* of the node */
 	size_t n_pods;
 	bool is_pods_current; /* pods and node are as the API server has them */
-	bool is_offer_known;  /* the kubelet's books can be read: what is on offer is known */
+	bool is_offer_known;  /* the kubelet's records can be read: what is on offer is known */
 	uint32_t hold_off_percent; /* of the hold-offs in assess/drift.def; 0: all of them, as 100. And of
 				      how long a refused pod is a sign of SlotsLeaked */
 	bool is_settling;     /* the kubelet started anew, and its List is not complete yet */

@@ -43,7 +43,7 @@ static unsigned use_of(const struct slot *slot)
 	return found;
 }
 
-/* When IDs are on offer, they alone tell how the device is shared now: others are of before. */
+/* When IDs are on offer, they alone tell how the device is shared now: others may be outdated. */
 static unsigned look_at_slots(const struct sharing_input *input)
 {
 	unsigned found = EVIDENCE_NO_IDS, forms = 0, left_over = 0;

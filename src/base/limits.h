@@ -37,7 +37,7 @@
 /* Objects and nodes that were written lately, whose budgets are remembered (write_budget.h). */
 #define LIMIT_WRITE_OBJECTS 65536u
 #define LIMIT_WRITE_NODES 16384u
-/* Nodes whose joins were dear and that wait for the next one (join_pause.h). */
+/* Nodes whose joins were expensive and that wait for the next one (join_pause.h). */
 #define LIMIT_PAUSED_NODES 1024u
 
 /* PodResources and the checkpoint, read by the node's agent. */

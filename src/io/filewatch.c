@@ -72,7 +72,7 @@ static void tell(struct filewatch *watch, const struct inotify_event *event)
 		watch->changed(watch->owner, FILEWATCH_RESET, VIEW(""));
 		return;
 	}
-	/* What a watch of before still had in the queue is of a folder that is no longer meant. */
+	/* An event that an earlier watch left in the queue is about a folder that is no longer watched. */
 	if (event->wd != watch->descriptor)
 		return;
 	if (event->mask & FOLDER_LOST) {

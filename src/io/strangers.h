@@ -47,7 +47,7 @@ enum strangers_step strangers_ask(const struct strangers *strangers, struct view
 				  struct stranger **ret_first);
 /* One more; network is copied, at most 16 bytes. False: no memory. */
 bool strangers_enter(struct strangers *strangers, struct stranger *stranger, struct view network);
-/* Nothing to do for who is none. */
+/* Does nothing for a connection that is no stranger's. */
 void strangers_leave(struct strangers *strangers, struct stranger *stranger);
 /* It counts, and cannot be sent away, until strangers_release(). The same. */
 void strangers_hold(struct stranger *stranger);

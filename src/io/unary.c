@@ -4,7 +4,7 @@
  * At the end the result is judged in this order:
  * 1. Did the transfer fail? Then the reply may be cut.
  * 2. Is the HTTP status good?
- * 3. Is the gRPC status good? A reply before an error status means nothing.
+ * 3. Is the gRPC status good? A reply before an error status is ignored.
  * 4. Is the message good?
  *
  * libcurl's texts for the two commonest failures contain milliseconds, which differ each time, and

@@ -37,7 +37,7 @@ struct holder {
 	struct holder *next; /* in the draft */
 };
 
-/* The device of IDs that are none's of the devices. */
+/* Stands for the device of an ID that names none of the devices. */
 #define FACT_NOWHERE SIZE_MAX
 
 /* One device ID that one container holds. */
@@ -71,7 +71,7 @@ struct facts {
 	struct fact *items; /* by device, pod UID, container, ID; each once */
 	size_t n_items;
 	size_t n_placed; /* of them, that are a device's of the devices: they come first */
-	struct holder **owners; /* by pod UID and container, each once; the first is nobody */
+	struct holder **owners; /* by pod UID and container, each once; the first is empty */
 	size_t n_owners;
 	struct view *unknown; /* UIDs of pods (empty: somebody who could not be told) that have an ID */
 	size_t n_unknown;     /* which may be any device's: sorted, each once */

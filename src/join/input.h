@@ -90,7 +90,7 @@ struct join_input {
 				 /* first with current pods after those without */
 	enum inventory_age pods_age; /* of the pods and the Node; never UNSERVED */
 	bool grants_denied; /* the claims and slices are those of when they could be read, if ever */
-	bool grants_unknown; /* they are not all here: that one is not means nothing */
+	bool grants_unknown; /* not all are here: a missing claim is not evidence of absence */
 	const struct pod *const *told_later; /* pods of the node whose start was told after the */
 	size_t n_told_later;                 /* List had arrived, which may be older than they */
 	const struct pod *const *lacking; /* pods of the node one of whose claims is not here */

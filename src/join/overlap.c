@@ -2,7 +2,7 @@
 
 /*
  * A unit that is for one pod alone, in the hands of several: a whole device, a MIG device or one
- * replica of either. A kubelet that lost its books gives out anew what pods that run still have. A
+ * replica of either. A kubelet that lost its records gives out anew what running pods still have. A
  * device plugin and a driver of claims may both hand out a device.
  *
  * Only facts that are seen now count, and pods that the API server has and that are not over. Pods that

@@ -55,7 +55,7 @@ static struct votes_holder *add_holder(struct walk *walk, struct votes_holder ho
 	return &walk->holders[walk->n_holders++];
 }
 
-/* Facts of a holder stand together; those of nobody who is known come first. */
+/* Facts of a holder stand together; those of unidentified holders come first. */
 static void list_named(struct walk *walk)
 {
 	const struct fact *items = walk->subject->items;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A text of another release that is not in these tables means nothing to the join. What it said is
- * found out anew.
+ * The join does not recognize a text of another release that is not in these tables. It then finds
+ * out anew what the text said.
  */
 
 #include "join/wording.h"

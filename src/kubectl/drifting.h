@@ -32,7 +32,7 @@ struct drifting {
 	size_t n_drifts; /* of the rows, those that are not pending: they come first */
 	const struct attribution **drifted; /* devices with any drift, in their order */
 	size_t n_drifted;
-	const struct attribution **unknown; /* with none, of which it is not known that they have none */
+	const struct attribution **unknown; /* with none, whose agent is silent or whose state is Unknown */
 	size_t n_unknown;
 	const struct attribution **settling; /* likewise, and a change is under way */
 	size_t n_settling;

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * failing - which devices fail, worst first, and of which it is not known. Unhealthy comes before
+ * failing - which devices fail, worst first, and whose health is not known. Unhealthy comes before
  * Degraded, and that before Unknown with a reason, such as DeviceMissing. Within a state the device
- * comes first that has failed for longest.
+ * that has failed for longest comes first.
  *
  * A device whose node's agent is silent fails if it did when it was last heard of. A state that this
  * version has no word for is not known.

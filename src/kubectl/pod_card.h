@@ -42,7 +42,7 @@ struct pod_card {
 };
 
 /*
- * Decodes one pod. What it points to lies in arena. Fails with ERROR_REJECTED for what is no pod,
+ * Decodes one pod. What it points to lies in arena. Fails with ERROR_REJECTED if it is no pod,
  * ERROR_LIMIT, or ERROR_NO_MEMORY; *ret_card is then untouched.
  */
 MUST_USE int pod_card_decode(struct view json, struct arena *arena, struct pod_card *ret_card,

@@ -423,7 +423,7 @@ static void add_partition(struct why_list *list, const struct attribution_status
 		add_activity_row(list, words_activity(state));
 	} else if (partition->activity.reason.len > 0) {
 		add_activity_row(list, partition->activity.reason);
-	} else if (is_as_device && device->reason.len > 0) { /* by a controller of before */
+	} else if (is_as_device && device->reason.len > 0) { /* by a controller of an earlier release */
 		add_activity_row(list, device->reason);
 		add_note(list, "the device's reason; the status has none of a partition");
 	} else {

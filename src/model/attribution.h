@@ -380,7 +380,7 @@ const struct attribution_disagreement *
 attribution_find_disagreement(const struct attribution_status *status, struct view pod_uid, struct view container);
 /* True when that container is among the unplaced tenants. */
 bool attribution_is_unplaced(const struct attribution_status *status, struct view pod_uid, struct view container);
-/* True when the tenant is a workload, which tenantCount counts. An object of before roles: all are. */
+/* True when the tenant is a workload, which tenantCount counts. Without a role, as in an old object: it is. */
 bool attribution_is_counted(const struct attribution_tenant *tenant);
 /* True when the mode (enum attribution_mode) is one of MIG devices. */
 bool attribution_is_partitioned(int mode);

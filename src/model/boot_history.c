@@ -111,7 +111,7 @@ static bool hear(struct boot_history_device *device, const struct report_device 
 	const struct report_condition *condition = &reported->condition;
 	bool is_news = false;
 	device->has_asked |= asks_for_reset(condition);
-	if (condition->reset_required) /* it answers nothing else: the counts are those of before */
+	if (condition->reset_required) /* it answers nothing else: the counts are the last that were read */
 		return false;
 	note_mig(device, reported->mig.current);
 	const int64_t resets[] = {

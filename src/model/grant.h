@@ -44,7 +44,7 @@ struct slice_device {
 	int64_t memory_mib; /* 0: not said */
 	bool is_whole;      /* by an entry of its own, not only by those of its parts */
 	bool is_nameless;   /* it is given by a claim that a pod of the node names, and that is */
-			    /* reserved for what is no pod: who may use it is not told */
+			    /* reserved for a PodGroup: which pods may use it is not known */
 };
 
 /* A container's use of a claim. Uses of one pod stand together. */

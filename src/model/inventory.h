@@ -69,7 +69,7 @@ void inventory_set_age(struct inventory *inventory, enum inventory_kind kind, en
 size_t inventory_count(const struct inventory *inventory, enum inventory_kind kind);
 /* What is there of GPUs and cannot be used. For metrics. */
 struct inventory_unused {
-	size_t resource_claims; /* reserved for what is no pod (also) */
+	size_t resource_claims; /* reserved for another kind than pods (also) */
 	size_t resource_slices; /* of no single node */
 	size_t of_pods; /* what pods have beyond what is kept of one (model/pod.h: pod_left_out) */
 };

@@ -13,5 +13,5 @@
 #include "model/record_set.h"
 
 /* Of struct mig_configs, by the ConfigMap's name. None; allocates nothing. places is borrowed. One whose name */
-/* is not of a node's form is kept, and is nobody's. */
+/* is not of a node's form is kept, and belongs to no node. */
 void node_layouts_init(struct record_set *layouts, struct place_book *places);

@@ -214,7 +214,7 @@ enum report_part {
 /* What the device is like at this moment, as far as NVML tells, and has been since the agent started. */
 struct report_condition {
 	bool present;        /* false: an agent that does not read it */
-	bool lost;           /* NVML: GPU is lost (15). The other values are those of before */
+	bool lost;           /* NVML: GPU is lost (15). The other values are the last that were read */
 	bool reset_required; /* NVML: GPU requires reset (16) */
 	int recovery;        /* enum report_recovery */
 	struct report_error_counts ecc_volatile; /* since the driver was loaded, or the device reset */
@@ -357,7 +357,7 @@ static inline enum report_boot report_boot_of(const struct report *report, struc
 /* What a list of devices by NVML is worth. */
 enum report_list {
 	REPORT_LIST_NONE,  /* there is none */
-	REPORT_LIST_DATED, /* the last good one: that a device is not in it means nothing */
+	REPORT_LIST_DATED, /* the last good one: a missing device is not evidence of absence */
 	REPORT_LIST_GOOD,
 };
 

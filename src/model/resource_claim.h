@@ -30,7 +30,7 @@ struct resource_claim {
 	struct view key;        /* "namespace/name" */
 	struct array results;   /* struct resource_claim_result */
 	struct array consumers; /* struct view, UIDs of pods. Empty without results */
-	bool has_other_consumers; /* it is reserved for what is no pod: a PodGroup. The same */
+	bool has_other_consumers; /* it is reserved for a PodGroup, not for a pod. The same */
 	bool is_allocated; /* it was given what it asks for: by a driver of GPUs or another */
 };
 
@@ -59,7 +59,7 @@ bool resource_claim_is_reserved_for(const struct resource_claim *claim, struct v
 struct resource_claim_set {
 	struct record_set records; /* by "namespace/name" */
 	const struct pod_set *pods;
-	size_t n_otherwise; /* claims of GPUs that are reserved for what is no pod: not attributed */
+	size_t n_otherwise; /* claims of GPUs that are reserved for PodGroups: not attributed */
 };
 
 /* Without any. pods is borrowed and must outlive the set. */

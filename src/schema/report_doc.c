@@ -124,7 +124,7 @@ static const struct jmap_row mig_rows[] = {
 	{0},
 };
 
-/* Corrected errors come by the thousand, and mean nothing by themselves. */
+/* Corrected errors come by the thousand, and are no problem by themselves. */
 static const struct jmap_row error_rows[] = {
 	{"corrected", JMAP_I64, JMAP_OR_MINUS_ONE | JMAP_NO_NEWS,
 	 JMAP_AT(report_error_counts, corrected), .limit = LIMIT_NUMBER_ERRORS},
