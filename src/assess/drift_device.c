@@ -122,7 +122,7 @@ struct drift_finding drift_device_unallocated_use(const struct drift_node *node,
 										 : DRIFT_NO);
 	return (struct drift_finding){
 		.answer = DRIFT_FOUND,
-		.intended = VIEW("only containers with a slot use the device (the kubelet's books)"),
+		.intended = VIEW("only containers with a slot use the device (the kubelet's allocation records)"),
 		.observed = drift_text(text, "% uses it without one (unallocatedUsers)",
 				       name_user(first, text)),
 		.message = VIEW("End what uses the device, or let its pod ask for a GPU: see "
@@ -299,7 +299,7 @@ struct drift_finding drift_device_slots_leaked(const struct drift_node *node,
 		return DRIFT_ANSWER(DRIFT_NO);
 	return (struct drift_finding){
 		.answer = DRIFT_FOUND,
-		.intended = VIEW("free slots are given to pods (the kubelet's books have some)"),
+		.intended = VIEW("free slots are given to pods (the kubelet's allocation records have some)"),
 		.observed = drift_text(text, "pod %/% was refused %: \"Available: 0\" (its status)",
 				       pod_namespace(pod), pod_name(pod),
 				       pod_gpu(pod)->refused_resource),

@@ -23,7 +23,7 @@ static const struct {
 } sources[N_SOURCES] = {
 	[NVML] = {VIEW_INIT("NVML"), VIEW_INIT("what the driver tells of the devices, read by the agent")},
 	[KUBELET] = {VIEW_INIT("Kubelet"),
-		     VIEW_INIT("its books: which device IDs are on offer and held, read by the agent")},
+		     VIEW_INIT("its allocation records: which device IDs are on offer and held, read by the agent")},
 	[PROCESSES] = {VIEW_INIT("Processes"),
 		       VIEW_INIT("NVML's list of processes, and their cgroups, read by the agent")},
 	[EXPORTER] = {VIEW_INIT("DCGM"),

@@ -259,7 +259,7 @@ TEST(the_operators_own_pods_may_use_a_device_without_a_slot)
 	const struct drift_case_row rows[] = {
 		{drift_device_unallocated_use, NULL, DRIFT_NO},
 		{drift_device_unallocated_use, use_by_pod, DRIFT_FOUND,
-		 .intended = "the kubelet's books", .observed = "pod team/thief uses it without one"},
+		 .intended = "the kubelet's allocation records", .observed = "pod team/thief uses it without one"},
 		{drift_device_unallocated_use, use_by_unknown_pod, DRIFT_FOUND,
 		 .observed = "a pod with UID uid"},
 		{drift_device_unallocated_use, use_by_process, DRIFT_FOUND,
@@ -811,7 +811,7 @@ TEST(slots_are_leaked_when_a_pod_is_refused_though_some_are_free)
 {
 	const struct drift_case_row rows[] = {
 		{drift_device_slots_leaked, NULL, DRIFT_NO},
-		{drift_device_slots_leaked, refuse, DRIFT_FOUND, .intended = "the kubelet's books",
+		{drift_device_slots_leaked, refuse, DRIFT_FOUND, .intended = "the kubelet's allocation records",
 		 .observed = "pod team/refused was refused nvidia.com/gpu: \"Available: 0\""},
 		{drift_device_slots_leaked, refuse_twice, DRIFT_FOUND, .observed = "team/old "},
 		{drift_device_slots_leaked, refuse_in_turn, DRIFT_FOUND, .observed = "team/old "},

@@ -272,7 +272,7 @@ static const struct {
 	{{PENDING("MIGReconfiguration")},
 	 "said by     Node: its labels, as the API server has them" STANDS},
 	{{PENDING("SlotsLeaked")},
-	 "said by     Kubelet: its books: which device IDs are on offer and held, read by the agent\n"},
+	 "said by     Kubelet: its allocation records: which device IDs are on offer and held, read by the agent\n"},
 	{{PENDING("SlotsLeaked")},
 	 "said by     Pods: those of the node that the API server has" STANDS},
 	{{PENDING("ConfigInvalid")}, "said by     NVML: "},
