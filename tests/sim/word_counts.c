@@ -77,7 +77,7 @@ static const struct exception {
 	const char *why;
 	bool is_possible; /* only rare */
 } exceptions[] = {
-	{VIEW_INIT("ReservedOtherwise"), "no claim is reserved for what is no pod", false},
+	{VIEW_INIT("ReservedOtherwise"), "no claim is reserved for a PodGroup", false},
 	{VIEW_INIT("SlotHeldTwice"), "books contradict each other for ten seconds too rarely", true},
 };
 

@@ -153,7 +153,7 @@ TEST(attributed_says_what_is_wrong_first_then_what_is_not_known_each_in_turn)
 		{"UnknownDeviceID", CONDITION_FALSE, NULL, "a pod of the node holds a device ID"},
 		{"UnknownDeviceID", CONDITION_FALSE, NULL,
 		 "a tenant holds a device ID of no known form: GPU-1#7 and 1 more"},
-		{"ReservedOtherwise", CONDITION_UNKNOWN, NULL, "a ResourceClaim that a pod"},
+		{"ReservedOtherwise", CONDITION_UNKNOWN, NULL, "a ResourceClaim that has the device"},
 		{"ClaimsUnknown", CONDITION_UNKNOWN, NULL, "the controller cannot read Resource"},
 		{"ClaimsUnknown", CONDITION_UNKNOWN, NULL, "a pod of the node uses"},
 		{"Settling", CONDITION_UNKNOWN, NULL, "the kubelet started anew"},

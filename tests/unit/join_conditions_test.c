@@ -66,7 +66,7 @@ static const struct scenario_promise promises[] = {
 		"pod a; run u on x; later;" SAID("False", "UnknownDeviceID")),
 	PROMISE(a_claim_that_cannot_be_read_leaves_the_device_unknown,
 		"gpu 0; slice 0; pod a claim=c; claims unknown; later; expect none; expect Attributed Unknown"
-		" ClaimsUnknown `a pod of the node uses a ResourceClaim, and which device that gives it"
+		" ClaimsUnknown `a pod of the node uses a ResourceClaim, and its device"
 		" is not known: ResourceClaims or ResourceSlices cannot be read, or are not complete`;"
 		"expect Ready Unknown ClaimsUnknown; run u on x; later;" SAID("False", "UnknownDeviceID")),
 	PROMISE(claims_that_may_be_read_no_more_leave_tenants_as_they_were,
