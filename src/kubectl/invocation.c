@@ -43,10 +43,10 @@ static const struct option_row rows[] = {
 	{"all-namespaces", OPTION_BOOL, AT(all_namespaces), .letter = 'A', .scopes = IN(POD),
 	 .help = "Pods of all namespaces."},
 	{"check", OPTION_BOOL, AT(check), .scopes = FINDING,
-	 .help = "Exit status 1 if any is found, 0 if none is, 3 if that cannot be said: there is no\n"
-		 "      device; with failing, the health of a device is not known; with idle, the\n"
-		 "      activity of none of the devices that are held is known; with drift, a device is\n"
-		 "      settling, or it is not known whether it has drifted."},
+	 .help = "Exit status 1 if any is found, 0 if none is, 3 if that is not known. It is not known\n"
+		 "      where there is no device. With failing: where the health of a device is unknown.\n"
+		 "      With idle: where devices are held, and the activity of none of them is known.\n"
+		 "      With drift: where a device is settling, or its drift is unknown."},
 	{"controller-namespace", OPTION_TEXT, AT(controller_namespace), .text = "gpu-attribution",
 	 .help = "Where the controller is, and its Lease, which says whether one leads."},
 	{"field-selector", OPTION_TEXT, AT(field_selector), .scopes = OF_DEVICES,
@@ -55,8 +55,8 @@ static const struct option_row rows[] = {
 	 .help = "The namespace of the pods. Without it: that of the current context."},
 	{"no-headers", OPTION_BOOL, AT(no_headers), .help = "Tables have no line of headers."},
 	{"output", OPTION_CHOICE, AT(form), .letter = 'o', .choices = forms,
-	 .help = "A table of at most 120 columns; one with all columns, never cut (wide); a document\n"
-		 "      for programs (json, yaml); or the names of the GPUAttributions."},
+	 .help = "table: at most 120 characters wide. wide: all columns, never cut. json, yaml: a\n"
+		 "      document for programs. name: the names of the GPUAttributions."},
 	{"selector", OPTION_TEXT, AT(selector), .letter = 'l', .scopes = OF_DEVICES | IN(POD),
 	 .help = "Devices with these labels only; with pod: the pods with these labels."},
 	{"watch", OPTION_BOOL, AT(watch), .letter = 'w',
@@ -167,8 +167,8 @@ static int take_word(void *settings, const char *word, struct error *err)
 
 #define MARKS                                                                                      \
 	"\n\n\"?\" means not known. A '*' in READY marks a status that is not current: the node's\n" \
-	"agent is silent, or a slot could not be resolved to a pod. A note gives the reason. A\n"   \
-	"note says so, too, while no controller leads: all that is shown may be old then.\n\n"     \
+	"agent is silent, or a slot has no known pod. A note gives the reason. A note says so,\n"  \
+	"too, while no controller leads: all that is shown may be old then.\n\n"                   \
 	"Examples:\n"
 
 #define MORE                                                                                       \
@@ -181,8 +181,8 @@ static int take_word(void *settings, const char *word, struct error *err)
 	"  1    it was not: no such pod, node or device, or no GPU is known for a pod;\n"          \
 	"       with --check: something was found\n"                                               \
 	"  2    the command line is wrong, or a UUID is ambiguous\n"                               \
-	"  3    it could not be found out: kubectl failed, or something could not be read;\n"         \
-	"       with --check also: what is known is not enough to say that there is none\n"           \
+	"  3    it is not known: kubectl failed, or something could not be read;\n"                \
+	"       with --check also: it is not certain that there is none\n"                         \
 	"  130  Ctrl-C ended --watch\n"
 
 #define PROGRAM(of_verb, ...)                                                                      \
@@ -234,9 +234,8 @@ static const struct option_program programs[] = {
 			   "  kubectl gpus node            # all nodes",
 		.usage = "kubectl gpus node [NAME... | node/NAME...] [flags]\n"),
 	PROGRAM(DEVICE,
-		.purpose = "Shows all about one GPU: tenants, former tenants, health events and who held "
-			   "the\ndevice at that time, the evidence for the sharing mode, drifts, "
-			   "conditions.\n"
+		.purpose = "Shows all about one GPU: tenants, former tenants, the evidence for the sharing "
+			   "mode,\ndrifts, conditions, and health events with those who held it then.\n"
 			   "\n"
 			   "A unique prefix of the UUID is enough. The UUID of a MIG partition shows its\n"
 			   "device. Holding a device when an error came is not being its cause." MARKS
@@ -248,9 +247,9 @@ static const struct option_program programs[] = {
 			   "with a\nreason. Within these the one that fails for longest is first.\n"
 			   "\n"
 			   "ON IT WHEN IT FAILED are the pods that held the GPU at the error event that is the\n"
-			   "worst reason, which does not make one of them its cause; \"-\" where that reason is\n"
-			   "no event. A '*' behind REASON marks what was known last: the node's agent is silent.\n"
-			   "A note counts the GPUs of which it is not known whether they fail.\n\n"
+			   "worst reason. None of them need be its cause. It is \"-\" where that reason is no\n"
+			   "event. A '*' behind REASON marks what was known last: the node's agent is silent.\n"
+			   "A note counts the GPUs whose health is not known.\n\n"
 			   "Examples:\n"
 			   "  kubectl gpus failing\n"
 			   "  kubectl gpus failing --check          # exit status 1 if any fails\n"
@@ -261,15 +260,15 @@ static const struct option_program programs[] = {
 			   "Of a\nMIG device that works in part: its partitions that are held and idle.\n"
 			   "\n"
 			   "A GPU that is shared by time or by MPS is idle if none of its tenants computes.\n"
-			   "A note counts the GPUs of which it is not known whether they are idle.\n\n"
+			   "A note counts the GPUs whose activity is not known.\n\n"
 			   "Examples:\n"
 			   "  kubectl gpus idle\n"
 			   "  kubectl gpus idle --all               # also those that nobody holds\n"
 			   "  kubectl gpus idle -l team=vision --check",
 		.usage = "kubectl gpus idle [--all] [flags]\n"),
 	PROGRAM(DRIFT,
-		.purpose = "Shows what is not as it is intended, the worst first: what is intended and where "
-			   "that\nis written, what is there and who saw it, and what to do.\n"
+		.purpose = "Shows what is not as it is intended, the worst first. Each line has what is "
+			   "intended\nand where that is written, what is there and who saw it, and what to do.\n"
 			   "\n"
 			   "What is intended is in the ClusterPolicy of the GPU operator, in the ConfigMaps that\n"
 			   "it names and in the labels of nodes. Some differences need none of these. What is\n"
