@@ -9,6 +9,11 @@
  * is away nothing is queued for it. All deliveries of an agent share one pace: the numbers of reports
  * and the time of the next heartbeat.
  *
+ * The end of an idle connection makes a report due. A proxy that closes idle connections looks like a
+ * controller that ended, as does a controller that needs the connection's place. So where a connection
+ * ends before it has lasted for a heartbeat, the wait doubles, up to a heartbeat. No report comes later
+ * for that. 1 000 agents behind one address make about 17 connections a second then.
+ *
  * Threads: any; an object belongs to its caller.
  * Times:   monotonic milliseconds.
  */

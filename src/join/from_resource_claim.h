@@ -7,8 +7,9 @@
  *
  * A ResourceSlice has the UUID of the device that a claim names. A boot may number the devices anew,
  * and no slice says of which boot it is. So slices count only while they agree with what NVML says in
- * the present boot. Else the witness is silent: its tenants stay as published, and it makes no new
- * ones. It is silent about a single pod while not all is known of that pod's claims.
+ * the present boot. Else the witness is silent: its tenants stay, and it makes no new ones. A tenant
+ * whose device NVML has numbered anew is Unconfirmed then. The witness is silent about a single pod
+ * while not all is known of that pod's claims.
  *
  * Threads: any; pure.
  */

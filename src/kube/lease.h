@@ -13,7 +13,7 @@
  * more than the share that renew_deadline is smaller than duration:
  * - A replica leads until renew_deadline after the start of its last good renewal, by its own clock.
  * - Another one takes over only after it has seen no new resourceVersion for duration, by its own clock,
- *   or after the holder has said that it has finished.
+ *   or after the holder has said that it has finished. A Lease without a holder is not such a word.
  * - Each PUT names the resourceVersion that it replaces, so whoever has missed one gets 409.
  * No wall clock counts. An editor who makes the Lease look released ends the lead when the holder's watch
  * tells of it, so for some milliseconds two may lead. No other edit can do that.

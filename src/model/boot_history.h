@@ -10,7 +10,8 @@
  * memory errors was higher in two readings in a row, and is lower in the next two that tell it. Counts
  * alone are no sign: without persistence mode the driver counts anew once nobody uses the device, and
  * `nvidia-smi -p 0` clears them. When the reset was is not known to the second: what is told is the time of
- * the last higher reading. An unread count is skipped.
+ * the last higher reading. An unread count is skipped. The driver's mark alone is no sign either: a driver
+ * may say nothing of an error. What was seen is in memory only.
  *
  * In MIG mode links may be off: what was before is forgotten then.
  *
