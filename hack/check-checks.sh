@@ -276,6 +276,35 @@ expect fail "a unit test that a fault names is renamed" documents tests/unit/log
 	's/a_sink_that_takes_no_more_is_not_waited_for/another_name/'
 expect fail "a promise that a fault names is renamed" documents tests/e2e/leadership.py \
 	's/def a_leader_that_was_stopped_writes_nothing_when_it_goes_on/def another_name/'
+
+# says PATTERN COMMAND...: the command fails, and prints that.
+says() {
+	local said
+	if said=$("${@:2}" 2>&1); then return 1; fi
+	grep -q "$1" <<<"$said"
+}
+
+printf -v words 'word %.0s' {1..31}
+expect pass "a sentence of a document is too long" says '31 words in one sentence' \
+	documents manifests/README.md "\$a$words."
+expect pass "README.md has more than 130 lines" says '^README.md: .* lines, of 130' \
+	documents README.md "\$a$(lines_of 'Short.\\n' 130)"
+expect pass "src/README.md has more than 150 lines" says '^src/README.md: .* lines, of 150' \
+	documents src/README.md "\$a$(lines_of 'Short.\\n' 150)"
+expect pass "a decision has more than 500 characters" says 'characters, of 500' \
+	documents src/README.md "\$a- **A decision.** $(lines_of 'It is short. ' 40)"
+printf -v words 'word %.0s' {1..26}
+expect pass "the message of a condition is too long" says '26 words in one sentence' \
+	documents src/join/wording.def "s/\"held by an unidentified pod\"/\"$words\"/"
+expect pass "the text of an Event is too long" says '26 words in one sentence' \
+	documents controller/event_types.def "s/\"There is a new drift\./\"$words./"
+expect pass "the help of kubectl gpus is too long" says '26 words in one sentence' \
+	documents src/kubectl/invocation.c "s/\"Pods of all namespaces\.\"/\"$words.\"/"
+expect pass "the text of a flag is too long" says '26 words in one sentence' \
+	documents controller/settings.def "s/\"Token audience\./\"$words./"
+expect pass "the description of an alert is too long" says '26 words in one sentence' \
+	documents manifests/monitoring/rules.yaml "s/description: There are more series .*/description: $words./"
+
 expect fail "a fault has no row" documents tests/faults.md '/^| 43 |/d'
 expect fail "a row of a fault names no test" documents tests/faults.md 's/^| 43 |.*/| 43 | x | y | – |/'
 expect fail "a row of a fault names what is no test" documents tests/faults.md 's/`report_doc_fuzz`/`report_doc`/'

@@ -19,7 +19,9 @@ usage: hack/check-docs.py [--write] [FOLDER]     the checkout (default: where th
   and src/assess/activity.def publish;
 - where `$ kubectl get gpuattributions` is shown, the header has the columns that the definition prints;
 - no sentence of the documents in PLAIN has more than SENTENCE words, code not counted;
-- README.md and src/README.md have as many lines as LINES says, or fewer;
+- no sentence that a program or an alert shows, in a file of TEXTS, has more than SHOWN words;
+- README.md and src/README.md have as many lines as LINES says, or fewer; a decision in src/README.md
+  has at most DECISION characters;
 - controller/README.md has the flags of both programs and the metrics, crds/README.md the types of drift
   in src/assess/drift.def, the reasons and sources in src/assess/health.def and the Events in controller/event_types.def; --write brings them up to date. What a type compares, and what to do about
   it, is written by hand in its row.
@@ -41,6 +43,13 @@ PLAIN = ("README.md", "crds/README.md", "crds/gpuattributions.yaml", "manifests/
          "src/io/README.md", "src/join/README.md", "tests/fake/README.md", "tests/golden/README.md",
          "tests/faults.md")
 SENTENCE = 30
+# Messages of conditions, reasons, Events, flags, metrics, --help of kubectl gpus, and alerts.
+TEXTS = ("src/join/wording.def", "src/assess/activity.def", "src/assess/drift.def", "src/assess/health.def",
+         "controller/event_types.def", "controller/settings.def", "controller/metrics.def",
+         "controller/exposition.def", "src/agent/agent_settings.def", "src/base/option.c",
+         "src/kubectl/invocation.c", "manifests/monitoring/rules.yaml")
+SHOWN = 25
+DECISION = 500
 FAULTS = 72
 LINES = {"README.md": 130, "src/README.md": 150}
 TREES = ("controller", "crds", "src", "manifests", "tests", "hack")
@@ -180,8 +189,17 @@ def check_paths(name):
             faults.append(f"{name}: there is no {path}")
 
 
+def check_length(name, paragraphs, most):
+    """A colon or semicolon ends no sentence."""
+    for paragraph in paragraphs:
+        for sentence in re.split(r"(?<=[.!?])\s+", paragraph):
+            words = re.findall(r"[\w'’-]+", sentence)
+            if len(words) > most:
+                faults.append(f"{name}: {len(words)} words in one sentence: {' '.join(words[:9])} ...")
+
+
 def check_sentences(name):
-    """A cell of a table and an item of a list are paragraphs; a colon or semicolon ends no sentence."""
+    """A cell of a table and an item of a list are paragraphs."""
     text = (ROOT / name).read_text()
     if name.endswith(".yaml"):  # its descriptions
         blocks = re.findall(r"^( *)(?:- )?description: (?:>-\n((?:\1 .*\n|\n)*)|(.*)\n)", text, re.M)
@@ -189,11 +207,27 @@ def check_sentences(name):
                            for _, long, short in blocks)
     text = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
     text = re.sub(r"`[^`]*`", "code", re.sub(r"\]\([^)]*\)", "]", text))
-    for paragraph in re.split(r"\n\s*\n|\n(?=[-*|#]|\d+\. )|\|", text):
-        for sentence in re.split(r"(?<=[.!?])\s+", paragraph):
-            words = re.findall(r"[\w'’-]+", sentence)
-            if len(words) > SENTENCE:
-                faults.append(f"{name}: {len(words)} words in one sentence: {' '.join(words[:9])} ...")
+    check_length(name, re.split(r"\n\s*\n|\n(?=[-*|#]|\d+\. )|\|", text), SENTENCE)
+
+
+def shown_texts(name):
+    """The literals of a source in C, those in a row joined; the annotations of alerts, without their values."""
+    text = (ROOT / name).read_text()
+    if name.endswith(".yaml"):
+        found = re.findall(r"^( *)(?:summary|description): (?:>-\n((?:\1 .*\n)+)|(.*)\n)", text, re.M)
+        return [re.sub(r"{{.*?}}", "value", long or short) for _, long, short in found]
+    literal = r'"(?:[^"\\\n]|\\.)*"'
+    rows = re.findall(rf"{literal}(?:[\s\\]*{literal})*", re.sub(r"/\*.*?\*/", "", text, flags=re.S))
+    return ["".join(re.findall(r'"((?:[^"\\\n]|\\.)*)"', row)).replace("\\n", "\n") for row in rows]
+
+
+def check_texts(name):
+    """In --help a line with an indent of two is an item, and one that begins with a command an example."""
+    texts = shown_texts(name)
+    if len(texts) < 5:
+        faults.append(f"{name}: its texts are not read")
+    for text in texts:
+        check_length(name, re.split(r"\n\s*\n|\n(?=  \S| *kubectl )", text), SHOWN)
 
 
 def printed_columns():
@@ -214,6 +248,15 @@ def check_lines(name, most):
     count = len((ROOT / name).read_text().splitlines())
     if count > most:
         faults.append(f"{name}: {count} lines, of {most}")
+
+
+def check_decisions(name):
+    decisions = re.findall(r"^- \*\*.*$", (ROOT / name).read_text().partition("\n## Decisions\n")[2], re.M)
+    if not decisions:
+        faults.append(f"{name}: there is no decision")
+    for decision in decisions:
+        if len(decision) > DECISION:
+            faults.append(f"{name}: a decision has {len(decision)} characters, of {DECISION}: {decision[:60]} ...")
 
 
 def flags_of(table, _):
@@ -416,6 +459,9 @@ for document in PLAIN:
     check_screens(document)
 for document, lines in LINES.items():
     check_lines(document, lines)
+for source in TEXTS:
+    check_texts(source)
+check_decisions("src/README.md")
 check_options()
 check_reasons("crds/README.md")
 check_tables("controller/README.md")

@@ -3,9 +3,9 @@
 #
 # usage: hack/lint.sh BUILD-FOLDER [FILE...]
 #
-# The log messages (check-messages.py) and the sentences of comments (check-comments.py), then
-# clang-tidy with the checks of .clang-tidy over the sources of the programs. With named files,
-# clang-tidy over those only.
+# The log messages (check-messages.py), the sentences of comments (check-comments.py) and the documents
+# (check-docs.py), then clang-tidy with the checks of .clang-tidy over the sources of the programs. With
+# named files, clang-tidy over those only. `ctest -L lint` runs this and the other checks of hack/.
 # The build folder is one that cmake has configured: it knows how each file is compiled.
 set -euo pipefail
 build=${1:?usage: hack/lint.sh BUILD-FOLDER [FILE...]}
@@ -21,6 +21,7 @@ files=("$@")
 if [[ ${#files[@]} -eq 0 ]]; then
 	hack/check-messages.py
 	hack/check-comments.py
+	hack/check-docs.py
 	mapfile -t files < <(find src controller -name '*.c' | sort)
 fi
 hack/tidy.py "$build" "${files[@]}"
