@@ -100,7 +100,7 @@ const struct text_table_column device_findings_drifts[] = {
 	{"SINCE", 0, drift_since},
 	{"INTENDED", 0, drift_intended, .cut = true},
 	{"OBSERVED", 0, drift_observed, .cut = true},
-	{"MESSAGE", 0, drift_message, .wrap = true},
+	{"MESSAGE", 0, drift_message, .below = "to do: "},
 	{0},
 };
 

@@ -5,6 +5,7 @@
 #include "kubectl/device_sections.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "kubectl/device_findings.h"
 #include "kubectl/device_row.h"
@@ -346,7 +347,8 @@ static void write_section(struct output *output, const struct attribution_status
 	CLEANUP(text_table_deinit) struct text_table table = {0};
 	if (section->elements.count == 0) {
 		if (section->empty)
-			sbuf_printf(&output->body, "%-*s%s%s\n", DEVICE_SECTIONS_LABEL, section->title,
+			sbuf_printf(&output->body, "%s:%*s%s%s\n", section->title,
+				    (int)(DEVICE_SECTIONS_LABEL - 1 - strlen(section->title)), "",
 				    section->empty, leader_is_missing(&output->leader) ? "*" : "");
 		return;
 	}
@@ -354,12 +356,13 @@ static void write_section(struct output *output, const struct attribution_status
 			(output_flags(output) & OUTPUT_IF_NO_LEADER) |
 				(status->partitions.count > 0 ? OUTPUT_IF_MANY : 0u),
 			OUTPUT_BYTES);
+	table.title = section->title;
 	for (uint32_t i = 0; i < section->elements.count; i++)
 		text_table_add(&table,
 			  &(struct device_row){(const char *)section->elements.items +
 						 i * section->element_size,
 					 status, output->now});
-	sbuf_printf(&output->body, "%s\n", section->title);
+	sbuf_printf(&output->body, "%s:\n", section->title);
 	text_table_write(&table, output, 2);
 	if (section->left_out > 0)
 		sbuf_printf(&output->body, "  and %" PRId64 " more\n", section->left_out);
@@ -368,26 +371,26 @@ static void write_section(struct output *output, const struct attribution_status
 void device_sections(struct output *output, const struct attribution_status *status)
 {
 	const struct section sections[] = {
-		{"Partitions:", partition_columns, status->partitions,
+		{"Partitions", partition_columns, status->partitions,
 		 sizeof(struct attribution_partition), 0, NULL},
-		{"Tenants:", tenant_columns, status->tenants, sizeof(struct attribution_tenant),
+		{"Tenants", tenant_columns, status->tenants, sizeof(struct attribution_tenant),
 		 status->tenants_left_out, status->tenant_count == 0 ? "<none>" : "?"},
-		{"Disagreement:", disagreement_columns, status->source_disagreements,
+		{"Disagreement", disagreement_columns, status->source_disagreements,
 		 sizeof(struct attribution_disagreement), status->source_disagreements_left_out,
 		 NULL},
-		{"Without a slot:", user_columns, status->unallocated_users,
+		{"Without a slot", user_columns, status->unallocated_users,
 		 sizeof(struct attribution_user), status->unallocated_users_left_out, NULL},
-		{"On no known GPU of the node:", unplaced_columns, status->unplaced_tenants,
+		{"On no known GPU of the node", unplaced_columns, status->unplaced_tenants,
 		 sizeof(struct attribution_unplaced), status->unplaced_tenants_left_out, NULL},
-		{"Recent tenants:", past_columns, status->recent_tenants,
+		{"Recent tenants", past_columns, status->recent_tenants,
 		 sizeof(struct attribution_past_tenant), 0, "<none known>"},
-		{"Health events:", device_findings_events, status->health.events,
+		{"Health events", device_findings_events, status->health.events,
 		 sizeof(struct attribution_health_event), 0, "<none known>"},
-		{"Drifts:", device_findings_drifts, status->intent.drifts, sizeof(struct attribution_drift),
+		{"Drifts", device_findings_drifts, status->intent.drifts, sizeof(struct attribution_drift),
 		 0, NULL},
-		{"May yet drift:", device_findings_pending, status->intent.pending,
+		{"May yet drift", device_findings_pending, status->intent.pending,
 		 sizeof(struct attribution_pending_drift), 0, NULL},
-		{"Conditions:", device_findings_conditions, status->conditions, sizeof(struct condition), 0,
+		{"Conditions", device_findings_conditions, status->conditions, sizeof(struct condition), 0,
 		 "?"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {

@@ -6,7 +6,6 @@
 
 #include "kubectl/device_sections.h"
 #include "kubectl/output.h"
-#include "kubectl/printable.h"
 #include "kubectl/json_output.h"
 #include "kubectl/report_state.h"
 #include "kubectl/words.h"
@@ -24,7 +23,8 @@ static struct sbuf *begin(struct output *output, const char *label)
 
 static void end(struct output *output)
 {
-	printable_append(&output->body, sbuf_view(&output->line));
+	output_wrap(output, sbuf_view(&output->line), DEVICE_SECTIONS_LABEL, DEVICE_SECTIONS_LABEL,
+		    &output->body);
 	sbuf_append_char(&output->body, '\n');
 }
 

@@ -25,6 +25,15 @@ static bool are_alike(const struct attribution *left, const struct attribution *
 	       view_equal(left->status.node_name, right->status.node_name);
 }
 
+/* "GPU-11ba558d: " behind a separator. */
+static void note_uuid(const struct output *output, const char *separator,
+		      const struct attribution *device, struct sbuf *line)
+{
+	sbuf_append(line, view_from(separator));
+	output_uuid(output, device->uuid, line);
+	sbuf_append(line, VIEW(": "));
+}
+
 static void note_state(struct output *output, const struct attribution *const *devices, size_t n)
 {
 	struct sbuf *line = output_note(output);
@@ -33,10 +42,10 @@ static void note_state(struct output *output, const struct attribution *const *d
 		if (n > 1)
 			sbuf_printf(line, ", %zu GPUs: ", n);
 		else
-			sbuf_printf(line, ", %.*s: ", VIEW_ARG(devices[0]->uuid));
+			note_uuid(output, ", ", devices[0], line);
 		report_state_note(devices[0], output->now, line);
 	}
-	output_note_end_wrapped(output);
+	output_note_end(output);
 }
 
 void footnotes_add_states(struct output *output, const struct attribution *const *devices, size_t n_devices)
@@ -56,8 +65,8 @@ static void note_users(struct output *output, const struct attribution *device)
 	struct sbuf *line = output_note(output);
 	if (users.count > 0) {
 		int64_t n = users.count + device->status.unallocated_users_left_out;
-		sbuf_printf(line, "%.*s: %" PRId64 " %s no slot of it, first ",
-			    VIEW_ARG(device->uuid), n,
+		note_uuid(output, "", device, line);
+		sbuf_printf(line, "%" PRId64 " %s no slot of it, first ", n,
 			    n == 1 ? "process on the device holds" : "processes on the device hold");
 		const struct attribution_user *user = ARRAY_AT(users, struct attribution_user, 0);
 		words_process(line, user);
@@ -101,21 +110,36 @@ static void note_placeholders(struct output *output, const struct attribution_st
 	}
 }
 
-static void note_rest(struct output *output, const struct attribution *device)
+static void note_disagreements(struct output *output, const struct attribution *device)
 {
 	const struct attribution_status *status = &device->status;
+	struct sbuf *line = output_note(output);
+	if (status->source_disagreements.count > 0) {
+		note_uuid(output, "", device, line);
+		sbuf_printf(line, "the sources disagree about %" PRId64 " of its tenants; see kubectl gpus device ",
+			    status->source_disagreements.count + status->source_disagreements_left_out);
+		output_uuid(output, device->uuid, line);
+	}
+	output_note_end(output);
+}
+
+static void note_left_out(struct output *output, const struct attribution *device)
+{
+	struct sbuf *line = output_note(output);
+	if (device->status.tenants_left_out > 0) {
+		note_uuid(output, "", device, line);
+		sbuf_printf(line, "%" PRId64 " further tenants are not listed",
+			    device->status.tenants_left_out);
+	}
+	output_note_end(output);
+}
+
+static void note_rest(struct output *output, const struct attribution *device)
+{
 	note_users(output, device);
-	note_placeholders(output, status);
-	if (status->source_disagreements.count > 0)
-		output_printf(output,
-			    "%.*s: the sources disagree about %" PRId64 " of its tenants; see "
-			    "kubectl gpus device %.*s",
-			    VIEW_ARG(device->uuid),
-			    status->source_disagreements.count + status->source_disagreements_left_out,
-			    VIEW_ARG(device->uuid));
-	if (status->tenants_left_out > 0)
-		output_printf(output, "%.*s: %" PRId64 " further tenants are not listed",
-			    VIEW_ARG(device->uuid), status->tenants_left_out);
+	note_placeholders(output, &device->status);
+	note_disagreements(output, device);
+	note_left_out(output, device);
 }
 
 /* Devices of a node stand side by side. */
@@ -178,7 +202,7 @@ void footnotes_add_settling(struct output *output, const struct attribution *con
 	}
 	if (is_pending && is_hinted)
 		sbuf_append(line, VIEW("; -o wide shows what is pending"));
-	output_note_end_wrapped(output);
+	output_note_end(output);
 }
 
 void footnotes_add_unknown(struct output *output, const struct attribution *const *devices,
@@ -191,7 +215,7 @@ void footnotes_add_unknown(struct output *output, const struct attribution *cons
 		write_nodes(devices, n_devices, line);
 		sbuf_append(line, VIEW("; kubectl gpus node NAME shows them"));
 	}
-	output_note_end_wrapped(output);
+	output_note_end(output);
 }
 
 void footnotes_add(struct output *output, const struct attribution *const *devices, size_t n_devices)

@@ -56,32 +56,18 @@ void output_model(const struct output *output, struct view model, struct sbuf *c
 	sbuf_append(cell, words_known(model));
 }
 
-/* The last blank of what has room, or that behind a word which has none; 0: there is no blank. */
-static size_t find_end(struct view text, size_t room)
-{
-	size_t end = 0, at = 0;
-	for (size_t i = 0; i < text.len && (at <= room || end == 0); i++) {
-		if (text.ptr[i] == ' ')
-			end = i;
-		at += ((unsigned char)text.ptr[i] & 0xc0) != 0x80;
-	}
-	return end;
-}
-
 void output_wrap(const struct output *output, struct view text, size_t start, size_t indent,
 		 struct sbuf *buf)
 {
 	CLEANUP(sbuf_deinit) struct sbuf shown;
-	size_t room = TEXT_TABLE_WIDTH - start, end;
+	size_t room = TEXT_TABLE_WIDTH - start;
 	assert(start < TEXT_TABLE_WIDTH && indent < TEXT_TABLE_WIDTH);
 	sbuf_init(&shown, LIMIT_MIB);
 	printable_append(&shown, text);
 	text = sbuf_view(&shown);
-	while (output->form != OUTPUT_WIDE && printable_width(text) > room &&
-	       (end = find_end(text, room)) > 0) {
-		sbuf_append(buf, (struct view){text.ptr, end});
+	while (output->form == OUTPUT_TABLE && printable_width(text) > room) {
+		sbuf_append(buf, printable_take_line(&text, room));
 		sbuf_printf(buf, "\n%*s", (int)indent, "");
-		text = view_from_offset(text, end + 1);
 		room = TEXT_TABLE_WIDTH - indent;
 	}
 	sbuf_append(buf, text);
@@ -104,14 +90,6 @@ static bool takes_note(struct output *output)
 }
 
 void output_note_end(struct output *output)
-{
-	if (!takes_note(output))
-		return;
-	printable_append(&output->notes, sbuf_view(&output->line));
-	sbuf_append_char(&output->notes, '\n');
-}
-
-void output_note_end_wrapped(struct output *output)
 {
 	if (!takes_note(output))
 		return;

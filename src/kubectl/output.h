@@ -56,23 +56,21 @@ void output_deinit(struct output *output);
 bool output_is_document(const struct output *output);
 /* The columns that the output has. */
 uint32_t output_flags(const struct output *output);
-/* Appends a UUID to a cell, shortened unless the output is wide. */
+/* Appends a UUID to a cell or a note, shortened in default tables alone. */
 void output_uuid(const struct output *output, struct view uuid, struct sbuf *cell);
 /* Appends a model to a cell, without "NVIDIA-" unless the output is wide; "?" if it is not known. */
 void output_model(const struct output *output, struct view model, struct sbuf *cell);
 /*
- * Appends text to the buffer, made printable. Unless the output is wide, it goes on in further lines where
- * one would have more than TEXT_TABLE_WIDTH columns; lines end between words. The first begins at
- * column start, where the buffer is, the others behind `indent` blanks.
+ * Appends text to the buffer, made printable. In a default table it goes on in further lines where
+ * one would have more than TEXT_TABLE_WIDTH columns; they end as printable_take_line() says. The
+ * first begins at column start, where the buffer is, the others behind `indent` blanks.
  */
 void output_wrap(const struct output *output, struct view text, size_t start, size_t indent,
 		 struct sbuf *buf);
 /* Begins a note; its text, in which anything may stand, is appended to what is returned. */
 struct sbuf *output_note(struct output *output);
-/* Ends the note begun last: it becomes a line, made printable. An empty one is dropped. */
+/* Ends the note begun last: it becomes lines as output_wrap() makes them. An empty one is dropped. */
 void output_note_end(struct output *output);
-/* The same, in lines as output_wrap() makes them. */
-void output_note_end_wrapped(struct output *output);
 /* A whole note. */
 PRINTF_LIKE(2, 3) void output_printf(struct output *output, const char *format, ...);
 /*

@@ -141,7 +141,7 @@ static const struct text_table_column columns[] = {
 	{"NAMESPACE", OUTPUT_IF_ALL_NAMESPACES, write_namespace, .cut = true},
 	{"POD", 0, write_pod, .cut = true},
 	{"CONTAINER", 0, write_container, .cut = true},
-	{"DEVICE", 0, write_device},
+	{"DEVICE", 0, write_device, .cut = true},
 	{"NODE", 0, write_node, .cut = true},
 	{"RESOURCE", 0, write_resource, .cut = true},
 	{"HEALTH", 0, write_health, .drop = 2},
@@ -225,7 +225,7 @@ static enum command_status judge_pod(struct output *output, const struct claims 
 				       "that may be read says which it has; kubelets write it from "
 				       "Kubernetes 1.36 on"));
 	else
-		verdict_say(set, finding, output->now, line);
+		verdict_say(output, set, finding, line);
 	output_note_end(output);
 	return finding->verdict == ASSIGNMENT_UNKNOWN ? COMMAND_FAILED : COMMAND_NOT_FOUND;
 }

@@ -257,9 +257,9 @@ void pod_view_notes(struct output *output, const struct assignment_set *set)
 			sbuf_printf(line, "pod/%.*s: ", VIEW_ARG(finding->name));
 		size_t prefix = line->len;
 		if (finding->n_assignments > 0)
-			verdict_say_assigned(set, finding, line);
+			verdict_say_assigned(output, set, finding, line);
 		else
-			verdict_say(set, finding, output->now, line);
+			verdict_say(output, set, finding, line);
 		if (line->len == prefix)
 			sbuf_clear(line);
 		output_note_end(output);
@@ -329,7 +329,7 @@ static void write_finding(struct jout *out, const struct output *output,
 {
 	CLEANUP(sbuf_deinit) struct sbuf message;
 	sbuf_init(&message, MESSAGE_BYTES);
-	verdict_say(set, finding, output->now, &message);
+	verdict_say(output, set, finding, &message);
 	jout_object(out);
 	jout_member_text(out, "namespace", finding->namespace);
 	jout_member_text(out, "pod", finding->name);

@@ -7,6 +7,8 @@
 
 #include "kubectl/printable.h"
 
+#include <assert.h>
+
 #include "base/utf8.h"
 
 /* The code point of the well-formed character of that length at ptr. */
@@ -61,10 +63,41 @@ void printable_append(struct sbuf *buf, struct view text)
 	}
 }
 
+static bool is_first_byte(char byte)
+{
+	return ((unsigned char)byte & 0xc0) != 0x80;
+}
+
 size_t printable_width(struct view text)
 {
 	size_t width = 0;
 	for (size_t i = 0; i < text.len; i++)
-		width += ((unsigned char)text.ptr[i] & 0xc0) != 0x80;
+		width += is_first_byte(text.ptr[i]);
 	return width;
+}
+
+/* Where a line of at most `room` characters ends, in bytes. */
+static size_t find_line_end(struct view text, size_t room)
+{
+	size_t end = 0, i = 0;
+	for (size_t width = 0; i < text.len; i++) {
+		if (text.ptr[i] == ' ')
+			end = i;
+		if (width == room && is_first_byte(text.ptr[i]))
+			return end > 0 ? end : i;
+		width += is_first_byte(text.ptr[i]);
+		if (text.ptr[i] == ',')
+			end = i + 1;
+	}
+	return i;
+}
+
+struct view printable_take_line(struct view *text, size_t room)
+{
+	assert(room > 0);
+	struct view line = {text->ptr, find_line_end(*text, room)};
+	*text = view_from_offset(*text, line.len);
+	if (view_starts_with(*text, VIEW(" ")))
+		*text = view_from_offset(*text, 1);
+	return line;
 }

@@ -17,3 +17,8 @@
 void printable_append(struct sbuf *buf, struct view text);
 /* The number of characters of well-formed text, each taken to be one column wide. */
 size_t printable_width(struct view text);
+/*
+ * Takes one line of at most `room` characters, at least 1, from well-formed text; *text becomes the
+ * rest. A line ends between words or behind a comma. A word that is longer than a line ends in several.
+ */
+struct view printable_take_line(struct view *text, size_t room);

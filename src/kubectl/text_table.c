@@ -213,18 +213,9 @@ static void write_wrapped(struct writer *writer, struct view text, size_t start)
 {
 	size_t room = TEXT_TABLE_WIDTH > start + MIN_WRAPPED ? TEXT_TABLE_WIDTH - start : MIN_WRAPPED;
 	while (printable_width(text) > room) {
-		size_t end = 0, at = 0;
-		for (size_t i = 0; i < text.len && at <= room; i++) {
-			at += ((unsigned char)text.ptr[i] & 0xc0) != 0x80;
-			if (text.ptr[i] == ' ' || (text.ptr[i] == ',' && at <= room))
-				end = i + (text.ptr[i] == ',');
-		}
-		if (end == 0)
-			break; /* one long word */
-		sbuf_append(writer->buf, (struct view){text.ptr, end});
+		sbuf_append(writer->buf, printable_take_line(&text, room));
 		sbuf_append_char(writer->buf, '\n');
 		append_blanks(writer->buf, start);
-		text = view_from_offset(text, end + (text.ptr[end] == ' '));
 	}
 	sbuf_append(writer->buf, text);
 }
@@ -275,10 +266,16 @@ static void note_dropped(const struct writer *writer, struct output *output)
 {
 	const struct text_table *table = writer->table;
 	struct sbuf *line = output_note(output);
+	const char *separator = "";
 	for (size_t i = 0; table->columns[i].header; i++) {
-		if (table->is_shown[i] && writer->is_hidden[i] && !table->is_empty[i])
-			sbuf_printf(line, "%s %s", line->len > 0 ? "," : "Columns left out:",
-				    table->columns[i].header);
+		if (!table->is_shown[i] || !writer->is_hidden[i] || table->is_empty[i])
+			continue;
+		if (line->len == 0 && table->title)
+			sbuf_printf(line, "Columns left out of \"%s\": ", table->title);
+		else if (line->len == 0)
+			sbuf_append(line, VIEW("Columns left out: "));
+		sbuf_printf(line, "%s%s", separator, table->columns[i].header);
+		separator = ", ";
 	}
 	if (line->len > 0)
 		sbuf_append(line, VIEW("; -o wide shows them"));

@@ -40,6 +40,7 @@ struct text_table_column {
 
 struct text_table {
 	const struct text_table_column *columns;
+	const char *title;   /* which of several tables it is, for the note on columns; NULL: the only one */
 	struct sbuf text;    /* printable cells, each with a NUL behind it */
 	struct sbuf scratch; /* the cell being written */
 	size_t widths[TEXT_TABLE_MAX_COLUMNS];

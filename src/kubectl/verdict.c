@@ -10,6 +10,7 @@
 #include <inttypes.h>
 
 #include "base/sbuf.h"
+#include "kubectl/output.h"
 #include "kubectl/report_state.h"
 #include "kubectl/words.h"
 
@@ -27,16 +28,17 @@ struct view verdict_name(enum assignment_verdict verdict)
 	return names[verdict];
 }
 
-static void say_device(const struct attribution *device, struct sbuf *text)
+static void say_device(const struct output *output, const struct attribution *device, struct sbuf *text)
 {
-	sbuf_printf(text, "%.*s (%.*s", VIEW_ARG(device->uuid),
-		    VIEW_ARG(words_known(device->status.node_name)));
+	output_uuid(output, device->uuid, text);
+	sbuf_printf(text, " (%.*s", VIEW_ARG(words_known(device->status.node_name)));
 	if (device->status.device.index >= 0)
 		sbuf_printf(text, ", index %" PRId64, device->status.device.index);
 	sbuf_append_char(text, ')');
 }
 
-static void say_past(const struct assignment_finding *finding, int64_t now, struct sbuf *text)
+static void say_past(const struct output *output, const struct assignment_finding *finding,
+		     struct sbuf *text)
 {
 	for (size_t i = 0; i < finding->n_past; i++) {
 		const struct assignment_past *past = &finding->past[i];
@@ -44,9 +46,9 @@ static void say_past(const struct assignment_finding *finding, int64_t now, stru
 		if (!finding->card)
 			sbuf_printf(text, ", UID %.*s,", VIEW_ARG(past->tenant->pod_uid));
 		sbuf_append(text, VIEW(" was on "));
-		say_device(past->device, text);
+		say_device(output, past->device, text);
 		sbuf_append(text, VIEW(" until "));
-		words_instant(text, past->tenant->end_time, now);
+		words_instant(text, past->tenant->end_time, output->now);
 	}
 }
 
@@ -164,28 +166,30 @@ static void say_unknown(const struct assignment_finding *finding, int64_t now, s
 	}
 }
 
-static void say_use(const struct assignment_finding *finding, struct sbuf *text)
+static void say_use(const struct output *output, const struct assignment_finding *finding,
+		    struct sbuf *text)
 {
 	if (!finding->user)
 		return;
 	sbuf_append(text, VIEW("; yet its process "));
 	words_process(text, finding->user);
 	sbuf_append(text, VIEW(" is on "));
-	say_device(finding->used_device, text);
+	say_device(output, finding->used_device, text);
 	sbuf_append(text, VIEW(", without a slot of it"));
 }
 
-static void say_earlier(const struct assignment_finding *finding, struct sbuf *text)
+static void say_earlier(const struct output *output, const struct assignment_finding *finding,
+			struct sbuf *text)
 {
 	if (!finding->earlier_tenant)
 		return;
 	sbuf_printf(text, "; an earlier pod of that name, UID %.*s, is still on ",
 		    VIEW_ARG(finding->earlier_tenant->pod_uid));
-	say_device(finding->earlier_device, text);
+	say_device(output, finding->earlier_device, text);
 }
 
-void verdict_say(const struct assignment_set *set, const struct assignment_finding *finding,
-		 int64_t now, struct sbuf *text)
+void verdict_say(const struct output *output, const struct assignment_set *set,
+		 const struct assignment_finding *finding, struct sbuf *text)
 {
 	switch (finding->verdict) {
 	case ASSIGNMENT_ON_GPU:
@@ -207,16 +211,16 @@ void verdict_say(const struct assignment_set *set, const struct assignment_findi
 		say_unplaced(finding, text);
 		break;
 	case ASSIGNMENT_UNKNOWN:
-		say_unknown(finding, now, text);
+		say_unknown(finding, output->now, text);
 		break;
 	}
-	say_use(finding, text);
-	say_past(finding, now, text);
-	say_earlier(finding, text);
+	say_use(output, finding, text);
+	say_past(output, finding, text);
+	say_earlier(output, finding, text);
 }
 
-void verdict_say_assigned(const struct assignment_set *set, const struct assignment_finding *finding,
-			struct sbuf *text)
+void verdict_say_assigned(const struct output *output, const struct assignment_set *set,
+			  const struct assignment_finding *finding, struct sbuf *text)
 {
 	if (!finding->card)
 		sbuf_append(text, set->is_blind
@@ -225,5 +229,5 @@ void verdict_say_assigned(const struct assignment_set *set, const struct assignm
 						 "as a tenant"));
 	else if (finding->earlier_tenant)
 		sbuf_append(text, VIEW("is on a GPU"));
-	say_earlier(finding, text);
+	say_earlier(output, finding, text);
 }

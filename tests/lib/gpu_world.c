@@ -5,8 +5,11 @@
 #include "lib/gpu_world.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "kubectl/object_stream.h"
+#include "kubectl/printable.h"
+#include "kubectl/text_table.h"
 
 static struct view read_file(const char *path)
 {
@@ -78,6 +81,18 @@ const struct attribution *gpu_world_device(const struct device_list *list, const
 	return NULL;
 }
 
+static void assert_fits(struct view screen, const char *name)
+{
+	while (screen.len > 0) {
+		const char *end = memchr(screen.ptr, '\n', screen.len);
+		struct view line = {screen.ptr, end ? (size_t)(end - screen.ptr) : screen.len};
+		if (printable_width(line) > TEXT_TABLE_WIDTH)
+			fail_msg("%s has a line of more than %u columns:\n%.*s", name,
+				 TEXT_TABLE_WIDTH, VIEW_ARG(line));
+		screen = view_from_offset(screen, line.len + (end ? 1 : 0));
+	}
+}
+
 void gpu_world_assert_screen(struct output *output, const char *name)
 {
 	char path[4096];
@@ -85,6 +100,8 @@ void gpu_world_assert_screen(struct output *output, const char *name)
 	assert_int_equal(output_finish(output, &err), 0);
 	sbuf_append(&output->body, VIEW("--- notes\n"));
 	sbuf_append(&output->body, sbuf_view(&output->notes));
+	if (output->form == OUTPUT_TABLE)
+		assert_fits(sbuf_view(&output->body), name);
 	snprintf(path, sizeof(path), "%s/golden/screens/%s.txt", TESTS_FOLDER, name);
 	if (getenv("UPDATE_SCREENS")) {
 		FILE *file = fopen(path, "wb");

@@ -28,7 +28,8 @@ void gpu_world_pods(struct pod_list *pods);
 /* The only device whose UUID begins with that text. */
 const struct attribution *gpu_world_device(const struct device_list *list, const char *start);
 /*
- * Body and notes must be those of tests/golden/screens/<name>.txt. With UPDATE_SCREENS in the
+ * Body and notes must be those of tests/golden/screens/<name>.txt. Without -o no line may have more
+ * than TEXT_TABLE_WIDTH columns. With UPDATE_SCREENS in the
  * environment the file is written instead, to be looked at before it is kept.
  */
 void gpu_world_assert_screen(struct output *output, const char *name);

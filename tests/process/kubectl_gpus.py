@@ -41,7 +41,8 @@ FOUND, NOT_FOUND, USAGE, FAILED = 0, 1, 2, 3
 
 class Run:
     """One run of the program: status, out, err, and what it asked of kubectl. What it asked about
-    the leader is apart."""
+    the leader is apart. Without -o no line may have more than 120 columns. In err each note is one
+    line; printed_err is what was printed."""
 
     def __init__(self, *arguments, fault="", namespace="", world=WORLD, kubectl=FAKE, path=None,
                  lease=None, time=""):
@@ -60,7 +61,12 @@ class Run:
             calls = [json.loads(line) for line in log]
         self.about_leader = [c for c in calls if LEASES in c or "whoami" in c]
         self.calls = [c for c in calls if c not in self.about_leader]
-        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
+        self.status, self.out, self.printed_err = done.returncode, done.stdout, done.stderr
+        self.err = self.printed_err.replace("\n  ", " ")  # a note that goes on in further lines
+        is_default = not any(a.startswith(("-o", "--output", "-h", "--help")) for a in arguments)
+        if is_default and fault != "prompt" and self.status in (FOUND, NOT_FOUND):
+            too_long = [line for line in (self.out + self.printed_err).splitlines() if len(line) > 120]
+            assert not too_long, (arguments, too_long)
 
     def expect(self, status, out=None, err=None):
         """The status, and what is in (or, None, not on) both outputs."""
@@ -68,7 +74,7 @@ class Run:
         assert self.status == status, seen
         assert (out in self.out) if out else not self.out, seen
         # Which columns had no room may always be noted.
-        notes = [n for n in self.err.splitlines() if not n.startswith("Columns left out:")]
+        notes = [n for n in self.err.splitlines() if not n.startswith("Columns left out")]
         assert (err in self.err) if err else not notes, seen
         return self
 
@@ -649,7 +655,7 @@ def the_screens_in_the_readme_are_what_is_shown():
     shown = ""
     for arguments in re.findall(r"^\$ kubectl gpus(.*)$", readme, re.M):
         run = Run(*arguments.split())
-        shown += f"$ kubectl gpus{arguments}\n{run.out}{run.err}"
+        shown += f"$ kubectl gpus{arguments}\n{run.out}{run.printed_err}"
     # Where a note goes on in another line depends on the age in it.
     readme, shown = (text.replace("\n  ", " ") for text in (readme, shown))
     age = r"(?:(?<= for )|(?<= \())\d+[smhdy]\w*"
@@ -661,7 +667,7 @@ def check_screens(readme, world):
     shown = ""
     for arguments in re.findall(r"^\$ kubectl gpus(.*)$", readme, re.M):
         run = Run(*arguments.split(), world=world)
-        shown += f"$ kubectl gpus{arguments}\n{run.out}{run.err}"
+        shown += f"$ kubectl gpus{arguments}\n{run.out}{run.printed_err}"
     told, seen = (re.sub(r"\b\d+[smhdy](\d+[smhd])?(?=[ :]|$)", "AGE", " ".join(text.split()))
                   for text in (readme, shown))
     assert told == seen, shown

@@ -7,6 +7,8 @@
 #include "lib/failing_malloc.h"
 #include "lib/gpu_world.h"
 
+static const struct output whole_uuids = {.form = OUTPUT_JSON, .now = GPU_WORLD_NOW};
+
 #define UID_TRAIN_0 "000000a1-1c16-46f0-9aee-b624a6d8abae"
 
 /* The world, and one question about it. */
@@ -52,7 +54,7 @@ static void assert_said(const struct scene *scene, const char *expected)
 {
 	CLEANUP(sbuf_deinit) struct sbuf text;
 	sbuf_init(&text, 4096);
-	verdict_say(&scene->set, &scene->set.findings[0], GPU_WORLD_NOW, &text);
+	verdict_say(&whole_uuids, &scene->set, &scene->set.findings[0], &text);
 	assert_string_equal(sbuf_text(&text), expected);
 }
 
@@ -155,7 +157,7 @@ static void a_name_is_all_there_is_when_the_pod_is_gone_or_may_not_be_read(void 
 		fill(&scene);
 		assert_int_equal(scene.set.n_assignments, 1);
 		assert_true(scene.set.assignments[0].is_by_name);
-		verdict_say_assigned(&scene.set, &scene.set.findings[0], &text);
+		verdict_say_assigned(&whole_uuids, &scene.set, &scene.set.findings[0], &text);
 		assert_string_equal(sbuf_text(&text), rows[i].said);
 	}
 }
@@ -316,11 +318,11 @@ static void of_a_pod_with_an_assignment_an_earlier_one_of_its_name_is_said_too(v
 	struct assignment_finding finding = {.card = &card, .n_assignments = 1};
 	const struct assignment_set set = {.findings = &finding, .n_findings = 1};
 	sbuf_init(&text, 1000);
-	verdict_say_assigned(&set, &finding, &text);
+	verdict_say_assigned(&whole_uuids, &set, &finding, &text);
 	assert_int_equal(text.len, 0);
 	finding.earlier_device = &device;
 	finding.earlier_tenant = &earlier;
-	verdict_say_assigned(&set, &finding, &text);
+	verdict_say_assigned(&whole_uuids, &set, &finding, &text);
 	assert_string_equal(sbuf_text(&text), "is on a GPU; an earlier pod of that name, UID u, is "
 					      "still on U (n, index 0)");
 }

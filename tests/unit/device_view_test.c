@@ -12,7 +12,7 @@ static void assert_device(view_fn view, const char *start, const char *screen)
 	CLEANUP(device_list_deinit) struct device_list list;
 	CLEANUP(output_deinit) struct output output;
 	gpu_world_devices(&list);
-	output_init(&output, OUTPUT_TABLE, GPU_WORLD_NOW);
+	output_init(&output, view == device_view_json ? OUTPUT_JSON : OUTPUT_TABLE, GPU_WORLD_NOW);
 	output.uuids = gpu_world_uuids();
 	view(&output, gpu_world_device(&list, start));
 	gpu_world_assert_screen(&output, screen);

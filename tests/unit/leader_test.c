@@ -88,10 +88,10 @@ static void a_note_says_since_when_and_where_to_look(void **state)
 		{{LEADER_PRESENT, 0}, ""},
 		{{LEADER_NONE, RENEWED},
 		 "NO CONTROLLER LEADS since 2026-01-02T03:04:05Z (2m ago): what is shown may be old, and is "
-		 "marked with *; see kubectl -n gpus get lease gpu-attribution-controller\n"},
+		 "marked with *; see kubectl -n\n  gpus get lease gpu-attribution-controller\n"},
 		{{LEADER_NONE, 0},
 		 "NO CONTROLLER LEADS, and none ever did: what is shown may be old, and is marked with *; see "
-		 "kubectl -n gpus get lease gpu-attribution-controller\n"},
+		 "kubectl -n gpus get lease\n  gpu-attribution-controller\n"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		CLEANUP(output_deinit) struct output output;

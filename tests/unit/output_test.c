@@ -42,14 +42,14 @@ static void a_note_that_is_too_long_goes_on_between_words(void **state)
 	static const struct {
 		enum output_form form;
 		size_t widths[4]; /* of its lines */
-	} rows[] = {{OUTPUT_TABLE, {119, 2 + 117, 2 + 3}}, {OUTPUT_WIDE, {241}}};
+	} rows[] = {{OUTPUT_TABLE, {119, 2 + 117, 2 + 3}}, {OUTPUT_WIDE, {241}}, {OUTPUT_JSON, {241}}};
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		CLEANUP(output_deinit) struct output output;
 		output_init(&output, rows[i].form, 0);
 		struct sbuf *note = output_note(&output);
 		for (int word = 0; word < 121; word++)
 			sbuf_append(note, word == 0 ? VIEW("a") : VIEW(" \xc3\xa9"));
-		output_note_end_wrapped(&output);
+		output_note_end(&output);
 		const char *line = sbuf_text(&output.notes);
 		for (size_t k = 0; rows[i].widths[k] > 0; k++) {
 			const size_t n = strcspn(line, "\n");
@@ -61,18 +61,23 @@ static void a_note_that_is_too_long_goes_on_between_words(void **state)
 	}
 }
 
-static void a_word_without_an_end_is_not_cut(void **state)
+static void a_word_without_an_end_goes_on_in_further_lines(void **state)
 {
 	(void)state;
+	static const size_t widths[] = {120, 2 + 118, 2 + 62 + 5};
 	CLEANUP(output_deinit) struct output output;
 	char word[301];
 	memset(word, 'x', sizeof(word) - 1);
 	word[sizeof(word) - 1] = '\0';
 	output_init(&output, OUTPUT_TABLE, 0);
 	sbuf_printf(output_note(&output), "%s more", word);
-	output_note_end_wrapped(&output);
-	assert_int_equal(strcspn(sbuf_text(&output.notes), "\n"), 300);
-	assert_string_equal(sbuf_text(&output.notes) + 300, "\n  more\n");
+	output_note_end(&output);
+	const char *line = sbuf_text(&output.notes);
+	for (size_t i = 0; i < ARRAY_SIZE(widths); i++) {
+		assert_int_equal(strcspn(line, "\n"), widths[i]);
+		line += widths[i] + 1;
+	}
+	assert_string_equal(line, "");
 }
 
 static void forms_and_scopes_choose_columns(void **state)
@@ -103,7 +108,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(notes_are_lines_that_nothing_can_break),
 	cmocka_unit_test(notes_that_are_too_many_are_counted),
 	cmocka_unit_test(a_note_that_is_too_long_goes_on_between_words),
-	cmocka_unit_test(a_word_without_an_end_is_not_cut),
+	cmocka_unit_test(a_word_without_an_end_goes_on_in_further_lines),
 	cmocka_unit_test(forms_and_scopes_choose_columns),
 	cmocka_unit_test(a_body_without_room_is_a_failure),
 };

@@ -51,9 +51,39 @@ static void width_counts_characters_not_bytes(void **state)
 	assert_int_equal(printable_width(VIEW("\xe2\x82\xac\xf0\x9f\x98\x80")), 2);
 }
 
+static void a_line_ends_between_words_or_behind_a_comma(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		size_t room;
+		const char *line, *rest;
+	} rows[] = {
+		{"", 3, "", ""},
+		{"abc", 3, "abc", ""},
+		{"abc def", 3, "abc", "def"},
+		{"ab cd ef", 6, "ab cd", "ef"},
+		{"a,b,c", 3, "a,", "b,c"},
+		{"a,b,c", 4, "a,b,", "c"},
+		{"ab, cd", 3, "ab,", "cd"},
+		{"abcdef g", 4, "abcd", "ef g"},
+		{"a bcdefg", 4, "a", "bcdefg"},
+		{" abcdef", 4, " abc", "def"},
+		{"caf\xc3\xa9" "caf\xc3\xa9", 4, "caf\xc3\xa9", "caf\xc3\xa9"},
+		{"\xe2\x82\xac\xf0\x9f\x98\x80", 1, "\xe2\x82\xac", "\xf0\x9f\x98\x80"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct view rest = view_from(rows[i].text);
+		struct view line = printable_take_line(&rest, rows[i].room);
+		if (!view_equal(line, view_from(rows[i].line)) || !view_equal(rest, view_from(rows[i].rest)))
+			fail_msg("row %zu: \"%.*s\" and \"%.*s\"", i, VIEW_ARG(line), VIEW_ARG(rest));
+	}
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(what_a_terminal_would_obey_is_escaped),
 	cmocka_unit_test(a_nul_is_escaped_too),
 	cmocka_unit_test(width_counts_characters_not_bytes),
+	cmocka_unit_test(a_line_ends_between_words_or_behind_a_comma),
 };
 TEST_MAIN(tests)

@@ -267,6 +267,38 @@ static void a_long_last_cell_goes_on_below_itself(void **state)
 			    "         " FORTY " end\n");
 }
 
+static void a_long_word_of_the_last_cell_ends_in_further_lines(void **state)
+{
+	(void)state;
+	static const struct text_table_column wrapped[] = {
+		{"NAME", 0, write_name}, {"NOTE", 0, write_note, .wrap = true}, {0},
+	};
+	static const struct wide_row row = {FORTY FORTY, "", TWENTY FORTY " end"};
+	CLEANUP(text_table_deinit) struct text_table table;
+	CLEANUP(output_deinit) struct output output;
+	output_init(&output, OUTPUT_TABLE, 0);
+	text_table_init(&table, wrapped, 0, 10000);
+	text_table_add(&table, &row);
+	text_table_write(&table, &output, 0);
+	assert_int_equal(widest_line(sbuf_text(&output.body)), TEXT_TABLE_WIDTH);
+	assert_non_null(strstr(sbuf_text(&output.body), "   " TWENTY TEN "0123456\n"));
+}
+
+static void of_several_tables_the_note_says_which_lost_columns(void **state)
+{
+	(void)state;
+	static const struct wide_row row = {FORTY, FORTY, TWENTY};
+	CLEANUP(text_table_deinit) struct text_table table;
+	CLEANUP(output_deinit) struct output output;
+	output_init(&output, OUTPUT_TABLE, 0);
+	text_table_init(&table, wide_columns, 0, 10000);
+	table.title = "Tenants";
+	text_table_add(&table, &row);
+	text_table_write(&table, &output, 0);
+	assert_string_equal(sbuf_text(&output.notes),
+			    "Columns left out of \"Tenants\": MODEL, MODE; -o wide shows them\n");
+}
+
 /* Its width counts for nothing: no other column goes for it. */
 static void a_cell_that_is_below_its_row_has_lines_of_its_own_unless_wide(void **state)
 {
@@ -331,6 +363,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(rows_that_differ_read_differently_when_they_are_cut),
 	cmocka_unit_test(wide_is_never_cut),
 	cmocka_unit_test(a_long_last_cell_goes_on_below_itself),
+	cmocka_unit_test(a_long_word_of_the_last_cell_ends_in_further_lines),
+	cmocka_unit_test(of_several_tables_the_note_says_which_lost_columns),
 	cmocka_unit_test(a_cell_that_is_below_its_row_has_lines_of_its_own_unless_wide),
 	cmocka_unit_test(missing_memory_is_said_at_the_end),
 };

@@ -7,6 +7,8 @@
 #include "kubectl/verdict.h"
 #include "lib/gpu_world.h"
 
+static const struct output whole_uuids = {.form = OUTPUT_JSON, .now = GPU_WORLD_NOW};
+
 #define META "\"namespace\":\"lab\",\"name\":\"p\",\"uid\":\"u\""
 #define WAITING "\"schedulerName\":\"default-scheduler\""
 #define PLACED WAITING ",\"nodeName\":\"gpu-b\""
@@ -43,7 +45,7 @@ static void assert_said(const struct row *row)
 	assignment_seal(&set);
 	assert_int_equal(assignment_fill(&set, list.devices, list.n_devices, &err), 0);
 	sbuf_append(&text, VIEW("p: ")); /* the subject */
-	verdict_say(&set, &set.findings[0], GPU_WORLD_NOW, &text);
+	verdict_say(&whole_uuids, &set, &set.findings[0], &text);
 	assert_string_equal(sbuf_text(&text) + 3, row->said);
 	assert_int_equal(set.findings[0].verdict, row->verdict);
 }
