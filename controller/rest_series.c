@@ -54,17 +54,17 @@ const char *const *rest_series_requests(struct arena *arena, struct view host)
 
 const char *const *rest_series_durations(struct arena *arena, struct view host)
 {
-	const char **labels = arena_alloc(arena, REQUEST_COUNTS_METHODS, sizeof(*labels));
+	const char **labels = arena_alloc(arena, REQUEST_COUNTS_METHODS + 1, sizeof(*labels));
 	bool done = labels != NULL;
-	for (size_t i = 1; done && i < REQUEST_COUNTS_METHODS; i++) {
+	for (size_t i = 0; done && i < REQUEST_COUNTS_METHODS; i++) {
 		CLEANUP(sbuf_deinit) struct sbuf buf;
 		sbuf_init(&buf, LABELS_CAP);
 		sbuf_printf(&buf, "verb=\"%s\",", request_counts_methods[i]);
 		append_host(&buf, host);
-		done = keep(arena, &buf, &labels[i - 1]);
+		done = keep(arena, &buf, &labels[i]);
 	}
 	if (!done)
 		return NULL;
-	labels[REQUEST_COUNTS_METHODS - 1] = NULL;
+	labels[REQUEST_COUNTS_METHODS] = NULL;
 	return labels;
 }

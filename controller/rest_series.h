@@ -21,5 +21,5 @@
  * no memory.
  */
 const char *const *rest_series_requests(struct arena *arena, struct view host);
-/* The same for its durations; the first one, of which there are none, is left out. */
+/* The same for its durations, by method alone. */
 const char *const *rest_series_durations(struct arena *arena, struct view host);

@@ -221,9 +221,8 @@ static void collect_client(struct telemetry *telemetry)
 		for (size_t j = 0; j < REQUEST_COUNTS_CODES; j++)
 			carry(telemetry, METRICS_REST_CLIENT_REQUESTS, i * REQUEST_COUNTS_CODES + j,
 			      counters.requests.counts[i][j]);
-		if (i > 0)
-			carry_histogram(telemetry, METRICS_REST_CLIENT_DURATION, i - 1,
-					&counters.requests.durations[i]);
+		carry_histogram(telemetry, METRICS_REST_CLIENT_DURATION, i,
+				&counters.requests.durations[i]);
 	}
 	carry(telemetry, METRICS_API_PROBES, 0, counters.probes);
 	carry(telemetry, METRICS_API_OUTAGES, 0, counters.outages);

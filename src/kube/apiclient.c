@@ -34,6 +34,7 @@ struct apiclient {
 	struct reachability reachability;
 	struct prng prng;
 	struct fetch *probe;
+	uint64_t probe_started_at; /* ms */
 	struct loop_timer *probe_timer;
 	bool is_away;     /* as was told */
 	bool is_doubtful; /* likewise */
@@ -178,6 +179,7 @@ static void probe_ended(void *owner, const struct fetch_result *result)
 	uint64_t now = loop_now_ms(client->loop);
 	client->probe = NULL;
 	count(client, "GET", result->status);
+	request_counts_time(&client->counters.requests, "GET", now - client->probe_started_at);
 	if (result->status == 401)
 		apiclient_endpoint_refused(&client->endpoint);
 	enum reachability_probe outcome = judge_probe(result);
@@ -211,6 +213,7 @@ static void send_probe(struct apiclient *client)
 	struct error error;
 	assert(!client->probe);
 	client->counters.probes++;
+	client->probe_started_at = loop_now_ms(client->loop);
 	if (apiclient_endpoint_start(&client->endpoint, &request, &handler, &client->probe,
 				     &error) == 0)
 		return;
@@ -322,6 +325,12 @@ static void watch_failed(void *owner, bool was_answered, uint64_t waited_ms,
 	judge_server(client, 0, error, waited_ms);
 }
 
+static void list_ended(void *owner, uint64_t took_ms)
+{
+	struct apiclient *client = owner;
+	request_counts_time(&client->counters.requests, "GET", took_ms);
+}
+
 static struct runner_host host_of(struct apiclient *client)
 {
 	return (struct runner_host){
@@ -332,6 +341,7 @@ static struct runner_host host_of(struct apiclient *client)
 		.answered = watch_answered,
 		.heard = watch_heard,
 		.failed = watch_failed,
+		.list_ended = list_ended,
 	};
 }
 

@@ -108,6 +108,12 @@ static void failed(void *owner, bool was_answered, uint64_t waited_ms, const str
 	host->failed(host->owner, was_answered, waited_ms, error);
 }
 
+static void list_ended(void *owner, uint64_t took_ms)
+{
+	const struct runner_host *host = &((struct member *)owner)->shared->host;
+	host->list_ended(host->owner, took_ms);
+}
+
 static void rests(void *owner)
 {
 	give_pass_back(owner);
@@ -149,7 +155,8 @@ int apiclient_shared_run(struct apiclient_shared *shared, struct reflector *refl
 		return error_no_memory(err);
 	*member = (struct member){.shared = shared, .reflector = reflector};
 	start_gate_pass_init(&member->pass);
-	host = (struct runner_host){member, host.loop, may_begin, start, answered, heard, failed, rests};
+	host = (struct runner_host){member, host.loop, may_begin,  start, answered,
+				    heard,  failed,    list_ended, rests};
 	if (runner_new(&host, reflector, &member->runner, err) != 0 ||
 	    table_add(&shared->by_reflector, &member->node, err) != 0) {
 		free_member(member);

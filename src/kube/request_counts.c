@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/*
- * client-go measures each request of a method alike. Here lists are read as they stream in, as watches
- * are. So a GET of one object would be measured and a list would not: no GET is.
- */
-
 #include "kube/request_counts.h"
 
 #include <assert.h>
@@ -56,7 +51,5 @@ void request_counts_add(struct request_counts *counts, const char *method, int s
 
 void request_counts_time(struct request_counts *counts, const char *method, uint64_t ms)
 {
-	size_t i = find_method(method);
-	if (i > 0)
-		histogram_observe(&counts->durations[i], (double)ms / 1000);
+	histogram_observe(&counts->durations[find_method(method)], (double)ms / 1000);
 }

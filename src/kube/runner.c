@@ -16,6 +16,7 @@ struct runner {
 	struct loop_timer *timer;
 	struct fetch *fetch; /* NULL: none is under way */
 	uint64_t started_at; /* ms; of the fetch */
+	bool is_watch;       /* it is one, and no list */
 	bool answered;       /* its head has come, */
 	bool is_well;        /* and is 200 */
 	bool has_failed;     /* the last request did, and the server is to blame */
@@ -57,11 +58,18 @@ static void fail(struct runner *runner, const struct error *error)
 	runner->host.failed(runner->host.owner, runner->answered, waited_ms, error);
 }
 
+static void tell_time(const struct runner *runner)
+{
+	if (!runner->is_watch)
+		runner->host.list_ended(runner->host.owner, now_of(runner) - runner->started_at);
+}
+
 static void saw_end(void *owner, const struct fetch_result *result)
 {
 	struct runner *runner = owner;
 	struct error headless;
 	runner->fetch = NULL;
+	tell_time(runner);
 	if (result->failed) {
 		fail(runner, &result->error);
 	} else if (!runner->answered) {
@@ -77,6 +85,7 @@ static void give_up(struct runner *runner, struct error *ret_error)
 {
 	assert(runner->fetch);
 	fetch_cancel(TAKE(runner->fetch));
+	tell_time(runner);
 	runner->has_failed = true;
 	error_set(ret_error, ERROR_RETRY, 0, "no answer from the server for too long");
 	reflector_ended(runner->reflector, ret_error, now_of(runner));
@@ -89,6 +98,7 @@ static void begin(struct runner *runner, const struct reflector_request *request
 	assert(!runner->fetch);
 	runner->answered = false;
 	runner->started_at = now_of(runner);
+	runner->is_watch = request->is_watch;
 	if (runner->host.start(runner->host.owner, request, &handler, &runner->fetch, &error) != 0)
 		reflector_ended(runner->reflector, &error, now_of(runner));
 }
@@ -138,7 +148,8 @@ static void on_timer(void *owner)
 int runner_new(const struct runner_host *host, struct reflector *reflector,
 	       struct runner **ret_runner, struct error *err)
 {
-	assert(host->may_begin && host->start && host->answered && host->heard && host->failed);
+	assert(host->may_begin && host->start && host->answered && host->heard && host->failed &&
+	       host->list_ended);
 	struct runner *runner = calloc(1, sizeof(*runner));
 	if (!runner)
 		return error_no_memory(err);

@@ -30,6 +30,8 @@ struct runner_host {
 	/* A request has failed, before or after its head; waited_ms: for how long nothing had come. */
 	void (*failed)(void *owner, bool was_answered, uint64_t waited_ms,
 		       const struct error *error);
+	/* A list has ended or failed, so long after it was begun. Watches are not told of. */
+	void (*list_ended)(void *owner, uint64_t took_ms);
 	/*
 	 * Nothing is under way, and the reflector wants nothing yet: what may_begin() granted is not
 	 * needed. NULL: nobody cares.
@@ -53,8 +55,8 @@ void runner_wake(struct runner *runner);
 void runner_go_ahead(struct runner *runner, uint32_t jitter_ms, enum reflector_haste haste);
 /*
  * The server answers again. What is under way, and brought nothing since silent_since (ms; 0: never
- * mind), or has waited for its head for RUNNER_HEADLESS_MS, may be lost. Ends it, without telling the
- * host; runner_go_ahead() continues. True: there was no head.
+ * mind), or has waited for its head for RUNNER_HEADLESS_MS, may be lost. Ends it; the host is told of
+ * no failure; runner_go_ahead() continues. True: there was no head.
  */
 bool runner_drop_lost(struct runner *runner, uint64_t silent_since);
 /*

@@ -138,6 +138,17 @@ static void expect_journal(struct world *world, const char *expected)
 			    "Content-Length: " size "\r\n\r\n" body)}
 #define STATUS_409 "{\"kind\":\"Status\",\"code\":409,\"message\":\"modified\"}"
 
+/* How many requests with that method were timed. */
+static uint64_t count_timed(const struct world *world, size_t method)
+{
+	const struct apiclient_counters counters = apiclient_counters(world->client);
+	const struct histogram *durations = &counters.requests.durations[method];
+	uint64_t n = 0;
+	for (size_t i = 0; i < histogram_size(durations->bounds); i++)
+		n += durations->counts[i];
+	return n;
+}
+
 static void a_reflector_is_run_from_list_to_watch(void **state)
 {
 	(void)state;
@@ -180,6 +191,7 @@ static void a_reflector_is_run_from_list_to_watch(void **state)
 	assert_non_null(strstr(sent, "&resourceVersion=20 HTTP/1.1\r\n"));
 	assert_null(strstr(sent, "Accept-Encoding"));
 	assert_int_equal(apiclient_counters(world.client).by_code[2], 2);
+	assert_int_equal(count_timed(&world, 0), 1); /* the list, and not the watch */
 	end_world(&world);
 	sbuf_deinit(&body);
 	sbuf_deinit(&first);
@@ -209,6 +221,8 @@ static void a_single_request_gets_its_answer(void **state)
 	assert_int_equal(counters.by_code[2], 1);
 	assert_int_equal(counters.by_code[4], 2);
 	assert_int_equal(counters.conflicts, 1);
+	assert_int_equal(count_timed(&world, 0), 1);
+	assert_int_equal(count_timed(&world, 2), 1);
 	end_world(&world);
 }
 

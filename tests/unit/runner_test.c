@@ -23,6 +23,8 @@ struct world {
 	unsigned n_started, n_answered, n_failed, n_cancelled, n_recoveries, n_heard;
 	bool is_watch;      /* the last request */
 	uint64_t waited_ms; /* of the last failure */
+	unsigned n_lists_ended;
+	uint64_t took_ms;   /* of the last list */
 };
 
 static struct world world;
@@ -80,6 +82,14 @@ static void failed(void *owner, bool was_answered, uint64_t waited_ms, const str
 	w->waited_ms = waited_ms;
 }
 
+static void list_ended(void *owner, uint64_t took_ms)
+{
+	struct world *w = owner;
+	assert_false(w->is_watch);
+	w->n_lists_ended++;
+	w->took_ms = took_ms;
+}
+
 static void ignore(void *owner)
 {
 	(void)owner;
@@ -94,7 +104,7 @@ static int take_any(void *owner, enum reflector_change change, const struct obje
 
 static int set_up(void **state)
 {
-	const struct runner_host host = {&world, NULL, may_begin, start, answered, heard, failed};
+	const struct runner_host host = {&world, NULL, may_begin, start, answered, heard, failed, list_ended};
 	const struct reflector_sink sink = {
 		.replace_begin = ignore, .replace_end = ignore, .object = take_any};
 	const struct reflector_config config = {&things, REFLECTOR_LIST, 0, 30000, 42};
@@ -317,6 +327,39 @@ static void regress_13_what_was_given_up_for_its_silence_and_is_answered_is_a_re
 	assert_int_equal(world.n_recoveries, 1);
 }
 
+static void each_list_is_timed_until_its_end_and_no_watch_is(void **state)
+{
+	(void)state;
+	advance(0);
+	advance(300);
+	see_failure();
+	assert_int_equal(world.n_lists_ended, 1);
+	assert_int_equal(world.took_ms, 300);
+	advance(40000);
+	see_head(200);
+	advance(700);
+	see_bytes(LIST LIST_END);
+	assert_int_equal(world.n_lists_ended, 1);
+	const uint64_t expected = loop_now_ms(world.loop);
+	see_end();
+	assert_int_equal(world.n_lists_ended, 2);
+	assert_true(world.took_ms >= 700 && world.took_ms <= expected);
+	assert_true(world.is_watch);
+	see_head(200);
+	advance(5000);
+	see_failure();
+	assert_int_equal(world.n_lists_ended, 2);
+}
+
+static void a_list_that_is_given_up_is_timed(void **state)
+{
+	(void)state;
+	advance(0);
+	advance(75000);
+	assert_int_equal(world.n_lists_ended, 1);
+	assert_true(world.took_ms >= 60000 && world.took_ms <= 75000);
+}
+
 static void only_bytes_of_an_answer_of_200_are_heard(void **state)
 {
 	(void)state;
@@ -527,6 +570,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		regress_13_what_was_given_up_for_its_silence_and_is_answered_is_a_recovery, set_up,
 		tear_down),
+	cmocka_unit_test_setup_teardown(each_list_is_timed_until_its_end_and_no_watch_is, set_up,
+					tear_down),
+	cmocka_unit_test_setup_teardown(a_list_that_is_given_up_is_timed, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		only_bytes_of_an_answer_of_200_are_heard, set_up,
 		tear_down),

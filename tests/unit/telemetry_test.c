@@ -34,6 +34,7 @@ struct apiclient_counters apiclient_counters(const struct apiclient *client)
 	request_counts_init(&counters.requests);
 	request_counts_add(&counters.requests, "GET", 200);
 	request_counts_add(&counters.requests, "PUT", 409);
+	request_counts_time(&counters.requests, "GET", 1000);
 	request_counts_time(&counters.requests, "PUT", 2000);
 	request_counts_time(&counters.requests, "DELETE", 3000);
 	return counters;
@@ -157,6 +158,8 @@ static void requests_are_shown_by_class_of_answer(void **state)
 	assert_shows(world, "rest_client_requests_total{code=\"200\",method=\"GET\",host=\"10.96.0.1:443\"} "
 			    "1");
 	assert_shows(world, "rest_client_requests_total{code=\"409\",method=\"PUT\",host=\"10.96.0.1:443\"} "
+			    "1");
+	assert_shows(world, "rest_client_request_duration_seconds_sum{verb=\"GET\",host=\"10.96.0.1:443\"} "
 			    "1");
 	assert_shows(world, "rest_client_request_duration_seconds_sum{verb=\"PUT\",host=\"10.96.0.1:443\"} "
 			    "2");
