@@ -196,7 +196,7 @@ static void count(struct reconciler *reconciler, struct view node_name,
 	struct place_refusals new = inventory_place_note_refusals(reconciler->config.inventory,
 								  node_name, result->refused);
 
-	reconciler->counters.claims_refused += new.claims;
+	reconciler->counters.entries_refused += new.claims;
 	reconciler->counters.ids_unknown += new.ids;
 	reconciler->counters.devices_refused += new.devices;
 	reconciler->counters.objects_left_out += new.objects;

@@ -76,7 +76,7 @@ enum reconciler_result {
 
 /* Rise only, but for depth and load. */
 struct reconciler_counters {
-	uint64_t runs, errors, claims_refused, ids_unknown, devices_refused, objects_left_out;
+	uint64_t runs, errors, entries_refused, ids_unknown, devices_refused, objects_left_out;
 	uint64_t debounced_left_out;
 	uint64_t pauses; /* of nodes whose join was expensive */
 	uint64_t depth;

@@ -194,7 +194,7 @@ static void collect_reconciler(struct telemetry *telemetry)
 	show(telemetry, METRICS_HELD_OBJECTS, 0, (double)counters.writes.held_now.objects);
 	carry(telemetry, METRICS_WRITE_BUDGETS_FORGOTTEN, 0, counters.writes.budgets_forgotten);
 	carry(telemetry, METRICS_RECONCILE_PAUSES, 0, counters.pauses);
-	carry(telemetry, METRICS_CLAIMS_REFUSED, 0, counters.claims_refused);
+	carry(telemetry, METRICS_REPORT_ENTRIES_REFUSED, 0, counters.entries_refused);
 	carry(telemetry, METRICS_IDS_UNKNOWN, 0, counters.ids_unknown);
 	carry(telemetry, METRICS_DEVICES_REFUSED, 0, counters.devices_refused);
 	carry(telemetry, METRICS_OBJECTS_LEFT_OUT, 0, counters.objects_left_out);

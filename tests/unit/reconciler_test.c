@@ -720,7 +720,7 @@ static void more_nodes_than_fit_one_turn_are_all_joined(void **state)
 	assert_int_equal(reconciler_counters(world->reconciler).runs, N_NODES);
 	assert_int_equal(reconciler_counters(world->reconciler).results[RECONCILER_SUCCESS], N_NODES);
 	assert_int_equal(reconciler_counters(world->reconciler).queue.adds, N_NODES);
-	assert_int_equal(reconciler_counters(world->reconciler).claims_refused, N_NODES);
+	assert_int_equal(reconciler_counters(world->reconciler).entries_refused, N_NODES);
 	assert_int_equal(reconciler_counters(world->reconciler).ids_unknown, 2 * N_NODES);
 	assert_int_equal(reconciler_counters(world->reconciler).devices_refused, 3 * N_NODES);
 	assert_int_equal(reconciler_counters(world->reconciler).objects_left_out, 4 * N_NODES);
@@ -758,14 +758,14 @@ static void what_a_report_is_refused_for_counts_once_however_often_it_is_joined(
 	for (unsigned i = 0; i < 4; i++)
 		advance(world, 1000);
 	assert_true(world->n_joined > 2);
-	assert_int_equal(reconciler_counters(world->reconciler).claims_refused, 1);
+	assert_int_equal(reconciler_counters(world->reconciler).entries_refused, 1);
 	assert_int_equal(reconciler_counters(world->reconciler).ids_unknown, 2);
 	assert_int_equal(reconciler_counters(world->reconciler).devices_refused, 3);
 	assert_int_equal(reconciler_counters(world->reconciler).objects_left_out, 4);
 	assert_int_equal(reconciler_counters(world->reconciler).debounced_left_out, 5);
 	report(world, 0, 0);
 	advance(world, 0);
-	assert_int_equal(reconciler_counters(world->reconciler).claims_refused, 2);
+	assert_int_equal(reconciler_counters(world->reconciler).entries_refused, 2);
 	assert_int_equal(reconciler_counters(world->reconciler).ids_unknown, 4);
 	assert_int_equal(reconciler_counters(world->reconciler).devices_refused, 6);
 	assert_int_equal(reconciler_counters(world->reconciler).objects_left_out, 8);
