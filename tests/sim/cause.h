@@ -19,12 +19,12 @@ enum cause {
 	CAUSE_API_LATE,        /* the controller cannot have heard of pods */
 	CAUSE_DENIED,          /* nor may it read them */
 	CAUSE_POD_NEW,         /* a pod's admission and its API object pass each other */
-	CAUSE_BOOKS_FAILED,    /* PodResources or the checkpoint could not be read */
+	CAUSE_RECORDS_FAILED,    /* PodResources or the checkpoint could not be read */
 	CAUSE_DRIVER_FAILED,
 	CAUSE_NVML_SILENT,     /* then no device at all could be read */
 	CAUSE_DRIVER_HANGS,    /* or answers late, or its caller is away after that */
 	CAUSE_OFFER_CHANGED,   /* the plugin came, went or changed its IDs; the kubelet restarted */
-	CAUSE_BOOKS_STALE,     /* the checkpoint names pods that are gone */
+	CAUSE_RECORDS_STALE,     /* the checkpoint names pods that are gone */
 	CAUSE_FORGED,          /* a forged report names pods that do not exist */
 	CAUSE_DUPLICATE,       /* two nodes claim the device */
 	CAUSE_CONTROLLER_NEW,  /* it was restarted */
@@ -43,18 +43,18 @@ enum cause {
 /*
  * How long a cause may show after its end: the next sample (15 s at most) and its report, which may
  * have to wait for a back-off (30 s). The doubt about freshness begins only when the last report is
- * PROGRAMS_STALE_MS old. Books are doubted until PROGRAMS_SETTLING_MS after the kubelet's start.
+ * PROGRAMS_STALE_MS old. Records are doubted until PROGRAMS_SETTLING_MS after the kubelet's start.
  */
 #define CAUSE_WEARS_OFF_MS 45000u
-#define CAUSE_RELEASE_WEARS_OFF_MS 20000u /* of the books */
+#define CAUSE_RELEASE_WEARS_OFF_MS 20000u /* of the records */
 #define CAUSE_STALE_WEARS_OFF_MS (PROGRAMS_STALE_MS + 30000u)
 #define CAUSE_SETTLING_WEARS_OFF_MS (PROGRAMS_SETTLING_MS + 25000u)
 
 #define CAUSE_BIT(cause) (1u << (cause))
 /* Why somebody may hold a slot who is not known. */
 #define CAUSES_OF_UNKNOWN                                                                          \
-	(CAUSE_BIT(CAUSE_API_LATE) | CAUSE_BIT(CAUSE_POD_NEW) | CAUSE_BIT(CAUSE_BOOKS_FAILED) |    \
-	 CAUSE_BIT(CAUSE_OFFER_CHANGED) | CAUSE_BIT(CAUSE_BOOKS_STALE) | CAUSE_BIT(CAUSE_FORGED) | \
+	(CAUSE_BIT(CAUSE_API_LATE) | CAUSE_BIT(CAUSE_POD_NEW) | CAUSE_BIT(CAUSE_RECORDS_FAILED) |    \
+	 CAUSE_BIT(CAUSE_OFFER_CHANGED) | CAUSE_BIT(CAUSE_RECORDS_STALE) | CAUSE_BIT(CAUSE_FORGED) | \
 	 CAUSE_BIT(CAUSE_CONTROLLER_NEW) | CAUSE_BIT(CAUSE_AGENTLESS) | CAUSE_BIT(CAUSE_SLICES) |  \
 	 CAUSE_BIT(CAUSE_DISPLACED) | CAUSE_BIT(CAUSE_STAND_IN))
 

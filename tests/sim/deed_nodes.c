@@ -41,7 +41,7 @@ static bool is_held(const struct world_gpu *gpu)
 static void divide(struct world_gpu *gpu, bool mig, int n_partitions)
 {
 	if (is_held(gpu))
-		cause_add(CAUSE_BOOKS_STALE, gpu->node, -1, clockwork_now(), WORLD_NEVER);
+		cause_add(CAUSE_RECORDS_STALE, gpu->node, -1, clockwork_now(), WORLD_NEVER);
 	matrix_gpu(MATRIX_DIVIDED, gpu);
 	world_divide(gpu, mig, n_partitions);
 	usage_clear_gpu((int)(gpu - world.gpus));
@@ -192,7 +192,7 @@ void deed_restart_kubelet(const int *args)
 		return;
 	matrix_node(MATRIX_KUBELET, node);
 	kubelet_restart(node, (uint64_t)args[1], (uint64_t)args[2], false);
-	deed_excuse(CAUSE_BOOKS_FAILED, node, args[1] + args[2]);
+	deed_excuse(CAUSE_RECORDS_FAILED, node, args[1] + args[2]);
 	deed_for_ms(args[1] + args[2] + 10000);
 }
 
@@ -213,8 +213,8 @@ void deed_wipe_kubelet(const int *args)
 		return;
 	matrix_node(MATRIX_WIPED, node);
 	kubelet_restart(node, (uint64_t)args[1], (uint64_t)args[2], true);
-	cause_add(CAUSE_BOOKS_STALE, node, -1, clockwork_now(), WORLD_NEVER);
-	deed_excuse(CAUSE_BOOKS_FAILED, node, args[1] + args[2] + 20000);
+	cause_add(CAUSE_RECORDS_STALE, node, -1, clockwork_now(), WORLD_NEVER);
+	deed_excuse(CAUSE_RECORDS_FAILED, node, args[1] + args[2] + 20000);
 }
 
 void deed_hang_kubelet(const int *args)
@@ -224,7 +224,7 @@ void deed_hang_kubelet(const int *args)
 	if (node < 0)
 		return;
 	kubelet_hang(node, deed_for_ms(args[1]));
-	deed_excuse(CAUSE_BOOKS_FAILED, node, args[1]);
+	deed_excuse(CAUSE_RECORDS_FAILED, node, args[1]);
 }
 
 void deed_throttle_kubelet(const int *args)
@@ -234,7 +234,7 @@ void deed_throttle_kubelet(const int *args)
 	if (node < 0)
 		return;
 	kubelet_throttle(node, deed_for_ms(args[1]));
-	deed_excuse(CAUSE_BOOKS_FAILED, node, args[1]);
+	deed_excuse(CAUSE_RECORDS_FAILED, node, args[1]);
 }
 
 void deed_damage_checkpoint(const int *args)
@@ -244,7 +244,7 @@ void deed_damage_checkpoint(const int *args)
 	if (node < 0)
 		return;
 	kubelet_damage(node, deed_for_ms(args[1]));
-	deed_excuse(CAUSE_BOOKS_FAILED, node, args[1]);
+	deed_excuse(CAUSE_RECORDS_FAILED, node, args[1]);
 }
 
 static void return_plugin(void *owner, uint64_t node)
@@ -425,7 +425,7 @@ static void power_off(int node, int ms)
 		cause_add(CAUSE_NODE_OFF, node, -1, clockwork_now(), WORLD_NEVER);
 	}
 	clockwork_at(deed_for_ms(ms), power_on, NULL, (uint64_t)node);
-	deed_excuse(CAUSE_BOOKS_FAILED, node, ms + 20000);
+	deed_excuse(CAUSE_RECORDS_FAILED, node, ms + 20000);
 	deed_for_ms(ms + 20000);
 }
 
@@ -494,7 +494,7 @@ void deed_spoil_slices(const int *args)
 
 /*
  * Pods whose device is no longer there cannot be admitted again. Those that were not admitted yet
- * are not here: see claims_can_prepare() and books_allocate().
+ * are not here: see claims_can_prepare() and device_manager_allocate().
  */
 static void reject_holders(int gpu)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "sim/apiserver.h"
-#include "sim/books.h"
+#include "sim/device_manager.h"
 #include "sim/cause.h"
 #include "sim/claims.h"
 #include "sim/clockwork.h"
@@ -41,7 +41,7 @@ static void add_container(struct world_pod *pod, const char *name, enum world_co
 
 	snprintf(container->name, sizeof(container->name), "%s", name);
 	snprintf(container->resource, sizeof(container->resource), "%s",
-		 books_resource(pod->node));
+		 device_manager_resource(pod->node));
 	container->kind = kind;
 	container->wanted = wanted;
 }
@@ -216,7 +216,7 @@ static void replace_again(void *owner, uint64_t number)
 				       (int)(number & 255), (int)(number >> 16 & 255)});
 }
 
-/* Neither is in the books that can be read: only names in Lists tell the one from the other. */
+/* Neither is in the records that can be read: only names in Lists tell the one from the other. */
 void deed_replace_unbooked(const int *args)
 {
 	int node = deed_node(args[0]), ms = args[2];

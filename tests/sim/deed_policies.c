@@ -2,7 +2,7 @@
 #include "sim/deed.h"
 
 #include "sim/apiserver.h"
-#include "sim/books.h"
+#include "sim/device_manager.h"
 #include "sim/cause.h"
 #include "sim/clockwork.h"
 #include "sim/drifts.h"
@@ -178,7 +178,7 @@ void deed_leak(const int *args)
 
 	if (node < 0 || world_is_claims(world.nodes[node].mode))
 		return;
-	books_leak(node);
+	device_manager_leak(node);
 	clockwork_at(deed_for_ms(args[1]), create_pod, NULL,
 		     (uint64_t)node | (uint64_t)args[2] << 8 | (uint64_t)args[3] << 16);
 	deed_for_ms(args[1] + READ_MS);

@@ -3,7 +3,7 @@
 
 #include "base/compiler.h"
 #include "lib/rewording.h"
-#include "sim/books.h"
+#include "sim/device_manager.h"
 #include "sim/cause.h"
 #include "sim/clockwork.h"
 #include "sim/driver.h"
@@ -57,7 +57,7 @@ static bool is_anything_offered(int node)
 	const char *ids[1];
 
 	for (int i = 0; i < world.n_gpus; i++)
-		if (world.gpus[i].node == node && books_offered(i, ids, 1) > 0)
+		if (world.gpus[i].node == node && device_manager_offered(i, ids, 1) > 0)
 			return true;
 	return false;
 }

@@ -140,7 +140,7 @@ static bool is_paused(int node)
 /* A kubelet that starts has its pods before that is over; a node's clock tells when it did. */
 static bool may_settle(int node)
 {
-	static const enum cause causes[] = {CAUSE_NEW_DEVICE, CAUSE_OFFER_CHANGED, CAUSE_BOOKS_FAILED,
+	static const enum cause causes[] = {CAUSE_NEW_DEVICE, CAUSE_OFFER_CHANGED, CAUSE_RECORDS_FAILED,
 					    CAUSE_NODE_CLOCK, CAUSE_NODE_OFF, CAUSE_FORGED};
 	const uint64_t from = clockwork_now() - 2 * PROGRAMS_SETTLING_MS;
 
@@ -252,10 +252,10 @@ static uint64_t longest(const struct log *log, enum difference_state state, uint
 /* At the node, by enum difference_source. */
 static const unsigned in_the_way_of[] = {
 	[DIFFERENCE_BY_API] = 0,
-	[DIFFERENCE_BY_NODE] = BIT(CAUSE_BOOKS_FAILED) | BIT(CAUSE_OFFER_CHANGED) |
+	[DIFFERENCE_BY_NODE] = BIT(CAUSE_RECORDS_FAILED) | BIT(CAUSE_OFFER_CHANGED) |
 			       BIT(CAUSE_FORGED) | BIT(CAUSE_DRIVER_FAILED) |
 			       BIT(CAUSE_DRIVER_HANGS) | BIT(CAUSE_UNNOTICED) |
-			       BIT(CAUSE_BOOKS_STALE) | BIT(CAUSE_NODE_OFF) | BIT(CAUSE_NODE_CLOCK),
+			       BIT(CAUSE_RECORDS_STALE) | BIT(CAUSE_NODE_OFF) | BIT(CAUSE_NODE_CLOCK),
 	[DIFFERENCE_BY_NVML] = BIT(CAUSE_FORGED) | BIT(CAUSE_NVML_SILENT) | BIT(CAUSE_DRIVER_HANGS) |
 			       BIT(CAUSE_UNNOTICED) | BIT(CAUSE_NODE_OFF) | BIT(CAUSE_NODE_CLOCK),
 	[DIFFERENCE_BY_FAILURE] = BIT(CAUSE_FORGED) | BIT(CAUSE_DRIVER_HANGS) | BIT(CAUSE_UNNOTICED) |

@@ -13,7 +13,7 @@
 
 #include "base/sbuf.h"
 #include "sim/apiserver.h"
-#include "sim/books.h"
+#include "sim/device_manager.h"
 #include "sim/cause.h"
 #include "sim/check.h"
 #include "sim/claims.h"
@@ -53,12 +53,12 @@ static void advance(void *owner, uint64_t number);
 void kubelet_reset(void)
 {
 	memset(kubelets, 0, sizeof(kubelets));
-	books_reset();
+	device_manager_reset();
 }
 
 void kubelet_clear(void)
 {
-	books_clear();
+	device_manager_clear();
 }
 
 /* Telling the API server */
@@ -100,7 +100,7 @@ static void fill_object(const struct world_pod *pod, struct world_object *object
 	object->has_resources = object->has_statuses &&
 				world.nodes[pod->node].tells_resources &&
 				clockwork_now() >= pod->resources_at &&
-				(books_has(pod) || pod->claim >= 0);
+				(device_manager_has(pod) || pod->claim >= 0);
 	object->health = health_of(pod);
 	for (int i = 0; i < pod->n_containers; i++) {
 		object->states[i] = pod->containers[i].state;
@@ -234,9 +234,9 @@ static void admit(struct world_pod *pod)
 {
 	pod->stage = WORLD_ADMITTED;
 	cause_add(CAUSE_POD_NEW, pod->node, -1, clockwork_now(), clockwork_now());
-	if (books_allocate(pod)) {
+	if (device_manager_allocate(pod)) {
 		if (holds_lost_part(pod))
-			cause_add(CAUSE_BOOKS_STALE, pod->node, -1, clockwork_now(), WORLD_NEVER);
+			cause_add(CAUSE_RECORDS_STALE, pod->node, -1, clockwork_now(), WORLD_NEVER);
 		pod->started_at = clockwork_wall(pod->node);
 		plan_resources(pod);
 		step_in(pod, world_between(20, 1500));
@@ -296,7 +296,7 @@ static void run(struct world_pod *pod)
  */
 static void end_containers(struct world_pod *pod)
 {
-	if (world.nodes[pod->node].kubelet_minor < 34 && !pod->object.deleting && books_has(pod))
+	if (world.nodes[pod->node].kubelet_minor < 34 && !pod->object.deleting && device_manager_has(pod))
 		matrix_pod(MATRIX_TERMINAL, pod);
 	for (int i = 0; i < pod->n_containers; i++)
 		if (pod->containers[i].starts > 0)
@@ -315,7 +315,7 @@ static void terminate(struct world_pod *pod)
 }
 
 /*
- * A pod that was deleted by force leaves the books and the List at once, though its processes may
+ * A pod that was deleted by force leaves the records and the List at once, though its processes may
  * live on: https://github.com/kubernetes/kubernetes/issues/104824
  */
 static void forget(struct world_pod *pod)
@@ -478,7 +478,7 @@ static void register_plugin(void *owner, uint64_t number)
 	if (number != kubelet->plugin_start || !kubelet->runs || !kubelet->has_plugin)
 		return;
 	host_changed(node, HOST_PLUGINS, "nvidia-gpu.sock", true);
-	books_register(node);
+	device_manager_register(node);
 	tell_health(node);
 	cause_end(CAUSE_OFFER_CHANGED, node, -1);
 }
@@ -500,7 +500,7 @@ void kubelet_lose_plugin(int node)
 	host_changed(node, HOST_PLUGINS, "nvidia-gpu.sock", false);
 	if (!kubelet->runs)
 		return;
-	books_unregister(node);
+	device_manager_unregister(node);
 	tell_health(node);
 }
 
@@ -592,7 +592,7 @@ void kubelet_start(int node, uint64_t sources_ms, uint64_t plugin_ms)
 	kubelet->made_at = clockwork_wall(node);
 	kubelet->has_socket = true;
 	scatter_pods(node, sources_ms);
-	books_load(node);
+	device_manager_load(node);
 	host_changed(node, HOST_SOCKETS, HOST_SOCKET, true);
 	clockwork_in(sources_ms, become_ready, kubelet, kubelet->start);
 	if (kubelet->has_plugin)
@@ -626,7 +626,7 @@ void kubelet_restart(int node, uint64_t down_ms, uint64_t sources_ms, bool is_wi
 		return;
 	kubelet_stop(node);
 	if (is_wiped)
-		books_wipe(node);
+		device_manager_wipe(node);
 	clockwork_in(down_ms, start_again, &kubelets[node], sources_ms);
 }
 
@@ -652,7 +652,7 @@ void kubelet_met_agent(int node)
 	kubelets[node].is_list_told = kubelets[node].is_file_told = false;
 }
 
-bool kubelet_withholds_books(int node)
+bool kubelet_withholds_records(int node)
 {
 	const struct kubelet *kubelet = &kubelets[node];
 	const uint64_t from = clockwork_now() > SAMPLE_MS ? clockwork_now() - SAMPLE_MS : 0;
@@ -664,7 +664,7 @@ bool kubelet_withholds_books(int node)
 enum kubelet_file kubelet_checkpoint(int node, struct view *ret)
 {
 	const bool is_damaged = clockwork_now() < kubelets[node].damaged_until;
-	const bool is_there = books_file(node, ret);
+	const bool is_there = device_manager_file(node, ret);
 
 	kubelets[node].is_file_told = is_there && !is_damaged;
 	if (!kubelets[node].is_file_told)
@@ -709,9 +709,9 @@ static void answer(void *owner, uint64_t number)
 	sbuf_init(&message, CAP);
 	sbuf_init(&reply, CAP);
 	if (is_list(fetch))
-		books_list(node, kubelets[node].is_ready, &message);
+		device_manager_list(node, kubelets[node].is_ready, &message);
 	else
-		books_allocatable(node, &message);
+		device_manager_allocatable(node, &message);
 	grpcmsg_append(&reply, sbuf_view(&message));
 	kubelets[node].is_list_told |= is_list(fetch);
 	fetch->grpc_status = 0;

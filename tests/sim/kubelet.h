@@ -45,7 +45,7 @@ void kubelet_met_agent(int node);
  * Neither its last List nor its last look at the checkpoint told that agent anything, or neither did when
  * it took the sample that it has reported last.
  */
-bool kubelet_withholds_books(int node);
+bool kubelet_withholds_records(int node);
 /* What the node's agent finds. */
 enum kubelet_file kubelet_checkpoint(int node, struct view *ret);
 /* False: there is no socket. made_at is by the node's wall clock. */

@@ -8,7 +8,7 @@
 
 #include "sim/leaks.h"
 
-#include "sim/books.h"
+#include "sim/device_manager.h"
 #include "sim/clockwork.h"
 #include "sim/programs.h"
 #include "sim/world.h"
@@ -58,7 +58,7 @@ static bool is_on(const struct world_container *container, int gpu)
 static uint64_t last_change(int gpu)
 {
 	const int node = world.gpus[gpu].node;
-	uint64_t last = books_offered_since(node);
+	uint64_t last = device_manager_offered_since(node);
 
 	for (int i = 0; i < world.n_pods; i++)
 		for (int c = 0; c < world.pods[i].n_containers; c++) {
@@ -120,13 +120,13 @@ enum difference_state leaks_state(int gpu)
 	const int node = world.gpus[gpu].node;
 	const struct world_pod *pod = find_refused(node);
 	const char *ids[MAX_IDS];
-	const int n_offered = books_offered(gpu, ids, MAX_IDS);
+	const int n_offered = device_manager_offered(gpu, ids, MAX_IDS);
 
 	if (!pod)
 		return DIFFERENCE_NO;
-	if (!books_was_leaking(node))
+	if (!device_manager_was_leaking(node))
 		return may_be_unseen(gpu, pod) ? DIFFERENCE_UNJUDGED : DIFFERENCE_NO;
-	if (!books_is_leaking(node) || n_offered == 0 || count_held(gpu) >= n_offered || !is_plain(gpu))
+	if (!device_manager_is_leaking(node) || n_offered == 0 || count_held(gpu) >= n_offered || !is_plain(gpu))
 		return DIFFERENCE_UNJUDGED;
 	return pod->created_at > last_change(gpu) + LONG_MS && clockwork_now() < pod->created_at + FRESH_MS
 		       ? DIFFERENCE_YES

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The driver, the kubelet's books and the API server are read at different instants, and what one
+ * The driver, the kubelet's records and the API server are read at different instants, and what one
  * of them said stays published while it is silent. So what is written is compared with the past. A
  * user must have been on the device without a slot at some moment. A former tenant must have held
  * it, and a witness must have been there. At rest it must be so now.
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/books.h"
+#include "sim/device_manager.h"
 #include "sim/claims.h"
 #include "sim/clockwork.h"
 #include "sim/oracle.h"
@@ -180,10 +180,10 @@ static bool is_beyond_proof(const struct world_pod *pod)
 	if (pod->is_hami_spoilt)
 		return true;
 	if (sharers_reservation(pod))
-		return !books_has(sharers_reservation(pod));
+		return !device_manager_has(sharers_reservation(pod));
 	if (pod->group >= 0 && !has_own(pod))
 		return false;
-	return pod->claim >= 0 ? !claims_has(pod) : !books_has(world_holder(pod));
+	return pod->claim >= 0 ? !claims_has(pod) : !device_manager_has(world_holder(pod));
 }
 
 /* At some moment from then on, up to the second, it was on what its pod held. */
@@ -451,7 +451,7 @@ static void judge_unblamed(const struct attribution_health_event *event,
 	    pod->is_hami_spoilt || tenant->start_time > error->told_at ||
 	    names(event, tenant->pod_uid))
 		return;
-	/* Started, or over, by what the API server tells: its claim may be older, its books newer. */
+	/* Started, or over, by what the API server tells: its claim may be older, its records newer. */
 	if (pod->started_at == 0 || pod->started_at + STARTED_MS > error->told_at ||
 	    pod->end_known_at <= error->raised_at)
 		return;

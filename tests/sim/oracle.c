@@ -19,7 +19,7 @@
 #include "sim/clockwork.h"
 #include "sim/diagnosis.h"
 #include "sim/differences.h"
-#include "sim/doubt.h"
+#include "sim/unknowns.h"
 #include "sim/drifts.h"
 #include "sim/hang.h"
 #include "sim/idleness.h"
@@ -574,8 +574,8 @@ void oracle_wrote(const char *name, struct view object, uint64_t sent_at)
 	hang_judge(&attribution.status, gpu);
 	strain_judge(&attribution.status, sight->is_written ? &sight->attribution.status : NULL,
 		     gpu);
-	doubt_judge(&attribution.status, sight->is_written ? &sight->attribution.status : NULL, gpu,
-		    node_of(attribution.status.node_name));
+	unknowns_judge(&attribution.status, sight->is_written ? &sight->attribution.status : NULL, gpu,
+		       node_of(attribution.status.node_name));
 	reasons_judge(&attribution.status, sight->is_written ? &sight->attribution.status : NULL, gpu,
 		      node_of(attribution.status.node_name), sent_at);
 	told_wrote(view_from(name), &attribution.status);

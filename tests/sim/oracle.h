@@ -94,7 +94,7 @@
  * Activity that is Unknown has the reason that is so. While there is trouble that does not end by
  * itself (sim/trouble.h), health and activity are judged the same way. A tenant
  * may be missing if no evidence of it is left:
- * - its entry was wiped from the kubelet's books;
+ * - its entry was wiped from the kubelet's records;
  * - it holds a MIG device that is gone;
  * - its claim was removed by force;
  * - somebody spoilt its annotation of HAMi's.
@@ -106,7 +106,7 @@
  * Of HAMi's pods on such a node only the node is known.
  *
  * NO_CAUSE. Each doubtful word has a cause in the history (sim/cause.h), within the time that such
- * a cause may take to wear off. The table in sim/doubt.c says which cause excuses which word, and
+ * a cause may take to wear off. The table in sim/unknowns.c says which cause excuses which word, and
  * for how long. Doubtful are
  * - the mode Unknown, and a count that is not known;
  * - a tenant that is Pending, Unresolved, NameOnly or Disputed;
@@ -116,7 +116,7 @@
  *   time. A slot that is held by somebody unknown is said, unless pods themselves are not known.
  * - PodUnknown: somebody has the device whom a List may name, and no tenant is unknown.
  * - SourceDisagreement: a tenant is Disputed; and while one is nothing better is said.
- * - SourcesFailed: the report says that no book can be read, and the kubelet told its agent of none.
+ * - SourcesFailed: the report says that no record can be read, and the kubelet told its agent of none.
  *   A report that says so leads neither to AllResolved nor to Unconfirmed.
  * - AwaitingReport: the controller has had no report of the node since it started.
  * The reason of Ready follows from Attributed and ReportFresh.
@@ -130,7 +130,7 @@
  * hangs for good.
  *
  * LOST. A listed tenant does not vanish while it holds the device and its pod lives.
- * - If a book of the kubelet's has it, it stays despite a short List, a source that failed, an
+ * - If a record of the kubelet has it, it stays despite a short List, a source that failed, an
  *   older report, or a restart of anything.
  * - If it has the device by a claim, it also stays despite slices that go, are incomplete or are
  *   renumbered, and despite an API that is denied. But if the claim cannot be read while devices

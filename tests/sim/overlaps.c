@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "join/wording.h"
-#include "sim/books.h"
+#include "sim/device_manager.h"
 #include "sim/clockwork.h"
 #include "sim/oracle.h"
 #include "sim/rest.h"
@@ -25,7 +25,7 @@ static const struct condition *attributed(const struct attribution_status *statu
 }
 
 /*
- * What the books have is told by IDs. Of a pod that they have forgotten only the unit is known: it
+ * What the records have is told by IDs. Of a pod that they have forgotten only the unit is known: it
  * is given out twice when another one has been given the whole of it.
  */
 static bool is_same(const char *id, const char *other, bool is_forgotten)
@@ -98,7 +98,7 @@ static bool is_unit(const char *id, int gpu)
 }
 
 /*
- * Only what is seen now is said. If no book has a tenant, it is Unconfirmed, and nothing is said of
+ * Only what is seen now is said. If no record has a tenant, it is Unconfirmed, and nothing is said of
  * a later holder of its unit. If all is said to be well, the unit must have no other holder.
  */
 static bool is_to_be_said(const struct world_pod *pod, const struct world_pod *other, int gpu,
@@ -106,9 +106,9 @@ static bool is_to_be_said(const struct world_pod *pod, const struct world_pod *o
 {
 	bool is_true = attributed(status) && attributed(status)->status == CONDITION_TRUE;
 
-	if (books_has(pod) && books_has(other))
+	if (device_manager_has(pod) && device_manager_has(other))
 		return true;
-	return is_true && (books_has(pod) || books_has(other)) && is_unit(id, gpu);
+	return is_true && (device_manager_has(pod) || device_manager_has(other)) && is_unit(id, gpu);
 }
 
 /* The ID is the pod's; status: it must say so. */
@@ -117,7 +117,7 @@ static bool is_held_by_another(const struct world_pod *pod, const char *id, int 
 {
 	for (int i = 0; i < world.n_pods; i++) {
 		const struct world_pod *other = &world.pods[i];
-		bool is_forgotten = !status && (!books_has(pod) || !books_has(other));
+		bool is_forgotten = !status && (!device_manager_has(pod) || !device_manager_has(other));
 
 		if (other != pod && is_holder(other) &&
 		    holds(other, id, is_forgotten, gpu, since, status) &&

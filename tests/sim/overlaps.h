@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * overlaps - what a kubelet without its books gave out twice, by the truth: one device ID in the
+ * overlaps - what a kubelet without its records gave out twice, by the truth: one device ID in the
  * hands of two pods.
  *
  * Threads: any.

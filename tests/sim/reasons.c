@@ -28,7 +28,7 @@
 #define WRITTEN_MS 1000  /* from a join to its write */
 #define BACK_MS 3000u    /* a watch that is back counts after that */
 
-/* What a report says of the kubelet's books, and what the kubelet had told until then. */
+/* What a report says of the kubelet's records, and what the kubelet had told until then. */
 struct posted {
 	int boot;
 	int64_t instance, sequence;
@@ -89,7 +89,7 @@ void reasons_posted(int node, struct view body, bool is_forged)
 		.sequence = report.sequence,
 		.says_unread = !is_ok(head, VIEW("\"podResources\":")) &&
 			       !is_ok(head, VIEW("\"checkpoint\":")),
-		.are_withheld = kubelet_withholds_books(node),
+		.are_withheld = kubelet_withholds_records(node),
 		.is_forged = is_forged,
 	};
 }
@@ -137,7 +137,7 @@ static bool is_told(const struct world_pod *pod, uint64_t sent_at)
 	return pod->known_at < sent_at - ORACLE_ASKED_MS && pod->end_known_at >= sent_at;
 }
 
-/* The books call a static pod by its hash, the API server by that of its mirror. */
+/* The records call a static pod by its hash, the API server by that of its mirror. */
 static bool is_unknown(const struct judge *judge, struct view uid)
 {
 	for (int i = 0; i < world.n_pods; i++) {
@@ -223,7 +223,7 @@ static bool has_namesake(const struct world_pod *pod)
 	return false;
 }
 
-/* The books are read one after another, and the API server tells later when the pod started. */
+/* The records are read one after another, and the API server tells later when the pod started. */
 static bool is_new(const struct world_pod *pod)
 {
 	for (int c = 0; c < pod->n_containers; c++)
@@ -255,7 +255,7 @@ static bool is_waited_for(const struct judge *judge, const struct world_pod *pod
 static bool may_be_nameless(const struct judge *judge)
 {
 	const uint64_t from = clockwork_now() - CAUSE_SETTLING_WEARS_OFF_MS;
-	const unsigned unbooked = BIT(CAUSE_BOOKS_FAILED) | BIT(CAUSE_BOOKS_STALE);
+	const unsigned unbooked = BIT(CAUSE_RECORDS_FAILED) | BIT(CAUSE_RECORDS_STALE);
 
 	if (judge->is_forged ||
 	    cause_since(CAUSE_FORGED, judge->node, judge->gpu, clockwork_now() - CAUSE_WEARS_OFF_MS))
@@ -345,13 +345,13 @@ static bool is_awaited(const struct judge *judge)
 	return !judge->is_heard && judge->before != NULL;
 }
 
-static bool are_books_unread(const struct judge *judge)
+static bool are_records_unread(const struct judge *judge)
 {
 	return judge->is_heard &&
 	       (!judge->report || (judge->report->says_unread && judge->report->are_withheld));
 }
 
-static bool are_books_read(const struct judge *judge)
+static bool are_records_read(const struct judge *judge)
 {
 	return !judge->is_heard || !judge->report || !judge->report->says_unread;
 }
@@ -371,7 +371,7 @@ static bool has_unconfirmed(const struct judge *judge)
 
 static bool is_all_resolved(const struct judge *judge)
 {
-	return judge->is_heard && are_books_read(judge) && !has_unconfirmed(judge);
+	return judge->is_heard && are_records_read(judge) && !has_unconfirmed(judge);
 }
 
 /* In the order of crds/README.md. A reason that has no row must not be said. */
@@ -388,9 +388,9 @@ static const struct row {
 	{REASON_POD_UNKNOWN, CONDITION_FALSE, is_pod_unknown, CAUSES_OF_UNKNOWN, CAUSE_SETTLING_WEARS_OFF_MS},
 	{REASON_PLACEHOLDER, CONDITION_FALSE, is_placeholder, CAUSES_OF_UNKNOWN, CAUSE_SETTLING_WEARS_OFF_MS},
 	{REASON_SLOT_HELD_TWICE, CONDITION_FALSE, is_held_twice, 0, 0},
-	/* Not BOOKS_FAILED: what a book said last does not contradict what came later. */
+	/* Not RECORDS_FAILED: what a record said last does not contradict what came later. */
 	{REASON_SOURCE_DISAGREEMENT, CONDITION_FALSE, is_disputed,
-	 BIT(CAUSE_BOOKS_STALE) | BIT(CAUSE_FORGED) | BIT(CAUSE_API_LATE) | BIT(CAUSE_OFFER_CHANGED) |
+	 BIT(CAUSE_RECORDS_STALE) | BIT(CAUSE_FORGED) | BIT(CAUSE_API_LATE) | BIT(CAUSE_OFFER_CHANGED) |
 		 BIT(CAUSE_REPORTS_MISSING) | BIT(CAUSE_CONTROLLER_NEW),
 	 CAUSE_SETTLING_WEARS_OFF_MS},
 	/* NVML's list is as old as the hang, and lacks MIG devices that were made since. */
@@ -408,14 +408,14 @@ static const struct row {
 		 BIT(CAUSE_CONTROLLER_NEW),
 	 CAUSE_STALE_WEARS_OFF_MS},
 	{REASON_SETTLING, CONDITION_UNKNOWN, NULL,
-	 BIT(CAUSE_NEW_DEVICE) | BIT(CAUSE_BOOKS_FAILED) | BIT(CAUSE_OFFER_CHANGED) |
+	 BIT(CAUSE_NEW_DEVICE) | BIT(CAUSE_RECORDS_FAILED) | BIT(CAUSE_OFFER_CHANGED) |
 		 BIT(CAUSE_CONTROLLER_NEW) | BIT(CAUSE_REPORTS_MISSING) | BIT(CAUSE_NODE_CLOCK),
 	 CAUSE_SETTLING_WEARS_OFF_MS},
-	{REASON_SOURCES_FAILED, CONDITION_UNKNOWN, are_books_unread,
-	 BIT(CAUSE_BOOKS_FAILED) | BIT(CAUSE_NEW_DEVICE) | BIT(CAUSE_REPORTS_MISSING) |
+	{REASON_SOURCES_FAILED, CONDITION_UNKNOWN, are_records_unread,
+	 BIT(CAUSE_RECORDS_FAILED) | BIT(CAUSE_NEW_DEVICE) | BIT(CAUSE_REPORTS_MISSING) |
 		 BIT(CAUSE_CONTROLLER_NEW),
 	 CAUSE_STALE_WEARS_OFF_MS},
-	{REASON_UNCONFIRMED, CONDITION_UNKNOWN, are_books_read, CAUSES_OF_UNKNOWN, CAUSE_SETTLING_WEARS_OFF_MS},
+	{REASON_UNCONFIRMED, CONDITION_UNKNOWN, are_records_read, CAUSES_OF_UNKNOWN, CAUSE_SETTLING_WEARS_OFF_MS},
 	{REASON_AWAITING_REPORT, CONDITION_UNKNOWN, is_awaited,
 	 BIT(CAUSE_CONTROLLER_NEW) | BIT(CAUSE_REPORTS_MISSING), CAUSE_STALE_WEARS_OFF_MS},
 };
@@ -502,7 +502,7 @@ static void judge_unsaid(const struct judge *judge, const struct condition *cond
 
 /*
  * It follows from the other two. While a first report is awaited it stays as it was, and who holds slots
- * without a name is not counted. DuplicateUUID is of sim/doubt.c.
+ * without a name is not counted. DuplicateUUID is of sim/unknowns.c.
  */
 static void judge_ready(const struct judge *judge, const struct condition *ready)
 {

@@ -6,7 +6,7 @@
 #include "assess/sharing_rule.h"
 #include "join/wording.h"
 #include "sim/apiserver.h"
-#include "sim/books.h"
+#include "sim/device_manager.h"
 #include "sim/check.h"
 #include "sim/claims.h"
 #include "sim/diagnosis.h"
@@ -27,7 +27,7 @@ struct judge {
 	int gpu;
 	const struct world_gpu *g;
 	const struct world_node *node;
-	bool is_vague; /* somebody holds slots that no book has, or some device of the node */
+	bool is_vague; /* somebody holds slots that no record has, or some device of the node */
 };
 
 static void accuse(const struct judge *judge, const char *what, const char *got,
@@ -106,7 +106,7 @@ static bool is_sharer(const struct world_pod *pod)
 }
 
 /*
- * No evidence is left in two cases: the entry was wiped from the books, or the entry's MIG device
+ * No evidence is left in two cases: the entry was wiped from the records, or the entry's MIG device
  * is gone. With the MIG device its parent is unknown, unless that was published before.
  */
 static bool is_beyond_proof(const struct world_pod *pod, int container, int gpu)
@@ -114,14 +114,14 @@ static bool is_beyond_proof(const struct world_pod *pod, int container, int gpu)
 	const struct world_container *c = &world_holder(pod)->containers[container];
 
 	if (is_sharer(pod))
-		return !books_has(sharers_reservation(pod));
+		return !device_manager_has(sharers_reservation(pod));
 	if (pod->is_hami_spoilt)
 		return true;
 	for (int i = 0; i < c->n_slots; i++)
 		if (c->slots[i].gpu == gpu && c->slots[i].partition >= 0 &&
 		    !world.gpus[gpu].partitions[c->slots[i].partition].exists)
 			return true;
-	return pod->claim >= 0 ? !claims_has(pod) : !books_has(world_holder(pod));
+	return pod->claim >= 0 ? !claims_has(pod) : !device_manager_has(world_holder(pod));
 }
 
 static bool is_monitor(const struct world_container *container, int gpu)
@@ -147,7 +147,7 @@ static bool is_of_hami(const struct world_pod *pod)
 }
 
 /* What the kubelet says is the device. */
-static bool is_in_books(const struct world_pod *pod)
+static bool is_in_records(const struct world_pod *pod)
 {
 	return pod->claim < 0 && !is_of_hami(pod) && !is_sharer(pod);
 }
@@ -155,14 +155,14 @@ static bool is_in_books(const struct world_pod *pod)
 /* The kubelet writes it for app containers only. */
 static bool is_in_status(const struct world_pod *pod, int container)
 {
-	return pod->object.has_resources && is_in_books(pod) &&
+	return pod->object.has_resources && is_in_records(pod) &&
 	       pod->containers[container].kind == WORLD_MAIN;
 }
 
 static bool is_in_checkpoint(const struct world_pod *pod, int container)
 {
 	(void)container;
-	return !world.nodes[pod->node].agentless && is_in_books(pod);
+	return !world.nodes[pod->node].agentless && is_in_records(pod);
 }
 
 static bool is_listed(const struct world_pod *pod, int container)
@@ -381,7 +381,7 @@ static bool is_seen(const char *const *seen, int n, const char *id)
 static bool is_of_now(const char *id, int gpu)
 {
 	const char *offered[MAX_SEEN];
-	int n = books_offered(gpu, offered, MAX_SEEN);
+	int n = device_manager_offered(gpu, offered, MAX_SEEN);
 
 	return n == 0 || is_seen(offered, n, id);
 }
@@ -467,7 +467,7 @@ static int count_replicas(const char *const *ids, int n, bool is_hami)
 static void note_offered(struct forms *forms, int gpu, const char *const *seen)
 {
 	const char *offered[MAX_SEEN];
-	int n = books_offered(gpu, offered, MAX_SEEN);
+	int n = device_manager_offered(gpu, offered, MAX_SEEN);
 
 	forms->replicas = count_replicas(n > 0 ? offered : seen, n > 0 ? n : forms->held,
 					 is_at_hami(gpu));
@@ -487,7 +487,7 @@ static void note_offered(struct forms *forms, int gpu, const char *const *seen)
 		forms->total = count_sliced(gpu);
 }
 
-/* By the kubelet's books, whatever the API server has; claims and groups are told there only. */
+/* By the kubelet's records, whatever the API server has; claims and groups are told there only. */
 static bool is_holder(const struct world_pod *pod, int gpu)
 {
 	return pod->mirror_of < 0 && has_devices(pod) && world.gpus[gpu].node == pod->node &&
@@ -594,7 +594,7 @@ bool rest_was_released(int gpu, uint64_t since)
 	return false;
 }
 
-/* Of some holder nothing is left: the answer of the plugin is gone with the kubelet's books. */
+/* Of some holder nothing is left: the answer of the plugin is gone with the kubelet's records. */
 bool rest_is_beyond_proof(int gpu)
 {
 	for (int i = 0; i < world.n_pods; i++) {

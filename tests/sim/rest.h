@@ -25,11 +25,11 @@ int rest_phase(const struct world_pod *pod, int container);
 bool rest_is_shown(const struct world_pod *pod);
 /* It holds the device, and the API server says nothing else. */
 bool rest_is_tenant(const struct world_pod *pod, int container, int gpu);
-/* It holds the device, the API server says nothing else, and there is a book that says so. */
+/* It holds the device, the API server says nothing else, and there is a record that says so. */
 bool rest_must_show(const struct world_pod *pod, int container, int gpu);
 /* Somebody has the device by a claim that is gone: nothing is left that says so. */
 bool rest_is_beyond_claims(int gpu);
-/* Somebody holds the device, and no book or claim is left that says so: its mode is as published. */
+/* Somebody holds the device, and no record or claim is left that says so: its mode is as published. */
 bool rest_is_beyond_proof(int gpu);
 /* Somebody gave a slot of the device back since then. */
 bool rest_was_released(int gpu, uint64_t since);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "model/attribution.h"
-#include "sim/books.h"
+#include "sim/device_manager.h"
 #include "sim/illness.h"
 #include "sim/intents.h"
 #include "sim/programs.h"
@@ -37,7 +37,7 @@ static int count_offers(int gpu)
 {
 	const char *ids[16];
 
-	return books_offered(gpu, ids, 16);
+	return device_manager_offered(gpu, ids, 16);
 }
 
 static bool is_shared_mode(enum world_mode mode)
@@ -54,7 +54,7 @@ static bool is_renamed(const char *resource)
 
 static bool is_of_mig(int node)
 {
-	return strncmp(books_resource(node), OF_MIG, sizeof(OF_MIG) - 1) == 0;
+	return strncmp(device_manager_resource(node), OF_MIG, sizeof(OF_MIG) - 1) == 0;
 }
 
 /* How a device is shared. */
@@ -71,7 +71,7 @@ static bool look(int gpu, struct share *ret)
 
 	*ret = (struct share){.is_shared = is_shared_mode(node->mode),
 			      .is_mps = node->mode == WORLD_MPS,
-			      .is_renamed = is_renamed(books_resource(world.gpus[gpu].node)),
+			      .is_renamed = is_renamed(device_manager_resource(world.gpus[gpu].node)),
 			      .replicas = is_shared_mode(node->mode) ? node->replicas : 1};
 	return node->mode != WORLD_HAMI && !node->hides_compute_mode &&
 	       mode != ATTRIBUTION_MODE_UNKNOWN &&
@@ -279,7 +279,7 @@ static bool is_offered_whole(int gpu)
 {
 	const char *id;
 
-	return world.gpus[gpu].mig && books_offered(gpu, &id, 1) > 0 &&
+	return world.gpus[gpu].mig && device_manager_offered(gpu, &id, 1) > 0 &&
 	       strncmp(id, world.gpus[gpu].uuid, strlen(world.gpus[gpu].uuid)) == 0;
 }
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/prng.h"
-#include "sim/books.h"
+#include "sim/device_manager.h"
 #include "sim/cause.h"
 #include "sim/clockwork.h"
 #include "sim/driver.h"
@@ -55,7 +55,7 @@ static void call_unwell(int node)
 
 	for (int i = 0; i < world.n_gpus; i++)
 		is_unwell[i] |= world.gpus[i].node == node && !world.gpus[i].lost &&
-				prng_between(&stream, 0, 1) != 0 && books_offered(i, ids, 1) > 0;
+				prng_between(&stream, 0, 1) != 0 && device_manager_offered(i, ids, 1) > 0;
 	kubelet_update_plugin(node);
 }
 

@@ -14,7 +14,7 @@
 
 #include "base/compiler.h"
 #include "lib/rewording.h"
-#include "sim/books.h"
+#include "sim/device_manager.h"
 #include "sim/claims.h"
 #include "sim/diagnosis.h"
 #include "sim/illness.h"
@@ -93,7 +93,7 @@ static enum truth is_not_advertised(const struct judge *judge)
 {
 	const char *ids[1];
 
-	if (judge->node->agentless || judge->g->lost || books_offered(judge->gpu, ids, 1) > 0 ||
+	if (judge->node->agentless || judge->g->lost || device_manager_offered(judge->gpu, ids, 1) > 0 ||
 	    is_unpartitioned(judge->g))
 		return NO;
 	return trouble_is_unwell(judge->gpu) ? YES : AS_SAID;

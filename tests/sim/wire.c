@@ -269,7 +269,7 @@ static const struct world_pod *some_foreign_pod(int node)
 	return NULL;
 }
 
-/* Books a device of the node's for a pod, by both witnesses. */
+/* Records a device of the node's for a pod, by both witnesses. */
 static void book(struct forger *forger, const char *uid, const char *name)
 {
 	const struct world_gpu *gpu = some_gpu(forger->node, true);

@@ -78,7 +78,7 @@ static const struct exception {
 	bool is_possible; /* only rare */
 } exceptions[] = {
 	{VIEW_INIT("ReservedOtherwise"), "no claim is reserved for a PodGroup", false},
-	{VIEW_INIT("SlotHeldTwice"), "books contradict each other for ten seconds too rarely", true},
+	{VIEW_INIT("SlotHeldTwice"), "records contradict each other for ten seconds too rarely", true},
 };
 
 static const struct view others[] = {VIEW_INIT("Attributed"), VIEW_INIT("Ready"),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sim/books.h"
+#include "sim/device_manager.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,13 +29,13 @@ struct offer {
 };
 
 /* A copy of the entries; the devices are those of the world's containers. */
-struct ledger {
+struct allocations {
 	struct entry entries[MAX_ENTRIES];
 	int n_entries;
 };
 
-struct books {
-	struct ledger memory, saved;
+struct device_manager {
+	struct allocations memory, saved;
 	struct offer offers[MAX_OFFERS]; /* healthy */
 	int n_offers;
 	bool is_registered;
@@ -45,17 +45,17 @@ struct books {
 	struct sbuf file;
 };
 
-static struct books all[WORLD_MAX_NODES];
+static struct device_manager all[WORLD_MAX_NODES];
 
-void books_reset(void)
+void device_manager_reset(void)
 {
 	for (int i = 0; i < WORLD_MAX_NODES; i++) {
-		all[i] = (struct books){0};
+		all[i] = (struct device_manager){0};
 		sbuf_init(&all[i].file, CAP);
 	}
 }
 
-void books_clear(void)
+void device_manager_clear(void)
 {
 	for (int i = 0; i < WORLD_MAX_NODES; i++)
 		sbuf_deinit(&all[i].file);
@@ -63,7 +63,7 @@ void books_clear(void)
 
 /* The plugin */
 
-const char *books_resource(int node)
+const char *device_manager_resource(int node)
 {
 	const struct world_node *n = &world.nodes[node];
 
@@ -80,14 +80,14 @@ const char *books_resource(int node)
 	}
 }
 
-static void offer_id(struct books *books, int node, const char *uuid, int replica)
+static void offer_id(struct device_manager *manager, int node, const char *uuid, int replica)
 {
-	struct offer *offer = &books->offers[books->n_offers];
+	struct offer *offer = &manager->offers[manager->n_offers];
 
-	if (books->n_offers == MAX_OFFERS)
+	if (manager->n_offers == MAX_OFFERS)
 		return;
-	books->n_offers++;
-	snprintf(offer->resource, sizeof(offer->resource), "%s", books_resource(node));
+	manager->n_offers++;
+	snprintf(offer->resource, sizeof(offer->resource), "%s", device_manager_resource(node));
 	if (replica < 0)
 		snprintf(offer->id, sizeof(offer->id), "%s", uuid);
 	else
@@ -95,61 +95,61 @@ static void offer_id(struct books *books, int node, const char *uuid, int replic
 }
 
 /* As HAMi's plugin counts them. */
-static void offer_hami(struct books *books, int node, const char *uuid)
+static void offer_hami(struct device_manager *manager, int node, const char *uuid)
 {
 	char id[WORLD_ID_SIZE];
 
 	for (int i = 0; i < world.nodes[node].replicas; i++) {
 		snprintf(id, sizeof(id), "%s-%d", uuid, i);
-		offer_id(books, node, id, -1);
+		offer_id(manager, node, id, -1);
 	}
 }
 
-static void offer_device(struct books *books, int node, const char *uuid)
+static void offer_device(struct device_manager *manager, int node, const char *uuid)
 {
 	const struct world_node *n = &world.nodes[node];
 	bool is_shared = n->mode == WORLD_TIME_SLICED || n->mode == WORLD_MPS ||
 			 n->mode == WORLD_MIG_TIME_SLICED;
 
 	if (n->mode == WORLD_HAMI)
-		offer_hami(books, node, uuid);
+		offer_hami(manager, node, uuid);
 	else if (!is_shared)
-		offer_id(books, node, uuid, -1);
+		offer_id(manager, node, uuid, -1);
 	for (int i = 0; is_shared && i < n->replicas; i++)
-		offer_id(books, node, uuid, i);
+		offer_id(manager, node, uuid, i);
 }
 
-static void offer_gpu(struct books *books, int node, const struct world_gpu *gpu)
+static void offer_gpu(struct device_manager *manager, int node, const struct world_gpu *gpu)
 {
 	if (!world_is_mig(world.nodes[node].mode)) {
 		if (!gpu->mig)
-			offer_device(books, node, gpu->uuid);
+			offer_device(manager, node, gpu->uuid);
 		return;
 	}
 	for (int i = 0; i < gpu->n_partitions; i++)
 		if (gpu->partitions[i].exists)
-			offer_device(books, node, gpu->partitions[i].uuid);
+			offer_device(manager, node, gpu->partitions[i].uuid);
 }
 
 static void save(int node);
 
-void books_register(int node)
+void device_manager_register(int node)
 {
-	struct books *books = &all[node];
+	struct device_manager *manager = &all[node];
 
-	books->n_offers = 0;
-	books->offered_since = clockwork_now();
+	manager->n_offers = 0;
+	manager->offered_since = clockwork_now();
 	if (world_is_claims(world.nodes[node].mode))
 		return;
-	books->is_registered = true;
+	manager->is_registered = true;
 	for (int i = 0; i < world.n_gpus; i++)
 		if (world.gpus[i].node == node && !world.gpus[i].lost &&
 		    !trouble_is_unwell(i))
-			offer_gpu(books, node, &world.gpus[i]);
+			offer_gpu(manager, node, &world.gpus[i]);
 	save(node);
 }
 
-void books_unregister(int node)
+void device_manager_unregister(int node)
 {
 	all[node].n_offers = 0;
 	all[node].offered_since = clockwork_now();
@@ -157,38 +157,38 @@ void books_unregister(int node)
 		save(node);
 }
 
-void books_leak(int node)
+void device_manager_leak(int node)
 {
 	all[node].leaks = all[node].leaked = true;
 }
 
-bool books_is_leaking(int node)
+bool device_manager_is_leaking(int node)
 {
 	return all[node].leaks;
 }
 
-bool books_was_leaking(int node)
+bool device_manager_was_leaking(int node)
 {
 	return all[node].leaked;
 }
 
-uint64_t books_offered_since(int node)
+uint64_t device_manager_offered_since(int node)
 {
 	return all[node].offered_since;
 }
 
-int books_offered(int gpu, const char **ret_ids, int max)
+int device_manager_offered(int gpu, const char **ret_ids, int max)
 {
-	const struct books *books;
+	const struct device_manager *manager;
 	struct world_slot slot;
 	int n = 0;
 
 	if (world.gpus[gpu].node < 0)
 		return 0;
-	books = &all[world.gpus[gpu].node];
-	for (int i = 0; i < books->n_offers && n < max; i++)
-		if (world_place(books->offers[i].id, &slot) && slot.gpu == gpu)
-			ret_ids[n++] = books->offers[i].id;
+	manager = &all[world.gpus[gpu].node];
+	for (int i = 0; i < manager->n_offers && n < max; i++)
+		if (world_place(manager->offers[i].id, &slot) && slot.gpu == gpu)
+			ret_ids[n++] = manager->offers[i].id;
 	return n;
 }
 
@@ -225,58 +225,58 @@ static void append_entry(const struct entry *entry, struct sbuf *out)
 	sbuf_printf(out, "\"}");
 }
 
-static void append_registered(const struct books *books, int node, struct sbuf *out)
+static void append_registered(const struct device_manager *manager, int node, struct sbuf *out)
 {
-	if (!books->is_registered)
+	if (!manager->is_registered)
 		return;
 	sbuf_printf(out, "\"%s\":[",
-		    books->n_offers > 0 ? books->offers[0].resource : books_resource(node));
-	for (int i = 0; i < books->n_offers; i++)
-		sbuf_printf(out, "%s\"%s\"", i > 0 ? "," : "", books->offers[i].id);
+		    manager->n_offers > 0 ? manager->offers[0].resource : device_manager_resource(node));
+	for (int i = 0; i < manager->n_offers; i++)
+		sbuf_printf(out, "%s\"%s\"", i > 0 ? "," : "", manager->offers[i].id);
 	sbuf_printf(out, "]");
 }
 
 static void save(int node)
 {
-	struct books *books = &all[node];
-	const struct ledger *memory = &books->memory;
+	struct device_manager *manager = &all[node];
+	const struct allocations *memory = &manager->memory;
 
-	sbuf_clear(&books->file);
-	sbuf_printf(&books->file, "{\"Data\":{\"PodDeviceEntries\":%s",
+	sbuf_clear(&manager->file);
+	sbuf_printf(&manager->file, "{\"Data\":{\"PodDeviceEntries\":%s",
 		    memory->n_entries > 0 ? "[" : "null");
 	for (int i = 0; i < memory->n_entries; i++) {
 		if (i > 0)
-			sbuf_append_char(&books->file, ',');
-		append_entry(&memory->entries[i], &books->file);
+			sbuf_append_char(&manager->file, ',');
+		append_entry(&memory->entries[i], &manager->file);
 	}
-	sbuf_printf(&books->file, "%s,\"RegisteredDevices\":{", memory->n_entries > 0 ? "]" : "");
-	append_registered(books, node, &books->file);
-	sbuf_printf(&books->file, "}},\"Checksum\":1}");
-	check(books->file.failure == ERROR_NONE);
-	books->saved = *memory;
-	books->has_file = true;
+	sbuf_printf(&manager->file, "%s,\"RegisteredDevices\":{", memory->n_entries > 0 ? "]" : "");
+	append_registered(manager, node, &manager->file);
+	sbuf_printf(&manager->file, "}},\"Checksum\":1}");
+	check(manager->file.failure == ERROR_NONE);
+	manager->saved = *memory;
+	manager->has_file = true;
 	host_changed(node, HOST_PLUGINS, HOST_CHECKPOINT, true);
 }
 
-void books_load(int node)
+void device_manager_load(int node)
 {
-	struct books *books = &all[node];
+	struct device_manager *manager = &all[node];
 
-	books->memory = books->saved;
-	books->n_offers = 0;
-	books->is_registered = false;
-	books->leaks = false;
-	books->offered_since = clockwork_now();
+	manager->memory = manager->saved;
+	manager->n_offers = 0;
+	manager->is_registered = false;
+	manager->leaks = false;
+	manager->offered_since = clockwork_now();
 }
 
-void books_wipe(int node)
+void device_manager_wipe(int node)
 {
 	all[node].saved.n_entries = 0;
 	all[node].has_file = false;
 	sbuf_clear(&all[node].file);
 }
 
-bool books_file(int node, struct view *ret)
+bool device_manager_file(int node, struct view *ret)
 {
 	*ret = sbuf_view(&all[node].file);
 	return all[node].has_file;
@@ -284,14 +284,14 @@ bool books_file(int node, struct view *ret)
 
 /* Allocation */
 
-static void free_ended(struct ledger *ledger)
+static void free_ended(struct allocations *allocations)
 {
 	int n = 0;
 
-	for (int i = 0; i < ledger->n_entries; i++)
-		if (world_is_active(&world.pods[ledger->entries[i].pod]))
-			ledger->entries[n++] = ledger->entries[i];
-	ledger->n_entries = n;
+	for (int i = 0; i < allocations->n_entries; i++)
+		if (world_is_active(&world.pods[allocations->entries[i].pod]))
+			allocations->entries[n++] = allocations->entries[i];
+	allocations->n_entries = n;
 }
 
 static bool holds(const struct world_container *container, const char *id)
@@ -303,11 +303,11 @@ static bool holds(const struct world_container *container, const char *id)
 }
 
 /* Devices of a pod's ordinary init containers go to its later containers. */
-static bool is_taken(const struct books *books, const struct world_pod *pod, int index,
+static bool is_taken(const struct device_manager *manager, const struct world_pod *pod, int index,
 		     const char *id)
 {
-	for (int i = 0; i < books->memory.n_entries; i++) {
-		const struct entry *entry = &books->memory.entries[i];
+	for (int i = 0; i < manager->memory.n_entries; i++) {
+		const struct entry *entry = &manager->memory.entries[i];
 		const struct world_pod *holder = &world.pods[entry->pod];
 		const struct world_container *container = &holder->containers[entry->container];
 		bool is_reused = holder == pod && container->kind == WORLD_INIT;
@@ -326,16 +326,17 @@ static bool was_init(const struct world_pod *pod, int index, const char *id)
 	return false;
 }
 
-static const char *choose(const struct books *books, const struct world_pod *pod, int index)
+static const char *choose(const struct device_manager *manager, const struct world_pod *pod,
+			  int index)
 {
-	int first = books->n_offers > 0 ? (int)world_between(0, (uint64_t)books->n_offers - 1) : 0;
+	int first = manager->n_offers > 0 ? (int)world_between(0, (uint64_t)manager->n_offers - 1) : 0;
 	const char *found = NULL;
 
-	for (int i = 0; i < books->n_offers; i++) {
-		const struct offer *offer = &books->offers[(first + i) % books->n_offers];
+	for (int i = 0; i < manager->n_offers; i++) {
+		const struct offer *offer = &manager->offers[(first + i) % manager->n_offers];
 
 		if (strcmp(offer->resource, pod->containers[index].resource) != 0 ||
-		    is_taken(books, pod, index, offer->id))
+		    is_taken(manager, pod, index, offer->id))
 			continue;
 		if (was_init(pod, index, offer->id))
 			return offer->id;
@@ -350,27 +351,27 @@ static bool is_of_hami(const struct world_pod *pod)
 }
 
 /* Of a resource without healthy devices the kubelet says something else (devicesToAllocate()). */
-static bool has_offer(const struct books *books, const char *resource)
+static bool has_offer(const struct device_manager *manager, const char *resource)
 {
-	for (int i = 0; i < books->n_offers; i++)
-		if (strcmp(books->offers[i].resource, resource) == 0)
+	for (int i = 0; i < manager->n_offers; i++)
+		if (strcmp(manager->offers[i].resource, resource) == 0)
 			return true;
 	return false;
 }
 
 /* A device that HAMi has chosen may have gone to another node meanwhile. */
-static bool allocate_container(struct books *books, struct world_pod *pod, int index)
+static bool allocate_container(struct device_manager *manager, struct world_pod *pod, int index)
 {
 	struct world_container *container = &pod->containers[index];
 	struct entry *entry;
 
 	container->n_slots = 0;
 	for (int i = 0; i < container->wanted; i++) {
-		const char *id = books->leaks ? NULL : choose(books, pod, index);
+		const char *id = manager->leaks ? NULL : choose(manager, pod, index);
 
-		pod->is_refused_for_none = !id && i == 0 && has_offer(books, container->resource);
+		pod->is_refused_for_none = !id && i == 0 && has_offer(manager, container->resource);
 
-		if (!id || books->memory.n_entries == MAX_ENTRIES ||
+		if (!id || manager->memory.n_entries == MAX_ENTRIES ||
 		    (is_of_hami(pod) && world.gpus[container->chosen[i]].node != pod->node)) {
 			container->n_slots = 0;
 			return false;
@@ -384,27 +385,27 @@ static bool allocate_container(struct books *books, struct world_pod *pod, int i
 		return true;
 	container->mps = world.nodes[pod->node].mode == WORLD_MPS;
 	container->held_from = clockwork_now();
-	entry = &books->memory.entries[books->memory.n_entries++];
+	entry = &manager->memory.entries[manager->memory.n_entries++];
 	*entry = (struct entry){.pod = world_index(pod), .container = index};
 	snprintf(entry->uid, sizeof(entry->uid), "%s", pod->uid);
 	save(pod->node);
 	return true;
 }
 
-bool books_allocate(struct world_pod *pod)
+bool device_manager_allocate(struct world_pod *pod)
 {
-	struct books *books = &all[pod->node];
+	struct device_manager *manager = &all[pod->node];
 
-	free_ended(&books->memory);
+	free_ended(&manager->memory);
 	for (int i = 0; pod->claim < 0 && i < pod->n_containers; i++)
-		if (!allocate_container(books, pod, i))
+		if (!allocate_container(manager, pod, i))
 			return false;
 	return true;
 }
 
-bool books_has(const struct world_pod *pod)
+bool device_manager_has(const struct world_pod *pod)
 {
-	const struct ledger *memory = &all[pod->node].memory;
+	const struct allocations *memory = &all[pod->node].memory;
 
 	for (int i = 0; i < memory->n_entries; i++)
 		if (memory->entries[i].pod == world_index(pod))
@@ -430,28 +431,29 @@ static void append_devices(struct sbuf *out, uint32_t number, const char *resour
 	close_field(out, number, &devices);
 }
 
-static void append_container(const struct world_container *container, bool is_booked,
+static void append_container(const struct world_container *container, bool is_recorded,
 			     struct sbuf *pod)
 {
 	struct sbuf message;
 
 	sbuf_init(&message, CAP);
 	kube_bytes_field(&message, 1, view_from(container->name));
-	for (int i = 0; is_booked && i < container->n_slots; i++)
+	for (int i = 0; is_recorded && i < container->n_slots; i++)
 		append_devices(&message, 2, container->resource, container->slots[i].id);
 	close_field(pod, 3, &message);
 }
 
-static bool is_booked(const struct books *books, int pod, int container)
+static bool is_recorded(const struct device_manager *manager, int pod, int container)
 {
-	for (int i = 0; i < books->memory.n_entries; i++)
-		if (books->memory.entries[i].pod == pod &&
-		    books->memory.entries[i].container == container)
+	for (int i = 0; i < manager->memory.n_entries; i++)
+		if (manager->memory.entries[i].pod == pod &&
+		    manager->memory.entries[i].container == container)
 			return true;
 	return false;
 }
 
-static void append_pod(const struct books *books, const struct world_pod *pod, struct sbuf *out)
+static void append_pod(const struct device_manager *manager, const struct world_pod *pod,
+		       struct sbuf *out)
 {
 	struct sbuf message;
 
@@ -460,7 +462,7 @@ static void append_pod(const struct books *books, const struct world_pod *pod, s
 	kube_bytes_field(&message, 2, view_from(pod->namespace));
 	for (int i = 0; i < pod->n_containers; i++)
 		if (pod->containers[i].kind != WORLD_INIT)
-			append_container(&pod->containers[i], is_booked(books, world_index(pod), i),
+			append_container(&pod->containers[i], is_recorded(manager, world_index(pod), i),
 					 &message);
 	close_field(out, 1, &message);
 }
@@ -488,27 +490,27 @@ static void check_names(struct world_pod *const *pods, int n)
 			      strcmp(pods[i]->namespace, pods[k]->namespace) != 0);
 }
 
-void books_list(int node, bool is_ready, struct sbuf *out)
+void device_manager_list(int node, bool is_ready, struct sbuf *out)
 {
-	struct books *books = &all[node];
+	struct device_manager *manager = &all[node];
 	struct world_pod *listed[WORLD_MAX_PODS];
 	int n = 0;
 
 	if (is_ready && world.nodes[node].kubelet_minor >= 34)
-		free_ended(&books->memory);
+		free_ended(&manager->memory);
 	for (int i = 0; i < world.n_pods; i++)
 		if (world.pods[i].node == node && world.pods[i].mirror_of < 0 &&
 		    is_listed(&world.pods[i], is_ready))
 			listed[n++] = &world.pods[i];
 	check_names(listed, n);
 	for (int i = 0; i < n; i++)
-		append_pod(books, listed[i], out);
+		append_pod(manager, listed[i], out);
 }
 
-void books_allocatable(int node, struct sbuf *out)
+void device_manager_allocatable(int node, struct sbuf *out)
 {
-	const struct books *books = &all[node];
+	const struct device_manager *manager = &all[node];
 
-	for (int i = 0; i < books->n_offers; i++)
-		append_devices(out, 1, books->offers[i].resource, books->offers[i].id);
+	for (int i = 0; i < manager->n_offers; i++)
+		append_devices(out, 1, manager->offers[i].resource, manager->offers[i].id);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sim/doubt.h"
+#include "sim/unknowns.h"
 
 #include "join/wording.h"
-#include "sim/books.h"
+#include "sim/device_manager.h"
 #include "sim/cause.h"
 #include "sim/clockwork.h"
 #include "sim/oracle.h"
@@ -32,7 +32,7 @@ static const struct {
 	[MODE_UNKNOWN] = {"the mode is Unknown",
 			  BIT(CAUSE_NEW_DEVICE) | BIT(CAUSE_OFFER_CHANGED) | BIT(CAUSE_FORGED) |
 				  BIT(CAUSE_CONTROLLER_NEW) | BIT(CAUSE_REPORTS_MISSING) |
-				  BIT(CAUSE_BOOKS_FAILED) | BIT(CAUSE_DRIVER_FAILED) |
+				  BIT(CAUSE_RECORDS_FAILED) | BIT(CAUSE_DRIVER_FAILED) |
 				  BIT(CAUSE_DRIVER_HANGS) |
 				  BIT(CAUSE_AGENTLESS) | BIT(CAUSE_SLICES) |
 				  BIT(CAUSE_CLAIMED) |
@@ -41,24 +41,24 @@ static const struct {
 			  CAUSE_SETTLING_WEARS_OFF_MS},
 	[TENANT_UNKNOWN] = {"somebody unknown holds a slot", CAUSES_OF_UNKNOWN, CAUSE_SETTLING_WEARS_OFF_MS},
 	[NAME_ONLY] = {"a tenant is NameOnly",
-		       BIT(CAUSE_POD_NEW) | BIT(CAUSE_BOOKS_FAILED) | BIT(CAUSE_OFFER_CHANGED) |
+		       BIT(CAUSE_POD_NEW) | BIT(CAUSE_RECORDS_FAILED) | BIT(CAUSE_OFFER_CHANGED) |
 			       BIT(CAUSE_CONTROLLER_NEW), /* it may hear of old reports first */
 		       CAUSE_SETTLING_WEARS_OFF_MS},
 	[STILL_NAME_ONLY] = {"a tenant is still NameOnly",
-			     BIT(CAUSE_POD_NEW) | BIT(CAUSE_BOOKS_FAILED) |
+			     BIT(CAUSE_POD_NEW) | BIT(CAUSE_RECORDS_FAILED) |
 				     BIT(CAUSE_OFFER_CHANGED) | BIT(CAUSE_CONTROLLER_NEW) |
 				     BIT(CAUSE_REPORTS_MISSING) |
 				     /* While pods are old it is as it was published. */
 				     BIT(CAUSE_API_LATE) | BIT(CAUSE_DENIED),
 			     CAUSE_SETTLING_WEARS_OFF_MS},
-	/* Not BOOKS_FAILED: what a book said last does not contradict what came later. */
+	/* Not RECORDS_FAILED: what a record said last does not contradict what came later. */
 	[DISPUTED] = {"witnesses contradict each other",
-		      BIT(CAUSE_BOOKS_STALE) | BIT(CAUSE_FORGED) | BIT(CAUSE_API_LATE) |
+		      BIT(CAUSE_RECORDS_STALE) | BIT(CAUSE_FORGED) | BIT(CAUSE_API_LATE) |
 			      BIT(CAUSE_OFFER_CHANGED) | BIT(CAUSE_REPORTS_MISSING) |
 			      BIT(CAUSE_CONTROLLER_NEW),
 		      CAUSE_SETTLING_WEARS_OFF_MS},
 	[COUNT_UNKNOWN] = {"a count is not known",
-			   BIT(CAUSE_NEW_DEVICE) | BIT(CAUSE_BOOKS_FAILED) |
+			   BIT(CAUSE_NEW_DEVICE) | BIT(CAUSE_RECORDS_FAILED) |
 				   BIT(CAUSE_OFFER_CHANGED) | BIT(CAUSE_DRIVER_FAILED) |
 				  BIT(CAUSE_DRIVER_HANGS) |
 				   /* Nobody is known before pods may be read. */
@@ -95,12 +95,12 @@ static void suspect(const struct judge *judge, enum symptom symptom)
 			      world.gpus[judge->gpu].uuid, judge->node + 1, excuses[symptom].says);
 }
 
-/* The books have forgotten the pod: what was published last is what is known. */
+/* The records have forgotten the pod: what was published last is what is known. */
 static bool is_wiped(struct view uid)
 {
 	for (int i = 0; i < world.n_pods; i++)
 		if (view_equal(view_from(world.pods[i].uid), uid))
-			return !books_has(world_holder(&world.pods[i]));
+			return !device_manager_has(world_holder(&world.pods[i]));
 	return false;
 }
 
@@ -208,8 +208,8 @@ static bool is_unheard(const struct judge *judge)
 		has_reason(&before, "ReportFresh", REASON_NO_AGENT));
 }
 
-void doubt_judge(const struct attribution_status *status, const struct attribution_status *before,
-		 int gpu, int node)
+void unknowns_judge(const struct attribution_status *status, const struct attribution_status *before,
+		    int gpu, int node)
 {
 	const struct judge judge = {status, before, gpu, node};
 
