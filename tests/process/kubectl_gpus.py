@@ -20,7 +20,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "lib"))
-from promises import promise, try_promises
+from promises import Skipped, promise, try_promises
 
 TESTS = os.path.realpath(os.path.join(os.path.dirname(__file__), ".."))
 FAKE = os.path.join(TESTS, "fake", "kubectl")
@@ -304,12 +304,11 @@ def yaml_says_the_same_as_json():
     try:
         import yaml
     except ImportError:
-        return "skipped: no python3-yaml"
+        raise Skipped("no python3-yaml") from None
     for arguments in ((), ("node", "gpu-c"), ("device", "5555"), ("pod", "-A")):
         as_json, as_yaml = Run(*arguments, "-o", "json"), Run(*arguments, "-o", "yaml")
         assert as_yaml.status == as_json.status == FOUND
         assert yaml.safe_load(as_yaml.out) == json.loads(as_json.out), as_yaml.out
-    return None
 
 
 @promise
