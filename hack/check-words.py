@@ -58,17 +58,17 @@ UNTOLD = r'REASON_(?:REPORT_STALE|NO_AGENT), "(\w+)"'
 WORDING, REASON = "src/join/wording.def", r'REASON\(\w+, "(\w+)"'
 PUBLISHED = "REASON_"  # names that tests in C use, and the texts, too
 CONDITION, SAID = r'X\(REASON_\w+, "(\w+)"', "(?i)condition|reason|attributed|ready"
-DOUBTS = r"reasons\.c:(rows|judge_ready)$|doubt\.c:judge_conditions|verdicts\.c:judge_condition$"
+CONDITIONS_JUDGED = r"reasons\.c:(rows|judge_ready)$|no_cause\.c:judge_conditions|verdicts\.c:judge_condition$"
 STATE, ACTION, WORK = "ATTRIBUTION_HEALTH_", "ATTRIBUTION_RECOVERY_", "ATTRIBUTION_ACTIVITY_"
 ILL, BUSY = "(?i)health|reason", "(?i)activity"
-SICK, IDLE = r"(?!idleness|doubt|drifts|differences)[\w.]+:(?!doubts|judge_idle)", r"idleness\.c:|[\w.]+:judge_idle"
+SICK, IDLE = r"(?!idleness|no_cause|drifts|differences)[\w.]+:(?!doubts|judge_idle)", r"idleness\.c:|[\w.]+:judge_idle"
 DRIFTS, DRIFT, JUDGED = "src/assess/drift.def", "(?i)drift|reason", r"(drifts|differences)\.c:"
 KINDS = (
     Kind("reason of health", DEF, FINDING, "", "", ILL, "*health_test.c", SICK, "Health", "reason"),
     Kind("reason of health", DEF, XID, "", "", ILL, "*health_test.c", SICK, "Health", "reason"),
     Kind("reason of `Healthy`", DEF, NOTHING, "", "", ILL, "*conditions_test.c", SICK, "Conditions", ""),
     Kind("reason of `Healthy`", WORDING, STALE, "", "", ILL, "*conditions_test.c", SICK, "Conditions", ""),
-    Kind("reason of a condition", WORDING, CONDITION, "", PUBLISHED, SAID, "*conditions_test.c", DOUBTS,
+    Kind("reason of a condition", WORDING, CONDITION, "", PUBLISHED, SAID, "*conditions_test.c", CONDITIONS_JUDGED,
          "Conditions", ""),
     Kind("state of health", DOC, NAME, "health_names", STATE, ILL, "*health_test.c", SICK, "Health", "state"),
     Kind("recovery action", DOC, NAME, "recovery_names", ACTION, "recoveryAction", "*health_test.c", SICK,

@@ -19,7 +19,7 @@
 #include "sim/clockwork.h"
 #include "sim/diagnosis.h"
 #include "sim/differences.h"
-#include "sim/unknowns.h"
+#include "sim/no_cause.h"
 #include "sim/drifts.h"
 #include "sim/hang.h"
 #include "sim/idleness.h"
@@ -574,7 +574,7 @@ void oracle_wrote(const char *name, struct view object, uint64_t sent_at)
 	hang_judge(&attribution.status, gpu);
 	strain_judge(&attribution.status, sight->is_written ? &sight->attribution.status : NULL,
 		     gpu);
-	unknowns_judge(&attribution.status, sight->is_written ? &sight->attribution.status : NULL, gpu,
+	no_cause_judge(&attribution.status, sight->is_written ? &sight->attribution.status : NULL, gpu,
 		       node_of(attribution.status.node_name));
 	reasons_judge(&attribution.status, sight->is_written ? &sight->attribution.status : NULL, gpu,
 		      node_of(attribution.status.node_name), sent_at);

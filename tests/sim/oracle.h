@@ -106,7 +106,7 @@
  * Of HAMi's pods on such a node only the node is known.
  *
  * NO_CAUSE. Each doubtful word has a cause in the history (sim/cause.h), within the time that such
- * a cause may take to wear off. The table in sim/unknowns.c says which cause excuses which word, and
+ * a cause may take to wear off. The table in sim/no_cause.c says which cause excuses which word, and
  * for how long. Doubtful are
  * - the mode Unknown, and a count that is not known;
  * - a tenant that is Pending, Unresolved, NameOnly or Disputed;

@@ -502,7 +502,7 @@ static void judge_unsaid(const struct judge *judge, const struct condition *cond
 
 /*
  * It follows from the other two. While a first report is awaited it stays as it was, and who holds slots
- * without a name is not counted. DuplicateUUID is of sim/unknowns.c.
+ * without a name is not counted. DuplicateUUID is of sim/no_cause.c.
  */
 static void judge_ready(const struct judge *judge, const struct condition *ready)
 {

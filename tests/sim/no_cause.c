@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sim/unknowns.h"
+#include "sim/no_cause.h"
 
 #include "join/wording.h"
 #include "sim/device_manager.h"
@@ -208,7 +208,7 @@ static bool is_unheard(const struct judge *judge)
 		has_reason(&before, "ReportFresh", REASON_NO_AGENT));
 }
 
-void unknowns_judge(const struct attribution_status *status, const struct attribution_status *before,
+void no_cause_judge(const struct attribution_status *status, const struct attribution_status *before,
 		    int gpu, int node)
 {
 	const struct judge judge = {status, before, gpu, node};

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * unknowns - the rule NO_CAUSE of sim/oracle.h: what in a status says that something is not known,
+ * no_cause - the rule NO_CAUSE of sim/oracle.h: what in a status says that something is not known,
  * and whether the history has a cause for it.
  *
  * Threads: any.
@@ -11,5 +11,5 @@
 #include "model/attribution.h"
 
 /* before: the status that the object had; NULL: none. node: -1, the status names none that is. */
-void unknowns_judge(const struct attribution_status *status, const struct attribution_status *before,
+void no_cause_judge(const struct attribution_status *status, const struct attribution_status *before,
 		    int gpu, int node);
