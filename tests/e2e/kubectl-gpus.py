@@ -45,7 +45,8 @@ class Shown:
         done = subprocess.run(
             cluster.kubectl_command("gpus", *arguments), capture_output=True, text=True, cwd=ROOT,
             timeout=60, check=False, env=environment(cluster))
-        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
+        self.status, self.out = done.returncode, done.stdout
+        self.err = done.stderr.replace("\n  ", " ")  # a note that goes on in further lines
 
     def __str__(self):
         return f"$ {self.command}\n{self.out}{self.err}"
