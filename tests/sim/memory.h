@@ -14,7 +14,7 @@
 
 /* The programs may need more by this than MEMORY_SPAN_H hours ago. A leak of one block of malloc() per
  * heartbeat of an agent is more. */
-#define MEMORY_MAX_GROWTH 32768u
+#define MEMORY_MAX_GROWTH 16384u
 #define MEMORY_SPAN_H 8
 
 /* Begins with a first hour, of which nothing is kept. */
