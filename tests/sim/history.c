@@ -50,6 +50,7 @@
 #define MAX_UNWATCHED 3
 #define MAX_CALLS 8
 #define HOUR_MS 3600000u
+#define LOOKS_AN_HOUR 12u
 #define BEGIN_MS 5000 /* nothing but the fleet happens before */
 
 const struct history *history_under_way;
@@ -363,8 +364,11 @@ static bool live_on(void)
 	size_t before = 0, now = 0;
 
 	for (unsigned hour = 1; hour <= history_hours; hour++) {
-		if (!pass(HOUR_MS))
-			return false;
+		for (unsigned i = 0; i < LOOKS_AN_HOUR; i++) {
+			if (!pass(HOUR_MS / LOOKS_AN_HOUR))
+				return false;
+			memory_look();
+		}
 		if (!memory_is_flat(&before, &now)) {
 			oracle_accuse(ORACLE_GROWING, "%zu bytes in use, and %zu %d hours later",
 				      before, now, MEMORY_SPAN_H);

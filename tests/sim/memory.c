@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * What is in use goes up and down by the buffers of what is under way. So the least of a few hours counts,
- * beside the least of as many a span before.
+ * What is in use goes up and down by the buffers of what is under way: one of 64 KiB is there at three of four
+ * looks. So the least of many looks counts, beside the least of as many a span before.
  */
 
 #include "sim/memory.h"
@@ -18,13 +18,14 @@
 #define WARM_UP_H 4 /* tables, pools and caches fill in that time */
 #define MAX_HOURS 240
 
-static size_t kept, samples[MAX_HOURS];
+static size_t kept, samples[MAX_HOURS], least_of_hour;
 static int n_samples;
 
 void memory_reset(void)
 {
 	kept = 0;
 	n_samples = 0;
+	least_of_hour = SIZE_MAX;
 }
 
 void memory_keep(const void *block)
@@ -43,12 +44,20 @@ static size_t least_until(int end)
 	return least;
 }
 
-bool memory_is_flat(size_t *ret_before, size_t *ret_now)
+void memory_look(void)
 {
 	const struct mallinfo2 info = mallinfo2();
+	const size_t used = info.uordblks + info.hblkhd - kept;
 
-	check(n_samples < MAX_HOURS);
-	samples[n_samples++] = info.uordblks + info.hblkhd - kept;
+	if (used < least_of_hour)
+		least_of_hour = used;
+}
+
+bool memory_is_flat(size_t *ret_before, size_t *ret_now)
+{
+	check(n_samples < MAX_HOURS && least_of_hour < SIZE_MAX);
+	samples[n_samples++] = least_of_hour;
+	least_of_hour = SIZE_MAX;
 	if (n_samples < WARM_UP_H + LEAST_OF_H + MEMORY_SPAN_H)
 		return true;
 	*ret_before = least_until(n_samples - MEMORY_SPAN_H);

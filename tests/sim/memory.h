@@ -21,5 +21,7 @@
 void memory_reset(void);
 /* The simulator keeps this block of malloc(); NULL is none. */
 void memory_keep(const void *block);
+/* Notes what they use now. At least once an hour. */
+void memory_look(void);
 /* An hour has passed. False: they need more than they may. */
 bool memory_is_flat(size_t *ret_before, size_t *ret_now);
