@@ -8,7 +8,8 @@
  * may be RATIO times what it takes without. Both are measured in turns, so that a busy machine disturbs
  * both, and TRIES times at most. HANDSHAKE_TURNS (3) says how many turns there are, HANDSHAKE_PERCENT (50)
  * which share of the times the bound holds for: on a quiet machine 99. The strangers are silent while it
- * is measured, so they take no CPU then. Other times are not judged.
+ * is measured, so they take no CPU then. Other times are not judged. A row that cannot have all its
+ * strangers fails.
  *
  *	server_limits_bench [PART OF A ROW'S NAME [ours]]
  *
@@ -25,7 +26,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -41,6 +44,11 @@
 #define ADDRESSES 256u
 #define FEW_STRANGERS 8192u
 #define FEW_ADDRESSES 32u
+#define CONNECTIONS 8192u /* as --max-connections is shipped, */
+#define CONNECTIONS_AT_256_MIB 1310u /* and what the shipped memory limit allows: one for each 200 KiB */
+#define STRANGERS_PART 4u
+#define STRANGERS_OF_HOLDER 4000u
+#define MAX_HOLDERS (STRANGERS / STRANGERS_OF_HOLDER)
 #define HONEST 200u
 #define TURNS 3u
 #define MAX_TURNS 50u
@@ -78,6 +86,7 @@ struct row {
 	row_fn run;
 	const char *text;   /* sent at first */
 	const char *repeat; /* sent over and over */
+	uint32_t connections; /* of run_strangers(): what the server may have */
 };
 
 static double seconds_since(uint64_t ms)
@@ -273,8 +282,8 @@ static void run_many(const struct row *row, const struct served *served)
 	     (double)grown / MANY, ticks * 10);
 }
 
-/* A connection from 127.1.0.<host> that says nothing. */
-static int connect_silent(uint16_t port, uint32_t host)
+/* A connection from 127.1.0.<host> that says nothing until the process ends. */
+static void connect_silent(uint16_t port, uint32_t host)
 {
 	const struct sockaddr_in from = {.sin_family = AF_INET,
 					 .sin_addr.s_addr = htonl(0x7f010000u + host)};
@@ -284,9 +293,8 @@ static int connect_silent(uint16_t port, uint32_t host)
 	if (fd < 0 || bind(fd, (const struct sockaddr *)&from, sizeof(from)) != 0 ||
 	    connect(fd, (const struct sockaddr *)&to, sizeof(to)) != 0) {
 		perror("connect_silent");
-		exit(1);
+		_exit(1);
 	}
-	return fd;
 }
 
 static int compare_times(const void *a, const void *b)
@@ -340,14 +348,25 @@ static unsigned choose(const char *variable, unsigned otherwise, unsigned most)
 	return (unsigned)chosen;
 }
 
-/* How many more files this process may have open, at most `wanted`. */
-static unsigned room_for(unsigned wanted)
+/* As many files as may be open, for this process, the holders and the servers. */
+static void allow_files(void)
 {
 	struct rlimit limit = {0};
 	getrlimit(RLIMIT_NOFILE, &limit);
 	limit.rlim_cur = limit.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &limit);
-	return limit.rlim_cur < wanted + SEVERAL ? (unsigned)limit.rlim_cur - SEVERAL : wanted;
+}
+
+/* False, and says why, if a process may not have so many connections. */
+static bool has_room_for(unsigned n_connections)
+{
+	struct rlimit limit = {0};
+	getrlimit(RLIMIT_NOFILE, &limit);
+	if (limit.rlim_cur >= n_connections + SEVERAL)
+		return true;
+	SHOW("a process needs %u open files, and %llu are allowed: raise the hard limit (ulimit -Hn)",
+	     n_connections + SEVERAL, (unsigned long long)limit.rlim_cur);
+	return false;
 }
 
 static unsigned count_files(const struct served *served)
@@ -363,17 +382,53 @@ static unsigned count_files(const struct served *served)
 	return n;
 }
 
+/* Processes that hold them, for one may not have so many files open. */
 struct strangers_held {
-	int fds[STRANGERS];
+	pid_t holders[MAX_HOLDERS];
+	unsigned n_holders;
 	unsigned n, addresses;
 };
+
+/* In a process of its own: connects, says so, and waits to be killed. */
+static void hold(const struct served *served, const struct strangers_held *held, unsigned from, int done_fd)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (unsigned i = from; i < held->n && i < from + STRANGERS_OF_HOLDER; i++)
+		connect_silent(served->port, i % held->addresses);
+	if (write(done_fd, "", 1) != 1)
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+/* Returns when it holds its strangers. */
+static pid_t start_holder(const struct served *served, const struct strangers_held *held, unsigned from)
+{
+	int done[2];
+	char byte;
+	if (pipe(done) != 0)
+		abort();
+	const pid_t pid = fork();
+	if (pid == 0) {
+		close(done[0]);
+		hold(served, held, from, done[1]);
+	}
+	close(done[1]);
+	if (pid < 0 || read(done[0], &byte, 1) != 1) {
+		fprintf(stderr, "%u strangers are wanted, and fewer are held\n", held->n);
+		exit(1);
+	}
+	close(done[0]);
+	return pid;
+}
 
 /* Returns when all have been accepted: an honest client that came after them has its answer. */
 static bool hold_strangers(const struct row *row, const struct served *served,
 			   struct strangers_held *held)
 {
-	for (unsigned i = 0; i < held->n; i++)
-		held->fds[i] = connect_silent(served->port, i % held->addresses);
+	held->n_holders = 0;
+	for (unsigned from = 0; from < held->n; from += STRANGERS_OF_HOLDER)
+		held->holders[held->n_holders++] = start_holder(served, held, from);
 	return try_honest(row, served->port);
 }
 
@@ -381,8 +436,10 @@ static bool hold_strangers(const struct row *row, const struct served *served,
 static void release_strangers(const struct served *served, const struct strangers_held *held,
 			      unsigned n_files)
 {
-	for (unsigned i = 0; i < held->n; i++)
-		close(held->fds[i]);
+	for (unsigned i = 0; i < held->n_holders; i++)
+		kill(held->holders[i], SIGKILL);
+	for (unsigned i = 0; i < held->n_holders; i++)
+		waitpid(held->holders[i], NULL, 0);
 	for (uint64_t start = clock_monotonic_ms();
 	     count_files(served) > n_files && seconds_since(start) < 10;)
 		poll(NULL, 0, 1);
@@ -406,6 +463,7 @@ static bool take_turns(const struct row *row, const struct served *served,
 		struct cost before = {served_kib(served), served_ticks(served)};
 		if (!hold_strangers(row, served, held)) {
 			beside = (struct phase){.us = {WATCH_MS * 1000}, .n = 1};
+			release_strangers(served, held, n_files);
 			return false;
 		}
 		*ret_cost = (struct cost){served_kib(served) - before.kib,
@@ -423,8 +481,12 @@ static void run_strangers(const struct row *row, const struct served *served)
 	const unsigned percent = choose("HANDSHAKE_PERCENT", PERCENT, 100);
 	struct cost cost = {0, 0};
 	double ratio = 0;
-	held.n = room_for(row->repeat ? FEW_STRANGERS : STRANGERS);
+	held.n = row->repeat ? FEW_STRANGERS : STRANGERS;
 	held.addresses = row->repeat ? FEW_ADDRESSES : ADDRESSES;
+	is_bad = !has_room_for(row->connections > STRANGERS_OF_HOLDER ? row->connections
+								      : STRANGERS_OF_HOLDER);
+	if (is_bad)
+		return;
 	/* Its address is known from now on, as those of most agents are. */
 	is_bad = !try_honest(row, served->port);
 	for (unsigned i = 0; i < TRIES && !is_bad; i++) {
@@ -489,8 +551,10 @@ static const struct row rows[] = {
 	{"more connections than 16 of an address", run_connections, EMPTY, "address"},
 	{"no file descriptors", run_files, EMPTY},
 	{"9000 idle connections", run_many, EMPTY},
-	{"8192 idle handshakes from 32 addresses", run_strangers, EMPTY, "few"},
-	{"20000 idle handshakes from 256 addresses", run_strangers, EMPTY},
+	{"8192 idle handshakes from 32 addresses", run_strangers, EMPTY, "few", CONNECTIONS},
+	{"8192 idle handshakes from 32 addresses, 256 MiB", run_strangers, EMPTY, "few",
+	 CONNECTIONS_AT_256_MIB},
+	{"20000 idle handshakes from 256 addresses", run_strangers, EMPTY, NULL, CONNECTIONS},
 };
 
 static struct server_config config_of(const struct row *row)
@@ -502,9 +566,9 @@ static struct server_config config_of(const struct row *row)
 			config.body_timeout_ms = 120000;
 	if (row->run == run_strangers) {
 		/* As the controller has it, but for deadlines: none may pass while they connect. */
-		config.max_connections = 8192;
+		config.max_connections = row->connections;
 		config.max_connections_per_address = 256;
-		config.max_strangers = 2048;
+		config.max_strangers = (row->connections + STRANGERS_PART - 1) / STRANGERS_PART;
 		config.max_strangers_per_network = 16;
 		config.max_known_addresses = 40000;
 		config.handshake_timeout_ms = config.head_timeout_ms = 120000;
@@ -519,6 +583,7 @@ int main(int argc, char **argv)
 	const int n_kinds = argc > 2 ? SERVED_OURS + 1 : SERVED_N_KINDS;
 	bool good = true;
 	signal(SIGPIPE, SIG_IGN);
+	allow_files();
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (argc > 1 && !strstr(rows[i].name, argv[1]))
 			continue;
