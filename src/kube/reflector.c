@@ -461,11 +461,12 @@ static void end_answer(struct reflector *r, const struct error *error, uint64_t 
 void reflector_ended(struct reflector *r, const struct error *error, uint64_t now)
 {
 	reflector_exchange_end(&r->exchange);
-	if (!r->absent)
-		reflector_output_set_followed(&r->output, false);
-	if (reflector_exchange_is_good(&r->exchange) && r->query.kind == LIST_QUERY_WATCH &&
+	/* Not one that was answered with something else: that is never followed. */
+	if (r->output.is_told_followed && r->query.kind == LIST_QUERY_WATCH &&
 	    now - r->exchange.answered_at >= GOOD_WATCH_MS)
 		reflector_wait_forget(&r->wait);
+	if (!r->absent)
+		reflector_output_set_followed(&r->output, false);
 	if (!r->exchange.is_answered) {
 		assert(error);
 		back_off(r, r->query.kind, error, now);

@@ -2081,6 +2081,24 @@ static void a_back_off_is_forgotten_by_a_watch_of_ten_seconds_and_not_by_time(vo
 	}
 }
 
+static void an_answer_of_another_type_forgets_no_back_off_however_long_it_lasts(void **state)
+{
+	(void)state;
+	struct world world;
+	begin_watching(&world);
+	for (unsigned n = 0; n < 3; n++) {
+		cut_off(&world, "connection refused");
+		expect_wait(&world, 800u << n, 1600u << n);
+		expect_request(&world, WATCH_FROM("20"));
+	}
+	reflector_answered(world.reflector, 200, 0, VIEW("text/html"), world.now);
+	world.now += 60000;
+	cut_off(&world, "cut");
+	expect_wait(&world, 6400, 12800);
+	expect_request(&world, LIST_FROM("20"));
+	end_world(&world);
+}
+
 static void a_long_list_or_refusal_does_not_forget_a_back_off(void **state)
 {
 	(void)state;
@@ -2562,6 +2580,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(it_says_when_something_came_last),
 	cmocka_unit_test(only_refusals_for_lack_of_a_right_are_counted_as_such),
 	cmocka_unit_test(a_back_off_is_forgotten_by_a_watch_of_ten_seconds_and_not_by_time),
+	cmocka_unit_test(an_answer_of_another_type_forgets_no_back_off_however_long_it_lasts),
 	cmocka_unit_test(a_long_list_or_refusal_does_not_forget_a_back_off),
 	cmocka_unit_test(it_is_followed_from_the_head_of_a_watch_to_its_end),
 	cmocka_unit_test(a_watch_that_is_refused_or_not_answered_is_none),
