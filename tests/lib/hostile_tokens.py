@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Sends what was prepared over and over, each token on a connection of its own.
+"""Sends what was prepared over and over, each token on a connection of its own, while it is told to.
 
 usage: hostile_tokens.py PLAN
 
 A process of its own, which yields the CPU to others: those whom it shall disturb do not share its
 interpreter. PLAN is a JSON file: "port" of 127.0.0.1, "certificate" of the controller, and "agents". Each
-has an "address" to come from, a "token", and "bodies", which it sends in turn. SEQUENCE in a body becomes
-the next number. Prints a line when each agent has had an answer. When standard input ends it ends, and
-prints how often each status came, as JSON; 0 stands for no answer.
+has an "address" to come from, a "token", and "bodies", which it sends in turn. SEQUENCE in a token or in a
+body becomes the next number.
+
+After the line "go" on standard input it sends. It prints a line when each agent has had an answer since.
+After "stop" it sends no more, and prints a line when all that was under way is answered. When standard
+input ends it ends, and prints how often each status came, as JSON; 0 stands for no answer.
 """
 
 import http.client
@@ -21,6 +24,7 @@ import time
 
 SEQUENCE = "%SEQUENCE%"
 NICE = 19
+WAIT_S = 30
 
 
 class Reporter:
@@ -53,42 +57,64 @@ class Reporter:
 
 
 class Agent(threading.Thread):
-    def __init__(self, port, context, agent, ended):
-        super().__init__()
-        self.reporter, self.token, self.ended = Reporter(port, context, agent["address"]), agent["token"], ended
+    def __init__(self, port, context, agent, going):
+        super().__init__(daemon=True)
+        self.reporter, self.token, self.going = Reporter(port, context, agent["address"]), agent["token"], going
         self.bodies = [body.encode().split(SEQUENCE.encode()) for body in agent["bodies"]]
-        self.statuses, self.answered = {}, threading.Event()
+        self.statuses, self.answered, self.at_rest = {}, threading.Event(), threading.Event()
 
     def run(self):
         number = int(time.time() * 1000)  # above those of an earlier process
-        while not self.ended.is_set():
+        while True:
+            if not self.going.is_set():
+                self.at_rest.set()
+                self.going.wait()
             number += 1
-            before, after = self.bodies[number % len(self.bodies)]
-            status = self.reporter.post(b"%b%d%b" % (before, number, after), self.token)
+            body = str(number).encode().join(self.bodies[number % len(self.bodies)])
+            status = self.reporter.post(body, self.token.replace(SEQUENCE, str(number)))
             self.statuses[status] = self.statuses.get(status, 0) + 1
             self.answered.set()
-        self.reporter.close()
+
+
+class Agents:
+    """All of a plan."""
+
+    def __init__(self, plan):
+        context, self.going = ssl.create_default_context(cafile=plan["certificate"]), threading.Event()
+        self.all = [Agent(plan["port"], context, agent, self.going) for agent in plan["agents"]]
+        for agent in self.all:
+            agent.start()
+
+    def go(self):
+        for agent in self.all:
+            agent.answered.clear()
+            agent.at_rest.clear()
+        self.going.set()
+        for agent in self.all:
+            agent.answered.wait(WAIT_S)
+
+    def stop(self):
+        self.going.clear()
+        for agent in self.all:
+            agent.at_rest.wait(WAIT_S)
+
+    def statuses(self):
+        statuses = {}
+        for agent in self.all:
+            for status, n in agent.statuses.items():
+                statuses[status] = statuses.get(status, 0) + n
+        return statuses
 
 
 def main():
     os.nice(NICE)
     with open(sys.argv[1], encoding="utf-8") as file:
-        plan = json.load(file)
-    context, ended = ssl.create_default_context(cafile=plan["certificate"]), threading.Event()
-    agents = [Agent(plan["port"], context, agent, ended) for agent in plan["agents"]]
-    for agent in agents:
-        agent.start()
-    for agent in agents:
-        agent.answered.wait(30)
-    print("all were answered", flush=True)
-    sys.stdin.read()
-    ended.set()
-    statuses = {}
-    for agent in agents:
-        agent.join()
-        for status, n in agent.statuses.items():
-            statuses[status] = statuses.get(status, 0) + n
-    print(json.dumps(statuses), flush=True)
+        agents = Agents(json.load(file))
+    for line in sys.stdin:
+        {"go": agents.go, "stop": agents.stop}[line.strip()]()
+        print("done", flush=True)
+    agents.stop()
+    print(json.dumps(agents.statuses()), flush=True)
 
 
 if __name__ == "__main__":

@@ -5,16 +5,23 @@
 usage: hostile.py CONTROLLER [WORDS]
 
 Prints TAP and fails if any promise is broken; with words it tries only those whose sentence contains
-them. The API server is a stand-in. What is judged are counts, and ratios of times that were taken in
-turns, so that a busy machine disturbs both. HOSTILE_ROUNDS (2) says how many turns there are, HOSTILE_PERCENT
-(50) which share of times a bound holds for: on a quiet machine 99.
+them. The API server is a stand-in. HOSTILE_ROUNDS (2) says how often times are taken without the attack
+and beside it, in turns.
 
-Of what event loops of the controller do at a stretch, as /metrics tells it, is judged: by default, that few
-stretches of the thread "loop" are very long, for another process may come in between. With HOSTILE_PERCENT=99,
-that none of them took more than 20 ms. Those of the thread "front", which reads reports, are only told.
+By default, times of honest nodes are by the CPU clock of the controller: what it computes from an honest
+report until the status. On a busy machine the attack delays the stand-in as well, by hundreds of
+milliseconds, however often times are taken. What the controller has to do before it serves an honest node
+does not depend on that. Of stretches of the event loop "loop", as /metrics tells them, few may be very
+long, for another process may come in between.
+
+With HOSTILE_PERCENT=99, for a quiet machine and the release build, the bound is that of the requirement: by
+the clock on the wall, the 99th percentile beside the attack is at most twice that without it. No stretch of
+"loop" takes more than 20 ms, and there are a thousand bad tokens a second. Stretches of the thread "front",
+which reads reports, are only told.
 """
 
 import base64
+import collections
 import contextlib
 import json
 import os
@@ -23,7 +30,6 @@ import ssl
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import urllib.request
 
@@ -36,7 +42,7 @@ from small_world import report, wait_for
 
 PROGRAM = sys.argv[1]
 ROUNDS = int(os.environ.get("HOSTILE_ROUNDS", "2"))
-PERCENT = int(os.environ.get("HOSTILE_PERCENT", "50"))
+PERCENT = int(os.environ.get("HOSTILE_PERCENT", "90"))
 NAME = "gpu-attribution-controller"
 BAD = "bad"  # how signatures begin that the API server refuses
 HONEST = [f"honest-{number}" for number in range(8)]
@@ -44,21 +50,24 @@ HOSTILE = [f"hostile-{number}" for number in range(8)]
 SAMPLES = 16            # reports of honest nodes in a turn
 PACE_S = 0.05           # between them
 BAD_S = 2               # of bad tokens in a turn,
-BAD_MOST_S = 60         # until one is refused without a review
+BAD_MOST_S = 60         # until one is refused without a review, as a busy machine may delay that
 BAD_CLIENTS = 4         # each from an address of its own
 REVIEWS_PER_S = 10      # that accept no token, of all strangers together; one address may have 8
 IDS, IDS_OF_LIST = 10240, 2560  # the most that a report may name
 IDS_OF_ENTRY = 8192     # and one entry
 TOO_MANY = 80           # times as many of one list are refused
-RATIO = 2               # a time beside the hostile node, of that without it
+RATIO = 2               # a time beside the hostile nodes, of that without them
 QUIET = PERCENT == 99
-NOISE_S = 0.03 if QUIET else 0.3  # what the stand-in and a busy machine may add
-TRIES = 3
+NOISE_S = 0 if QUIET else 0.05
+BAD_PER_S = 1000 if QUIET else 0
 LONG_S, VERY_LONG_S = 0.02, 0.25  # of what a loop does at a stretch,
 FEW = 0.025             # of all stretches
 PULSE_S = 2             # after so long the loop thread has told what it did
 TURNS = "gpuattribution_loop_turn_duration_seconds"
 HOSTILE_TOKENS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "lib", "hostile_tokens.py")
+
+
+Times = collections.namedtuple("Times", "wall cpu")  # in seconds
 
 
 class API(KubeAPI):
@@ -114,7 +123,8 @@ class World:
             self.process = subprocess.Popen([
                 PROGRAM, f"--kubeconfig={self.api.kubeconfig(folder)}", "--namespace=gpu-attribution",
                 f"--report-address=127.0.0.1:{self.port}", f"--probe-address=127.0.0.1:{free_port()}",
-                f"--metrics-address=127.0.0.1:{self.pages}", "--metrics-insecure", f"--tls-cert={self.api.certificate}", f"--tls-key={self.api.key}"],
+                f"--metrics-address=127.0.0.1:{self.pages}", "--metrics-insecure",
+                f"--tls-cert={self.api.certificate}", f"--tls-key={self.api.key}"],
                 stdout=log, stderr=log)
         self.instance = int(time.monotonic() * 1000)
         try:
@@ -134,20 +144,24 @@ class World:
         self.process.wait()
         self.api.stop()
 
+    def cpu(self):
+        """Seconds of CPU that the controller has used."""
+        return time.clock_gettime(~self.process.pid << 3 | 2)  # as clock_getcpuclockid() makes it
+
     def tenants(self, node):
         return [tenant.get("podName") for item in self.api.kinds[ATTRIBUTIONS].items.values()
                 if item.get("status", {}).get("nodeName") == node for tenant in item["status"].get("tenants", [])]
 
     def sample(self, node):
-        """A pod comes to the node's device, or goes: seconds from the report until the status says so."""
+        """A pod comes to the node's device, or goes: the times from the report until the status says so."""
         agent, pod = self.honest[node], self.pods[node]
         holder = None if self.tenants(node) else pod
         expected = [pod["metadata"]["name"]] if holder else []
-        start = time.monotonic()
+        start, cpu = time.monotonic(), self.cpu()
         status = agent.post(json.dumps(agent.report(holder)))
         assert status == 200, (status, self.said())
         assert self.api.wait(lambda _: self.tenants(node) == expected, 20), (expected, self.said())
-        return time.monotonic() - start
+        return Times(time.monotonic() - start, self.cpu() - cpu)
 
     def turn(self):
         times = []
@@ -156,12 +170,19 @@ class World:
             time.sleep(PACE_S)
         return times
 
+    def metrics(self):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.pages}/metrics", timeout=20) as answer:
+            return answer.read().decode()
+
     def stretches(self):
         """By thread and upper bound, in seconds: of how many stretches an event loop has told."""
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.pages}/metrics", timeout=20) as answer:
-            page = answer.read().decode()
         return Stretches({(thread, float(bound)): float(count) for thread, bound, count in re.findall(
-            TURNS + r'_bucket\{thread="(\w+)",le="([^"]+)"\} (\S+)', page)})
+            TURNS + r'_bucket\{thread="(\w+)",le="([^"]+)"\} (\S+)', self.metrics())})
+
+    def throttled(self):
+        """How many tokens were refused without a review."""
+        return sum(float(count) for count in re.findall(
+            r'gpuattribution_token_questions_total\{outcome="\w*throttled"\} (\S+)', self.metrics()))
 
     def said(self):
         with open(self.log, encoding="utf-8") as log:
@@ -200,41 +221,37 @@ def world():
             made.stop()
 
 
-@contextlib.contextmanager
-def beside(*works):
-    """Each is called over and over meanwhile; the answers' statuses by how often each came."""
-    ended, statuses, lock = threading.Event(), {}, threading.Lock()
+class Hostile:
+    """A process that sends what was planned while it is told to (tests/lib/hostile_tokens.py)."""
 
-    def run(work):
-        while not ended.is_set():
-            status = work()
-            with lock:
-                statuses[status] = statuses.get(status, 0) + 1
+    def __init__(self, plan):
+        self.process = subprocess.Popen([sys.executable, HOSTILE_TOKENS, plan], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
 
-    threads = [threading.Thread(target=run, args=(work,)) for work in works]
-    for thread in threads:
-        thread.start()
-    try:
-        yield statuses
-    finally:
-        ended.set()
-        for thread in threads:
-            thread.join()
+    def tell(self, word):
+        self.process.stdin.write(f"{word}\n")
+        self.process.stdin.flush()
+        assert self.process.stdout.readline() == "done\n", word
 
+    def go(self):
+        """Returns when each token has had an answer."""
+        self.tell("go")
 
-@contextlib.contextmanager
-def beside_tokens(plan):
-    """Beside a process that sends what was planned (tests/lib/hostile_tokens.py)."""
-    statuses = {}
-    with subprocess.Popen([sys.executable, HOSTILE_TOKENS, plan], stdin=subprocess.PIPE,
-                          stdout=subprocess.PIPE, text=True) as process:
-        try:
-            process.stdout.readline()
-            yield statuses
-            said, _ = process.communicate()
-            statuses.update((int(status), n) for status, n in json.loads(said).items())
-        finally:
-            process.kill()
+    def stop(self):
+        """Returns when nothing is under way."""
+        self.tell("stop")
+
+    def end(self):
+        """How often each status came."""
+        said, _ = self.process.communicate()
+        return {int(status): n for status, n in json.loads(said).items()}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
 
 
 def of_one_letter(agent, letter, n_times):
@@ -252,37 +269,52 @@ def of_one_letter(agent, letter, n_times):
     return json.dumps(body, separators=(",", ":")).replace(f'"{SEQUENCE}"', SEQUENCE)
 
 
-def plan_of_all(made):
-    """What each hostile node sends in turn, each from its address: two reports that are taken, and one that is not."""
-    agents = [Agent(made, node, f"127.4.{number}.1") for number, node in enumerate(HOSTILE)]
+def plan(made, agents):
+    """The path of what these shall send: pairs of an agent and its bodies."""
     path = os.path.join(made.folder, "plan.json")
     with open(path, "w", encoding="utf-8") as file:
         json.dump({"port": made.port, "certificate": made.api.certificate, "agents": [
-            {"address": agent.address, "token": agent.token,
-             "bodies": [of_one_letter(agent, "a", 1), of_one_letter(agent, "b", 1),
-                        of_one_letter(agent, "c", TOO_MANY)]} for agent in agents]}, file)
+            {"address": agent.address, "token": agent.token, "bodies": bodies}
+            for agent, bodies in agents]}, file)
     return path
 
 
-def percentile(times):
-    return sorted(times)[(len(times) * PERCENT - 1) // 100]
+def plan_of_reports(made):
+    """Each hostile node sends from its address, in turn: two reports that are taken, and one that is not."""
+    agents = [Agent(made, node, f"127.4.{number}.1") for number, node in enumerate(HOSTILE)]
+    return plan(made, [(agent, [of_one_letter(agent, "a", 1), of_one_letter(agent, "b", 1),
+                                of_one_letter(agent, "c", TOO_MANY)]) for agent in agents])
+
+
+def plan_of_bad_tokens(made):
+    """Each request has a token that nobody has seen."""
+    return plan(made, [(Agent(made, "honest-0", f"127.3.{client}.1", f"{BAD}{client}-{SEQUENCE}"), ["{}"])
+                       for client in range(BAD_CLIENTS)])
+
+
+def percentile(times, percent=PERCENT):
+    return sorted(times)[(len(times) * percent - 1) // 100]
 
 
 class Measured:
-    """The percentile without the attack and beside it, the statuses of its answers, and what loops did beside it."""
+    """Times without the attack and beside it, the statuses of its answers, and what loops did beside it."""
 
-    def __init__(self, made, plan):
-        idle, busy, self.statuses = [], [], {}
+    def __init__(self, made):
+        self.idle, self.busy = [], []
         before = made.stretches()
-        for _ in range(ROUNDS):
-            idle += made.turn()
-            with beside_tokens(plan) as statuses:
-                busy += made.turn()
-            for status, n in statuses.items():
-                self.statuses[status] = self.statuses.get(status, 0) + n
+        with Hostile(plan_of_reports(made)) as hostile:
+            for _ in range(ROUNDS):
+                self.idle += made.turn()
+                hostile.go()
+                self.busy += made.turn()
+                hostile.stop()
+            self.statuses = hostile.end()
         time.sleep(PULSE_S)
         self.stretches = made.stretches().since(before)
-        self.idle, self.busy = percentile(idle), percentile(busy)
+
+    def by(self, clock):
+        """The times without and beside."""
+        return ([getattr(each, clock) for each in times] for times in (self.idle, self.busy))
 
     def share(self, thread, bound):
         n, n_all = self.stretches.above(thread, bound)
@@ -293,52 +325,48 @@ class Measured:
             is_short = self.stretches.above("loop", LONG_S)[0] == 0
         else:
             is_short = self.share("loop", VERY_LONG_S) <= FEW
-        return is_short and self.busy <= RATIO * self.idle + NOISE_S
+        idle, busy = self.by("wall" if QUIET else "cpu")
+        return is_short and percentile(busy) <= RATIO * percentile(idle) + NOISE_S
+
+    def told(self, clock):
+        idle, busy = self.by(clock)
+        return f"{clock}: " + ", ".join(
+            f"p{percent} {percentile(idle, percent) * 1000:.1f} ms without and "
+            f"{percentile(busy, percent) * 1000:.1f} ms beside" for percent in (50, 90, 99))
 
     def __str__(self):
-        return (f"p{PERCENT} {self.idle * 1000:.1f} ms without, {self.busy * 1000:.1f} ms beside; answered "
-                f"{self.statuses}; above 20 ms: {100 * self.share('loop', LONG_S):.2f} % of loop, "
+        return (f"{self.told('wall')}; {self.told('cpu')}; answered {self.statuses}; above 20 ms: "
+                f"{100 * self.share('loop', LONG_S):.2f} % of loop, "
                 f"{100 * self.share('front', LONG_S):.2f} % of front; {self.stretches}")
 
 
 @promise
 def reports_of_one_letter_ids_by_eight_tokens_slow_down_no_honest_node():
     with world() as made:
-        plan = plan_of_all(made)
-        for _ in range(TRIES):
-            measured = Measured(made, plan)
-            if measured.is_good():
-                break
-        assert measured.is_good(), measured
+        measured = Measured(made)
+    assert measured.is_good(), measured
     # Some are joined, and those with too many IDs are refused.
-    assert measured.statuses.get(200) and measured.statuses.get(400), measured.statuses
+    assert measured.statuses.get(200) and measured.statuses.get(400), measured
     return str(measured)
 
 
 @promise
 def garbage_tokens_cost_ten_reviews_a_second_and_no_honest_agent_a_503():
-    with world() as made:
-        number = [0]
-
-        def attack(agent):
-            number[0] += 1
-            agent.token = agent_token("honest-0", f"{BAD}{number[0]:x}")
-            return agent.post("{}")
-
-        start = time.monotonic()
-        with beside(*[lambda agent=Agent(made, "honest-0", f"127.3.{client}.1"): attack(agent)
-                      for client in range(BAD_CLIENTS)]) as statuses:
-            fresh = 0
-            # A busy machine may take a while until more than ten came in a second.
-            while time.monotonic() < start + BAD_S * ROUNDS or fresh < 4 or (
-                    429 not in statuses and time.monotonic() < start + BAD_MOST_S):
-                made.turn()
-                # A token that nobody has seen, from an address that is known.
-                node = HONEST[fresh % len(HONEST)]
-                made.honest[node].token = agent_token(node, f"good{fresh}")
-                fresh += 1
-        seconds = time.monotonic() - start
+    with world() as made, Hostile(plan_of_bad_tokens(made)) as hostile:
+        start, fresh = time.monotonic(), 0
+        hostile.go()
+        # A busy machine may take a while until more than ten came in a second.
+        while time.monotonic() < start + BAD_S * ROUNDS or fresh < 4 or (
+                not made.throttled() and time.monotonic() < start + BAD_MOST_S):
+            made.turn()
+            # A token that nobody has seen, from an address that is known.
+            node = HONEST[fresh % len(HONEST)]
+            made.honest[node].token = agent_token(node, f"good{fresh}")
+            fresh += 1
+        hostile.stop()
+        seconds, statuses = time.monotonic() - start, hostile.end()
         tried, reviews = sum(statuses.values()), made.api.bad_reviews
+    assert tried >= BAD_PER_S * seconds, f"{tried} bad tokens in {seconds:.1f} s"
     assert reviews <= REVIEWS_PER_S * (seconds + 1), (reviews, seconds)
     assert 200 not in statuses and reviews > 0, statuses
     assert statuses.get(429), f"no token was refused without a review: {statuses}"
