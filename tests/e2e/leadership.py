@@ -13,6 +13,7 @@ Who sent a request is told by the address in the API server's audit log: both co
 there.
 """
 
+import collections
 import contextlib
 import datetime
 import json
@@ -23,12 +24,14 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.parse
 
 from cluster import CONTROLLER_USER, ROOT, WRITES, Cluster, Direct, Failed, Tests, Watch, wait_for
 from replicas import (CONTROLLER, NAMESPACE, controllers, figure, have_two, leader, lease,
                       names_that_follow)
 
 SLICED, NODE = "node-1", "node-2"  # time slices, exclusive devices
+LEAD_S = 4  # from the last renewal of a leader without an API server until it does not lead
 TAKE_OVER_S = 7  # from the last renewal of a leader that ended without a word, to the next one's write
 WARNED_S = 10  # from then until who reads is told that nobody leads
 KILLS = 3
@@ -59,6 +62,29 @@ def sent(cluster, since, address=None, resource="gpuattributions"):
             if address in (None, event["sourceIPs"][0])]
 
 
+def is_over(event):
+    """Of a watch that the API server ended because the time was over for which it was asked for."""
+    asked = urllib.parse.parse_qs(urllib.parse.urlsplit(event["requestURI"]).query)["timeoutSeconds"][0]
+    return seconds(event["stageTimestamp"]) - seconds(event["requestReceivedTimestamp"]) >= float(asked)
+
+
+def reads(cluster, since, address, start, end):
+    """Lists and new watches of a controller in that time, by resource. A watch that follows one whose time
+    was over is not new."""
+    lists, watches = collections.Counter(), collections.Counter()
+    for event in cluster.requests_of(CONTROLLER_USER, since, ("list", "watch")):
+        if event["sourceIPs"][0] != address or not start <= seconds(event["stageTimestamp"]) <= end:
+            continue
+        resource = event["objectRef"]["resource"]
+        if event["verb"] == "list":
+            lists[resource] += 1
+        elif event["stage"] == "ResponseStarted":
+            watches[resource] += 1
+        elif is_over(event):
+            watches[resource] -= 1
+    return dict(lists), dict(+watches)
+
+
 def wait_next_leader(cluster, before):
     """Waits until a pod leads that is not the one of that address; returns its address."""
     return wait_for("another leader", lambda: next(
@@ -82,13 +108,14 @@ def of_two_controllers_one_leads_both_are_ready_and_both_are_told_of_reports(clu
 
 
 @tests.promise
-def a_leader_that_is_killed_is_replaced_and_nothing_is_lost_or_written_twice(cluster):
+def a_leader_that_is_killed_is_replaced_without_a_list_and_nothing_is_lost_or_written_twice(cluster):
     have_two(cluster)
     note = []
     for number in range(KILLS):
         first, pod = leader(cluster)
         kept = cluster.create_tenant(f"kept-{number}", NODE)
         before, since = cluster.versions(), len(cluster.audit())
+        killed = time.time()
         os.kill(cluster.pid_of(pod), signal.SIGKILL)
         renewed = seconds(lease(cluster)["renewTime"])
         uid = cluster.create_pod(f"new-{number}", NODE)
@@ -96,20 +123,23 @@ def a_leader_that_is_killed_is_replaced_and_nothing_is_lost_or_written_twice(clu
         wait_for("the new tenant", lambda u=uid: any(u == k[0] for k in cluster.tenants()))
         writes = sent(cluster, since)
         others = [w for w in writes if w[1] != second]
-        took = min(at for at, _ in writes) - renewed
+        written = min(at for at, _ in writes)
+        took, read = written - renewed, reads(cluster, since, second, killed, written)
         assert not others, (others, second)
         assert took <= TAKE_OVER_S, f"{took:.2f} s after the last renewal"
+        assert read == ({}, {}), f"lists and watches before the first write: {read}"
         assert any(kept == k[0] for k in cluster.tenants()), kept
         changed = {n for n, v in cluster.versions().items() if before.get(n) != v}
         assert len(changed) == 1, changed  # that of the new tenant
         note.append(f"{took:.2f} s")
         wait_for("the killed one to be ready again", lambda: len(controllers(cluster)) == 2)
         cluster.delete_pods()
-    return "last renewal of the old leader -> first write of the next: " + ", ".join(note)
+    return ("last renewal of the old leader -> first write of the next: " + ", ".join(note) +
+            "; in that time the next one sent no list and no new watch")
 
 
 @tests.promise
-def a_leader_that_ends_on_a_signal_hands_over_at_once(cluster):
+def a_leader_that_ends_on_a_signal_hands_over_at_once_and_without_a_list(cluster):
     have_two(cluster)
     first, pod = leader(cluster)
     before, since = cluster.versions(), len(cluster.audit())
@@ -122,7 +152,10 @@ def a_leader_that_ends_on_a_signal_hands_over_at_once(cluster):
     time.sleep(STILL_S)  # that nothing is written in this time is what is tried
     assert not sent(cluster, since), "writes though nothing changed"
     assert cluster.versions() == before
-    return f"released -> taken: {taken - released:.3f} s; 0 writes in {STILL_S} s after it"
+    read = reads(cluster, since, second, released, time.time())
+    assert read == ({}, {}), f"lists and watches of the next leader: {read}"
+    return (f"released -> taken: {taken - released:.3f} s; 0 writes, lists and new watches of the next "
+            f"leader in {STILL_S} s after it")
 
 
 class Admissions(threading.Thread):
@@ -317,9 +350,20 @@ def without_a_leader_kubectl_gpus_says_so_within_ten_seconds_and_since_when_and_
 def without_the_api_server_nobody_leads_and_afterwards_one_does(cluster):
     have_two(cluster)
     uid = cluster.create_tenant("before", NODE)
+    addresses = sorted(controllers(cluster))
+
+    def leaders():
+        """By the metric, for which neither needs the API server: it remembers who may read."""
+        return [address for address in addresses if figure(cluster, address, "gpuattribution_leader") == 1]
+    before = leaders()
+    assert before == [leader(cluster)[0]], before
     cluster.ctl("stop", "kube-apiserver")
     try:
-        time.sleep(STILL_S * 2)  # longer than a lead lasts without a renewal
+        wait_for("nobody to lead", lambda: not leaders(), timeout=LEAD_S + BUSY_S, every=0.1)
+        end, seen = time.monotonic() + STILL_S, []
+        while time.monotonic() < end:
+            seen.append(leaders())
+        assert seen and not any(seen), seen
     finally:
         cluster.ctl("start", "kube-apiserver")
     direct = Direct(cluster)
@@ -330,7 +374,8 @@ def without_the_api_server_nobody_leads_and_afterwards_one_does(cluster):
     writers = {address for _, address in sent(cluster, since)}
     assert {uid, after} <= {key[0] for key in cluster.tenants()}
     assert writers == {leader(cluster)[0]}, writers
-    return f"who wrote since: {writers}"
+    return (f"leads before: {before}; without it nobody, asked {len(seen)} times in {STILL_S} s; who wrote "
+            f"since: {writers}")
 
 
 if __name__ == "__main__":
