@@ -50,7 +50,7 @@
 #define MAX_UNWATCHED 3
 #define MAX_CALLS 8
 #define HOUR_MS 3600000u
-#define LOOKS_AN_HOUR 12u
+#define LOOKS_AN_HOUR 37u /* prime: not always at the same moment of what comes each half minute */
 #define BEGIN_MS 5000 /* nothing but the fleet happens before */
 
 const struct history *history_under_way;
