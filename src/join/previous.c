@@ -94,10 +94,14 @@ const struct previous_tenant *previous_find(const struct previous *previous, str
 const struct previous_tenant *previous_find_from(const struct previous *previous, uint32_t *next,
 						 struct view pod_uid, struct view container)
 {
-	const struct previous_tenant *found =
-		previous && *next < previous->n_tenants ? &previous->tenants[*next] : NULL;
-	if (!found || !view_equal(found->published->pod_uid, pod_uid) ||
-	    !view_equal(found->published->container, container))
+	const struct previous_tenant *found = NULL;
+	if (previous && *next < previous->n_tenants) {
+		found = &previous->tenants[*next];
+		if (!view_equal(found->published->pod_uid, pod_uid) ||
+		    !view_equal(found->published->container, container))
+			found = NULL;
+	}
+	if (!found)
 		found = previous_find(previous, pod_uid, container);
 	if (found)
 		*next = (uint32_t)(found - previous->tenants) + 1;
