@@ -141,7 +141,14 @@ class World:
                      lambda node=node, body=body: post(self.port, self.trusted, self.tokens[node], body))
 
     def items(self):
-        return self.plane.do("GET", ATTRIBUTIONS)["items"]
+        """For a moment after a definition has changed, the API server answers with 429."""
+        answers = []
+
+        def are_listed():
+            answers.append(self.plane.request("GET", ATTRIBUTIONS))
+            return answers[-1][0] == 200
+        wait_for("the objects are listed", are_listed)
+        return answers[-1][1]["items"]
 
     def is_told(self, count):
         """All statuses have the serial number of the last report."""
