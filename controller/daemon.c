@@ -137,11 +137,12 @@ static void on_named_boot(void *owner, struct view node_name)
 static void take_report(struct daemon *daemon, struct shared_report *report)
 {
 	struct error error = {0};
-	const struct place *place = inventory_place_find(daemon->inventory, report->report.node);
-	bool is_first = !place || !place->report;
+	const struct node_state *node_state = inventory_node_state_find(daemon->inventory,
+									report->report.node);
+	bool is_first = !node_state || !node_state->report;
 
-	if (inventory_place_put_report(daemon->inventory, &report->report, shared_report_unref,
-				       report, loop_now_ms(daemon->loop), &error) == 0) {
+	if (inventory_node_state_put_report(daemon->inventory, &report->report, shared_report_unref,
+					    report, loop_now_ms(daemon->loop), &error) == 0) {
 		if (is_first)
 			on_named_boot(daemon, report->report.node);
 		return;
@@ -154,15 +155,15 @@ static void take_report(struct daemon *daemon, struct shared_report *report)
 
 static void take_refresh(struct daemon *daemon, struct front_message *message)
 {
-	if (!inventory_place_refresh_report(daemon->inventory, message->text, message->listed_at,
-					    (uint64_t)daemon->settings->stale_ms,
-					    loop_now_ms(daemon->loop))) {
+	if (!inventory_node_state_refresh_report(
+		    daemon->inventory, message->text, message->listed_at,
+		    (uint64_t)daemon->settings->stale_ms, loop_now_ms(daemon->loop))) {
 		on_forgotten(daemon, message->text);
 		return;
 	}
 	if (message->figures)
-		inventory_place_put_figures(daemon->inventory, message->text,
-					    &message->report->report, TAKE(message->figures));
+		inventory_node_state_put_figures(daemon->inventory, message->text,
+						 &message->report->report, TAKE(message->figures));
 }
 
 static void take_message(struct daemon *daemon, struct front_message *message)

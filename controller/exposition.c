@@ -156,13 +156,13 @@ static void fail(struct exposition *exposition, const struct error *error)
 
 /* Of a node that was heard of by an earlier controller only: it has been silent for as long at least. */
 static bool find_age(const struct exposition *exposition, const struct attribution_status *status,
-		     const struct place *place, uint64_t *ret_ms)
+		     const struct node_state *node_state, uint64_t *ret_ms)
 {
 	const uint64_t now_ms = loop_now_ms(exposition->config.loop);
 	uint64_t heard_at;
 
-	if (place && place->report)
-		heard_at = place->report_at;
+	if (node_state && node_state->report)
+		heard_at = node_state->report_at;
 	else if (status->report.boot_id.len > 0)
 		heard_at = inventory_parts(exposition->config.inventory).started_at;
 	else
@@ -195,9 +195,10 @@ struct reported {
 	struct report_partition partitions[LIMIT_REPORT_PARTITIONS];
 };
 
-static bool find_reported(const struct place *place, struct view uuid, struct reported *ret)
+static bool find_reported(const struct node_state *node_state, struct view uuid,
+			  struct reported *ret)
 {
-	const struct array devices = place->report->devices;
+	const struct array devices = node_state->report->devices;
 	uint32_t n = 0;
 
 	while (n < devices.count &&
@@ -206,17 +207,18 @@ static bool find_reported(const struct place *place, struct view uuid, struct re
 	if (n == devices.count)
 		return false;
 	ret->device = *ARRAY_AT(devices, struct report_device, n);
-	if (place->figures)
-		figures_apply(place->figures, n, &ret->device, ret->partitions);
+	if (node_state->figures)
+		figures_apply(node_state->figures, n, &ret->device, ret->partitions);
 	return true;
 }
 
 /* While NVML fails the report has the last figures that were read. */
-static bool has_young_figures(const struct exposition *exposition, const struct place *place)
+static bool has_young_figures(const struct exposition *exposition,
+			      const struct node_state *node_state)
 {
-	return place && place->report &&
-	       place->report->sources.nvml.state != REPORT_SOURCE_ERROR &&
-	       loop_now_ms(exposition->config.loop) - place->report_at <=
+	return node_state && node_state->report &&
+	       node_state->report->sources.nvml.state != REPORT_SOURCE_ERROR &&
+	       loop_now_ms(exposition->config.loop) - node_state->report_at <=
 		       exposition->config.stale_ms;
 }
 
@@ -230,16 +232,16 @@ static int write_device(struct exposition *exposition, const struct attribution 
 			struct error *err)
 {
 	const struct exposition_config *config = &exposition->config;
-	const struct place *place = inventory_place_find(config->inventory,
-							 object->status.node_name);
+	const struct node_state *node_state = inventory_node_state_find(config->inventory,
+									object->status.node_name);
 	struct exposition_device device = {.object = object, .now_wall_ms = clock_wall_ms()};
 	struct reported reported;
 	uint64_t age_ms = 0;
-	bool is_known = find_age(exposition, &object->status, place, &age_ms);
+	bool is_known = find_age(exposition, &object->status, node_state, &age_ms);
 
 	if (config->with_devices) {
-		if (has_young_figures(exposition, place) &&
-		    find_reported(place, object->uuid, &reported))
+		if (has_young_figures(exposition, node_state) &&
+		    find_reported(node_state, object->uuid, &reported))
 			device.reported = &reported.device;
 		device.xids = xid_counts_of(exposition->xids, object->name, &device.n_xids);
 		device.with_tenants =

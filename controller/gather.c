@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * All that belongs to a node hangs on its place, so this walks over lists. Only what other nodes say
- * of the same devices and pods is looked up by name.
+ * All that belongs to a node hangs on its node state, so this walks over lists. Only what other
+ * nodes say of the same devices and pods is looked up by name.
  */
 
 #include "controller/gather.h"
@@ -20,7 +20,7 @@
 
 struct gatherer {
 	const struct inventory_parts *parts;
-	struct place *place;
+	struct node_state *node_state;
 	uint64_t now_ms;
 	struct arena *arena;
 	struct error *err;
@@ -60,16 +60,16 @@ static const struct attribution_record *object_of(const struct list *link)
 static const struct report *report_of(const struct gatherer *g)
 {
 	static const struct report nothing;
-	return g->place->report ? g->place->report : &nothing;
+	return g->node_state->report ? g->node_state->report : &nothing;
 }
 
 /* Pods */
 
 static int gather_pods(struct gatherer *g)
 {
-	const struct place *place = g->place;
+	const struct node_state *node_state = g->node_state;
 	struct join_input *input = &g->input;
-	size_t n = count_links(&place->pods);
+	size_t n = count_links(&node_state->pods);
 	const struct pod **pods = arena_alloc(g->arena, n, sizeof(*pods));
 	const struct pod **told_later = arena_alloc(g->arena, n, sizeof(*told_later));
 
@@ -77,9 +77,9 @@ static int gather_pods(struct gatherer *g)
 		return error_no_memory(g->err);
 	input->pods = pods;
 	input->told_later = told_later;
-	for (const struct list *l = place->pods.next; l != &place->pods; l = l->next) {
+	for (const struct list *l = node_state->pods.next; l != &node_state->pods; l = l->next) {
 		pods[input->n_pods++] = pod_of(l)->pod;
-		if (pod_of(l)->start_told_at > place->listed_told_at)
+		if (pod_of(l)->start_told_at > node_state->listed_told_at)
 			told_later[input->n_told_later++] = pod_of(l)->pod;
 	}
 	assert(input->n_pods == n && input->n_told_later <= n);
@@ -88,31 +88,32 @@ static int gather_pods(struct gatherer *g)
 
 /*
  * Pods that are gone, and pods that are over. The UIDs are copies: the result of the join borrows
- * them, and inventory_place_keep_recall() changes the list while it reads the result.
+ * them, and inventory_node_state_keep_recall() changes the list while it reads the result.
  */
 static int gather_ended(struct gatherer *g)
 {
-	const struct place *place = g->place;
+	const struct node_state *node_state = g->node_state;
 	struct join_input *input = &g->input;
-	struct view *uids = arena_alloc(g->arena, place->n_ended, sizeof(*uids));
-	struct join_end *ends = arena_alloc(g->arena, place->n_ended + input->n_pods,
+	struct view *uids = arena_alloc(g->arena, node_state->n_ended, sizeof(*uids));
+	struct join_end *ends = arena_alloc(g->arena, node_state->n_ended + input->n_pods,
 					    sizeof(*ends));
 
 	if (!uids || !ends)
 		return error_no_memory(g->err);
 	input->ended = uids;
 	input->ends = ends;
-	for (const struct list *l = place->ended.next; l != &place->ended; l = l->next) {
-		const struct place_ended *ended = CONTAINER_OF(l, struct place_ended, link);
+	for (const struct list *l = node_state->ended.next; l != &node_state->ended; l = l->next) {
+		const struct node_state_ended *ended = CONTAINER_OF(l, struct node_state_ended,
+								    link);
 		struct view *uid = &uids[input->n_ended++];
 
 		if (!arena_copy(g->arena, ended->uid, uid))
 			return error_no_memory(g->err);
 		ends[input->n_ends++] = (struct join_end){*uid, age_of(g, ended->since)};
 	}
-	assert(input->n_ended == place->n_ended);
+	assert(input->n_ended == node_state->n_ended);
 	input->n_ended = view_sort(uids, input->n_ended);
-	for (const struct list *l = place->pods.next; l != &place->pods; l = l->next)
+	for (const struct list *l = node_state->pods.next; l != &node_state->pods; l = l->next)
 		if (pod_of(l)->over_since > 0)
 			ends[input->n_ends++] = (struct join_end){pod_uid(pod_of(l)->pod),
 								  age_of(g, pod_of(l)->over_since)};
@@ -123,23 +124,24 @@ static int gather_ended(struct gatherer *g)
 /* A pod whose end nobody remembers ended before the first List of pods, at the latest. */
 static int64_t ended_for(const struct gatherer *g)
 {
-	uint64_t known_at = pod_scope_known_at(g->parts->scope, g->place);
+	uint64_t known_at = pod_scope_known_at(g->parts->scope, g->node_state);
 	int64_t age = age_of(g, known_at);
-	return known_at > 0 && age <= PLACE_ENDED_KEEP_MS ? age : -1;
+	return known_at > 0 && age <= NODE_STATE_ENDED_KEEP_MS ? age : -1;
 }
 
 static int gather_debounced(struct gatherer *g)
 {
-	const struct place *place = g->place;
-	struct debounce_seen *debounced = arena_alloc(g->arena, place->n_debounced, sizeof(*debounced));
+	const struct node_state *node_state = g->node_state;
+	struct debounce_seen *debounced = arena_alloc(g->arena, node_state->n_debounced,
+						      sizeof(*debounced));
 	if (!debounced)
 		return error_no_memory(g->err);
-	for (size_t i = 0; i < place->n_debounced; i++) {
-		debounced[i] = place->debounced[i];
-		debounced[i].age_ms += age_of(g, place->debounced_at);
+	for (size_t i = 0; i < node_state->n_debounced; i++) {
+		debounced[i] = node_state->debounced[i];
+		debounced[i].age_ms += age_of(g, node_state->debounced_at);
 	}
 	g->input.debounced = debounced;
-	g->input.n_debounced = place->n_debounced;
+	g->input.n_debounced = node_state->n_debounced;
 	return 0;
 }
 
@@ -147,14 +149,14 @@ static int gather_debounced(struct gatherer *g)
 
 static void note_named(struct gatherer *g, struct view uid)
 {
-	const struct place *other;
+	const struct node_state *other;
 	if (!g->elsewhere) {
 		g->elsewhere_cap++;
 		return;
 	}
-	other = pod_set_place_of(g->parts->pods, uid);
+	other = pod_set_node_state_of(g->parts->pods, uid);
 	assert(g->n_elsewhere < g->elsewhere_cap);
-	if (other && other != g->place)
+	if (other && other != g->node_state)
 		g->elsewhere[g->n_elsewhere++] = uid;
 }
 
@@ -177,7 +179,7 @@ static void note_reported(struct gatherer *g, const struct report *report)
 /* The published tenants whose pod was not known. One with a name was a pod of this node. */
 static void note_published(struct gatherer *g)
 {
-	const struct list *end = &g->place->attributions;
+	const struct list *end = &g->node_state->attributions;
 
 	for (const struct list *l = end->next; l != end; l = l->next) {
 		const struct array *listed = &object_of(l)->attribution.status.tenants;
@@ -215,10 +217,10 @@ static int gather_foreign(struct gatherer *g)
 		return error_no_memory(g->err);
 	g->input.is_foreign = is_foreign;
 	for (uint32_t i = 0; i < list.count; i++) {
-		const struct place *other = pod_set_place_of_name(
+		const struct node_state *other = pod_set_node_state_of_name(
 			g->parts->pods, entries[i].namespace, entries[i].name);
 
-		is_foreign[i] = other && other != g->place;
+		is_foreign[i] = other && other != g->node_state;
 	}
 	return 0;
 }
@@ -232,8 +234,8 @@ static int gather_foreign(struct gatherer *g)
 static void add_object(struct gatherer *g, const struct attribution_record *record)
 {
 	struct join_input *input = &g->input;
-	const struct place *owner = record->base.place;
-	const bool is_other = owner && owner != g->place;
+	const struct node_state *owner = record->base.node_state;
+	const bool is_other = owner && owner != g->node_state;
 	struct claim_ages ages;
 
 	if (keyed_find(&g->previous_by_name, KEYED_KEY(record->attribution.name)))
@@ -243,7 +245,7 @@ static void add_object(struct gatherer *g, const struct attribution_record *reco
 		input->previous_left_out++;
 		return;
 	}
-	ages = claim_ages(g->parts->claims, record->attribution.name, g->place, g->now_ms);
+	ages = claim_ages(g->parts->claims, record->attribution.name, g->node_state, g->now_ms);
 	if (ages.youngest_ms < 0 && is_other && !owner->report)
 		ages.youngest_ms = age_of(g, g->parts->started_at);
 	keyed_add(&g->previous_by_name, KEYED_KEY(record->attribution.name), record);
@@ -251,7 +253,7 @@ static void add_object(struct gatherer *g, const struct attribution_record *reco
 		.object = &record->attribution,
 		.claimed_age_ms = ages.youngest_ms,
 		.claimed_for_ms = ages.held_ms,
-		.is_named_elsewhere = is_other && !g->place->report &&
+		.is_named_elsewhere = is_other && !g->node_state->report &&
 				      (!pod_scope_knows(g->parts->scope, owner) ||
 				       attribution_set_is_named(owner, record->attribution.uuid)),
 	};
@@ -271,7 +273,7 @@ static void add_device(void *gatherer, struct view uuid)
 /* After gather_grants(). */
 static int gather_previous(struct gatherer *g)
 {
-	const struct list *objects = &g->place->attributions;
+	const struct list *objects = &g->node_state->attributions;
 	const struct report *report = report_of(g);
 	const struct report_device *devices = report->devices.items;
 
@@ -302,7 +304,7 @@ static int gather_contested(struct gatherer *g)
 	for (uint32_t i = 0; i < listed.count; i++) {
 		char buffer[CLAIM_NAME_SIZE];
 		struct view name = claim_object_name(devices[i].uuid, buffer);
-		int64_t age = claim_ages(g->parts->claims, name, g->place, g->now_ms)
+		int64_t age = claim_ages(g->parts->claims, name, g->node_state, g->now_ms)
 				      .youngest_ms;
 
 		if (age >= 0 && age < g->input.report_age_ms &&
@@ -315,63 +317,65 @@ static int gather_contested(struct gatherer *g)
 /* The node itself */
 
 /*
- * A place exists, and so remembers when its Node went, only while something hangs on it. Where a join
- * asks for the first time since, the Node may have gone just before.
+ * A node state exists, and so remembers when its Node went, only while something hangs on it. Where
+ * a join asks for the first time since, the Node may have gone just before.
  */
 static int64_t gone_for(const struct gatherer *g)
 {
-	const struct place *place = g->place;
+	const struct node_state *node_state = g->node_state;
 	uint64_t since = g->parts->nodes_known_at;
-	if (place->node || !g->parts->nodes_known)
+	if (node_state->node || !g->parts->nodes_known)
 		return 0;
-	if (place->gone_at > since)
-		since = place->gone_at;
-	if (place->asked_at > since)
-		since = place->asked_at;
+	if (node_state->gone_at > since)
+		since = node_state->gone_at;
+	if (node_state->asked_at > since)
+		since = node_state->asked_at;
 	return age_of(g, since);
 }
 
 /* The Node named another boot after the report's boot had first reported: that one is newer. */
-static bool is_of_former_boot(const struct place *place)
+static bool is_of_former_boot(const struct node_state *node_state)
 {
-	return place->node && place->is_boot_news &&
-	       report_boot_of(place->report, place->node->boot_id) == REPORT_BOOT_OTHER;
+	return node_state->node && node_state->is_boot_news &&
+	       report_boot_of(node_state->report, node_state->node->boot_id) == REPORT_BOOT_OTHER;
 }
 
 /* Of the pods, and of the nodes that they are on. */
-static enum inventory_age age_of_pods(const struct inventory_parts *parts, const struct place *place)
+static enum inventory_age age_of_pods(const struct inventory_parts *parts,
+				      const struct node_state *node_state)
 {
 	enum inventory_age age = parts->pods_age;
 
-	if (place)
-		age = pod_scope_age(parts->scope, place, age);
+	if (node_state)
+		age = pod_scope_age(parts->scope, node_state, age);
 	return age == INVENTORY_CURRENT && parts->nodes_age != INVENTORY_CURRENT ? INVENTORY_STALE
 										 : age;
 }
 
 static int gather_grants(struct gatherer *g)
 {
-	return gather_claims(g->parts, g->place, g->arena, &g->input, g->err);
+	return gather_claims(g->parts, g->node_state, g->arena, &g->input, g->err);
 }
 
-static int gather_place(struct gatherer *g)
+static int gather_node_state(struct gatherer *g)
 {
-	const struct place *place = g->place;
+	const struct node_state *node_state = g->node_state;
 	struct join_input *input = &g->input;
-	input->node = place->node;
-	input->layouts = place->layouts;
+	input->node = node_state->node;
+	input->layouts = node_state->layouts;
 	input->node_gone_for_ms = gone_for(g);
-	input->report = place->report;
-	input->report_age_ms = age_of(g, place->report ? place->report_at : place->asked_at);
-	if (place->report)
-		input->report_held_ms = age_of(g, place->report_since);
-	input->listed_at = place->listed_at;
-	input->booted_after = place->booted_after;
-	input->former_heard_at = place->former_heard_at;
-	input->history = &place->history;
-	input->is_of_former_boot = is_of_former_boot(place);
-	input->settled_restart = place->settled_restart;
-	input->offered_since = place->offered_since;
+	input->report = node_state->report;
+	input->report_age_ms = age_of(g, node_state->report ? node_state->report_at
+							    : node_state->asked_at);
+	if (node_state->report)
+		input->report_held_ms = age_of(g, node_state->report_since);
+	input->listed_at = node_state->listed_at;
+	input->booted_after = node_state->booted_after;
+	input->former_heard_at = node_state->former_heard_at;
+	input->history = &node_state->history;
+	input->is_of_former_boot = is_of_former_boot(node_state);
+	input->settled_restart = node_state->settled_restart;
+	input->offered_since = node_state->offered_since;
 	input->ended_for_ms = ended_for(g);
 	return 0;
 }
@@ -380,12 +384,13 @@ int gather_node(const struct inventory_parts *parts, struct view node_name, uint
 		struct arena *arena, struct join_input *ret_input, struct error *err)
 {
 	static int (*const steps[])(struct gatherer *) = {
-		gather_place,   gather_pods,   gather_ended,    gather_debounced, gather_elsewhere,
-		gather_foreign, gather_grants, gather_previous, gather_contested,
+		gather_node_state, gather_pods,      gather_ended,
+		gather_debounced,  gather_elsewhere, gather_foreign,
+		gather_grants,     gather_previous,  gather_contested,
 	};
 	struct gatherer gatherer = {
 		.parts = parts,
-		.place = place_find(parts->places, node_name),
+		.node_state = node_state_find(parts->node_states, node_name),
 		.now_ms = now_ms,
 		.arena = arena,
 		.err = err,
@@ -399,10 +404,10 @@ int gather_node(const struct inventory_parts *parts, struct view node_name, uint
 			},
 	};
 
-	gatherer.input.pods_age = age_of_pods(parts, gatherer.place);
-	if (gatherer.place && gatherer.place->asked_at == 0)
-		gatherer.place->asked_at = now_ms;
-	for (size_t i = 0; gatherer.place && i < ARRAY_SIZE(steps); i++)
+	gatherer.input.pods_age = age_of_pods(parts, gatherer.node_state);
+	if (gatherer.node_state && gatherer.node_state->asked_at == 0)
+		gatherer.node_state->asked_at = now_ms;
+	for (size_t i = 0; gatherer.node_state && i < ARRAY_SIZE(steps); i++)
 		if (steps[i](&gatherer) < 0)
 			return -1;
 	*ret_input = gatherer.input;

@@ -13,8 +13,8 @@
 
 /*
  * Fills *ret_input. Its arrays lie in arena. Everything else is borrowed until the inventory changes
- * next. The caller sets limits and now_wall_ms. Notes in parts->places whether the node lacks claims,
- * and when a join first asked for it. Fails with ERROR_NO_MEMORY or ERROR_LIMIT.
+ * next. The caller sets limits and now_wall_ms. Notes in parts->node_states whether the node lacks
+ * claims, and when a join first asked for it. Fails with ERROR_NO_MEMORY or ERROR_LIMIT.
  */
 MUST_USE int gather_node(const struct inventory_parts *parts, struct view node_name,
 			 uint64_t now_ms, struct arena *arena, struct join_input *ret_input,

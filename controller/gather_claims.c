@@ -84,11 +84,11 @@ static int gather_uses(struct collector *c)
 	return 0;
 }
 
-static int gather_slices(struct collector *c, const struct place *place)
+static int gather_slices(struct collector *c, const struct node_state *node_state)
 {
-	const struct list *end = &place->slices;
+	const struct list *end = &node_state->slices;
 	struct grant_input *grants = &c->grants;
-	const struct resource_slice **slices = arena_alloc(c->arena, place->n_slices,
+	const struct resource_slice **slices = arena_alloc(c->arena, node_state->n_slices,
 							   sizeof(*slices));
 
 	if (!slices)
@@ -96,20 +96,20 @@ static int gather_slices(struct collector *c, const struct place *place)
 	grants->slices = slices;
 	for (const struct list *l = end->next; l != end; l = l->next)
 		slices[grants->n_slices++] = CONTAINER_OF(l, struct record, link)->object;
-	assert(grants->n_slices == place->n_slices);
+	assert(grants->n_slices == node_state->n_slices);
 	return 0;
 }
 
-int gather_claims(const struct inventory_parts *parts, struct place *place, struct arena *arena,
-		  struct join_input *input, struct error *err)
+int gather_claims(const struct inventory_parts *parts, struct node_state *node_state,
+		  struct arena *arena, struct join_input *input, struct error *err)
 {
 	struct collector c = {.parts = parts, .arena = arena, .input = input, .err = err};
 	struct grant_result result;
 
-	if (gather_uses(&c) < 0 || gather_slices(&c, place) < 0 ||
+	if (gather_uses(&c) < 0 || gather_slices(&c, node_state) < 0 ||
 	    grant_compute(&c.grants, arena, &result, err) < 0)
 		return -1;
-	place_note_claims(parts->places, place, c.lacks_claims);
+	node_state_note_claims(parts->node_states, node_state, c.lacks_claims);
 	input->grants = result.grants;
 	input->n_grants = result.n_grants;
 	input->slice_devices = result.devices;

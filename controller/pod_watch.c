@@ -141,11 +141,12 @@ bool pod_watch_is_in_step(const struct pod_watch *watch)
 /* What was denied stays so until it is current. A list alone, without its watch, is old at once. */
 static enum inventory_age age_of(const struct pod_watch *watch)
 {
-	const struct place *place = inventory_place_find(watch->host->inventory, watch->name);
+	const struct node_state *node_state = inventory_node_state_find(watch->host->inventory,
+									watch->name);
 
 	if (!watch->is_given_up)
 		return watch->is_proven ? INVENTORY_CURRENT : INVENTORY_STALE;
-	return place->pods_age == INVENTORY_DENIED ||
+	return node_state->pods_age == INVENTORY_DENIED ||
 			       reflector_forbidden_ms(watch->reflector) >= FORBIDDEN_MS
 		       ? INVENTORY_DENIED
 		       : INVENTORY_STALE;
@@ -182,12 +183,13 @@ static uint64_t due_at(const struct pod_watch *watch)
 
 uint64_t pod_watch_look(struct pod_watch *watch)
 {
-	const struct place_book *places = inventory_pod_scope(watch->host->inventory)->places;
+	const struct node_state_set *node_states =
+		inventory_pod_scope(watch->host->inventory)->node_states;
 
 	judge(watch);
 	if (watch->is_asked_for && pod_watch_allows(watch)) {
 		watch->is_asked_for = false;
-		place_touch(places, place_find(places, watch->name), false);
+		node_state_touch(node_states, node_state_find(node_states, watch->name), false);
 	}
 	return due_at(watch);
 }

@@ -150,11 +150,12 @@ static void see(struct pod_watches *watches, struct view node_name)
  * True when anything says that the node has GPUs: an agent's report, an object, a ResourceSlice, a label
  * or a resource of its Node. What its pods' statuses say does not count.
  */
-static bool shows_gpu(const struct place *place)
+static bool shows_gpu(const struct node_state *node_state)
 {
-	const struct node *node = place->node;
+	const struct node *node = node_state->node;
 
-	if (place->report || !list_is_empty(&place->attributions) || !list_is_empty(&place->slices))
+	if (node_state->report || !list_is_empty(&node_state->attributions) ||
+	    !list_is_empty(&node_state->slices))
 		return true;
 	return node && (view_equal(node->gpu_present, VIEW("true")) || node->gpu_count.len > 0 ||
 			node->gpu_product.len > 0 || node->allocatable.count > 0);
@@ -163,11 +164,12 @@ static bool shows_gpu(const struct place *place)
 static void select_nodes(struct pod_watches *watches)
 {
 	struct inventory *inventory = inventory_of(watches);
-	const struct place *place = NULL;
+	const struct node_state *node_state = NULL;
 
-	while ((place = place_next(inventory_pod_scope(inventory)->places, place)))
-		if (shows_gpu(place))
-			see(watches, place->name);
+	while ((node_state = node_state_next(inventory_pod_scope(inventory)->node_states,
+					     node_state)))
+		if (shows_gpu(node_state))
+			see(watches, node_state->name);
 	pod_selection_look(&watches->selection,
 			   &(struct pod_selection_facts){
 				   .n_nodes = inventory_count(inventory, INVENTORY_NODES),

@@ -8,11 +8,12 @@
 static struct receiver_order order_of(const struct inventory *inventory, struct view node_name,
 				      const struct attribution_report *published)
 {
-	const struct place *place = inventory_place_find(inventory, node_name);
+	const struct node_state *node_state = inventory_node_state_find(inventory, node_name);
 
 	return (struct receiver_order){
 		.node = node_name,
-		.named_boot = place && place->node ? place->node->boot_id : (struct view){0},
+		.named_boot = node_state && node_state->node ? node_state->node->boot_id
+							     : (struct view){0},
 		.last = {published->boot_id, published->instance, published->sequence,
 			 published->observation_time},
 	};

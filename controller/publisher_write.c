@@ -74,9 +74,9 @@ enum publisher_write_step publisher_write_next_step(const struct publisher_write
 
 static uint64_t count_node_changes(const struct inventory *inventory, struct view node_name)
 {
-	const struct place *place = inventory_place_find(inventory, node_name);
+	const struct node_state *node_state = inventory_node_state_find(inventory, node_name);
 
-	return place ? place->node_changes : 0;
+	return node_state ? node_state->node_changes : 0;
 }
 
 bool publisher_write_is_overtaken(const struct publisher_write *write,

@@ -180,7 +180,7 @@ static int decide(struct reconciler *reconciler, struct view node_name, struct j
 	if (join_node(&input, &reconciler->arena, ret, err) < 0)
 		return -1;
 	await_events(reconciler, node_name, input.report, ret->events_until);
-	return inventory_place_keep_recall(inventory, node_name, &ret->recall, now, err);
+	return inventory_node_state_keep_recall(inventory, node_name, &ret->recall, now, err);
 }
 
 static void look_again(struct reconciler *reconciler, struct view node_name, int64_t in_ms)
@@ -193,8 +193,8 @@ static void look_again(struct reconciler *reconciler, struct view node_name, int
 static void count(struct reconciler *reconciler, struct view node_name,
 		  const struct join_result *result)
 {
-	struct place_refusals new = inventory_place_note_refusals(reconciler->config.inventory,
-								  node_name, result->refused);
+	struct node_state_refusals new = inventory_node_state_note_refusals(
+		reconciler->config.inventory, node_name, result->refused);
 
 	reconciler->counters.entries_refused += new.claims;
 	reconciler->counters.ids_unknown += new.ids;
@@ -209,7 +209,7 @@ static void count(struct reconciler *reconciler, struct view node_name,
 /* What is planned has been copied: nothing refers to the report any more. */
 static void forget(struct reconciler *reconciler, struct view node_name)
 {
-	inventory_place_forget_report(reconciler->config.inventory, node_name);
+	inventory_node_state_forget_report(reconciler->config.inventory, node_name);
 	if (reconciler->config.forgotten)
 		reconciler->config.forgotten(reconciler->config.owner, node_name);
 }
@@ -314,7 +314,8 @@ void reconciler_wake(struct reconciler *reconciler)
 
 void reconciler_take_over(struct reconciler *reconciler)
 {
-	place_touch_all(inventory_parts(reconciler->config.inventory).places, false, true);
+	node_state_touch_all(inventory_parts(reconciler->config.inventory).node_states, false,
+			     true);
 }
 
 static void changed(void *owner, struct view node_name, const struct event_change *changes, size_t n)

@@ -37,7 +37,7 @@ struct reconciler_config {
 	bool (*is_ready)(void *owner);
 	/*
 	 * What is known of this node is current, too. Asked as is_ready() is. Whoever says no touches the
-	 * node when it is (place_touch()). NULL: it always is.
+	 * node when it is (node_state_touch()). NULL: it always is.
 	 */
 	bool (*may_join)(void *owner, struct view node_name);
 	/* For how many ms from now on this replica leads; 0: it does not. NULL: it always does. */

@@ -36,7 +36,7 @@ bool shared_report_charge(struct shared_report *report, struct memory_share *sha
 			  size_t replaced);
 /* One more reference, for whom it is returned. */
 struct shared_report *shared_report_ref(struct shared_report *report);
-/* Gives up a reference; the last one frees. Accepts NULL. For inventory_place_put_report(). */
+/* Gives up a reference; the last one frees. Accepts NULL. For inventory_node_state_put_report(). */
 void shared_report_unref(void *report);
 /* The same for CLEANUP. */
 void shared_report_unrefp(struct shared_report **report);

@@ -13,7 +13,7 @@
 #include "model/boot_history.h"
 #include "model/grant.h"
 #include "model/node.h"
-#include "model/place.h"
+#include "model/node_state.h"
 #include "model/pod.h"
 #include "model/report.h"
 
@@ -86,7 +86,7 @@ struct join_input {
 	const struct debounce_seen *debounced; /* what the last join said, and how old it is by now */
 	size_t n_debounced;
 	int64_t settled_restart; /* as the last join said; 0: it knew of none */
-	int64_t offered_since;   /* the same (model/place.h); 0: this is the first join, or the */
+	int64_t offered_since;   /* the same (model/node_state.h); 0: this is the first join, or the */
 				 /* first with current pods after those without */
 	enum inventory_age pods_age; /* of the pods and the Node; never UNSERVED */
 	bool grants_denied; /* the claims and slices are those of when they could be read, if ever */

@@ -356,7 +356,7 @@ int join_node(const struct join_input *input, struct arena *arena, struct join_r
 	result.recall.ended = joiner.node.facts.ended;
 	result.recall.n_ended = joiner.node.facts.n_ended;
 	result.recall.settled_restart = joiner.node.facts.source.settled_restart;
-	result.refused = (struct place_refusals){
+	result.refused = (struct node_state_refusals){
 		.claims = joiner.node.facts.claims_refused,
 		.ids = joiner.node.facts.ids_unknown + joiner.node.slots.ids_unknown,
 		.devices = input->slice_devices_left_out,

@@ -18,7 +18,7 @@
 
 #include "base/arena.h"
 #include "join/input.h"
-#include "model/place.h"
+#include "model/node_state.h"
 
 enum join_action {
 	JOIN_KEEP,   /* the published status is right: write nothing */
@@ -41,7 +41,7 @@ struct join_result {
 	struct join_device *devices; /* not those without an object that shall get none now */
 	size_t n_devices;
 	struct recall recall;          /* for the next join: replaces what the last one said */
-	struct place_refusals refused; /* what could not be used */
+	struct node_state_refusals refused; /* what could not be used */
 	int64_t events_until;          /* once this is written, statuses hold the report's events up */
 				       /* to this sequence, if their device has an object; 0: none. */
 				       /* Lately listed no more, it may yet get one */

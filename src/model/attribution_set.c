@@ -16,16 +16,16 @@ static const struct attribution_record *record_of(const struct record *record)
 static void touch(const struct attribution_set *set, const struct record *record, const struct record_event *event)
 {
 	struct view name = record_of(record)->attribution.name;
-	const struct place *place;
-	place_touch(set->records.places, record->place, event->is_initial);
-	for (unsigned i = 0; (place = claim_place(set->claims, name, i)); i++)
-		if (place != record->place)
-			place_touch(set->records.places, place, event->is_initial);
+	const struct node_state *node_state;
+	node_state_touch(set->records.node_states, record->node_state, event->is_initial);
+	for (unsigned i = 0; (node_state = claim_node_state(set->claims, name, i)); i++)
+		if (node_state != record->node_state)
+			node_state_touch(set->records.node_states, node_state, event->is_initial);
 }
 
-bool attribution_set_is_named(const struct place *place, struct view uuid)
+bool attribution_set_is_named(const struct node_state *node_state, struct view uuid)
 {
-	return pod_set_names_device(place, uuid) || resource_slice_set_names_device(place, uuid);
+	return pod_set_names_device(node_state, uuid) || resource_slice_set_names_device(node_state, uuid);
 }
 
 /*
@@ -36,14 +36,14 @@ static void touch_agentless(const struct attribution_set *set, const struct reco
 			    const struct record_event *event)
 {
 	const struct attribution *object = &record_of(record)->attribution;
-	const struct place *place = NULL;
-	if (claim_place(set->claims, object->name, 0) ||
-	    (record->place && !record->place->report &&
-	     attribution_set_is_named(record->place, object->uuid)))
+	const struct node_state *node_state = NULL;
+	if (claim_node_state(set->claims, object->name, 0) ||
+	    (record->node_state && !record->node_state->report &&
+	     attribution_set_is_named(record->node_state, object->uuid)))
 		return;
-	while ((place = place_next(set->records.places, place)))
-		if (!place->report && attribution_set_is_named(place, object->uuid))
-			place_touch(set->records.places, place, event->is_initial);
+	while ((node_state = node_state_next(set->records.node_states, node_state)))
+		if (!node_state->report && attribution_set_is_named(node_state, object->uuid))
+			node_state_touch(set->records.node_states, node_state, event->is_initial);
 }
 
 static void tell(const struct attribution_set *set, const struct record *old, const struct record *now)
@@ -68,8 +68,8 @@ static void change(struct record_set *records, struct record *old, struct record
 	}
 	record = CONTAINER_OF(base, struct attribution_record, base);
 	arena_join(&record->arena, record->take);
-	if (base->place)
-		list_append(&base->place->attributions, &base->link);
+	if (base->node_state)
+		list_append(&base->node_state->attributions, &base->link);
 	touch(set, base, event);
 	tell(set, old, base);
 }
@@ -87,10 +87,11 @@ static const struct record_kind kind = {
 	.free = free_record,
 };
 
-void attribution_set_init(struct attribution_set *set, struct place_book *places, const struct claim_book *claims)
+void attribution_set_init(struct attribution_set *set, struct node_state_set *node_states,
+			  const struct claim_book *claims)
 {
 	*set = (struct attribution_set){0};
-	record_set_init(&set->records, &kind, places);
+	record_set_init(&set->records, &kind, node_states);
 	set->claims = claims;
 }
 

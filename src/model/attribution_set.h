@@ -2,7 +2,8 @@
 #pragma once
 
 /*
- * attribution_set - the GPUAttributions that the API server has; each hangs on the place that its status names.
+ * attribution_set - the GPUAttributions that the API server has; each hangs on the node state that
+ * its status names.
  *
  * Threads: the loop thread.
  */
@@ -13,7 +14,7 @@
 #include "model/record_set.h"
 
 struct attribution_record {
-	struct record base; /* by name; its place: of status.nodeName, NULL when that is empty */
+	struct record base; /* by name; its node state: of status.nodeName, NULL when that is empty */
 	struct arena arena;
 	struct arena *take; /* what the contents lie in until the record is kept */
 	struct attribution attribution;
@@ -36,8 +37,9 @@ struct attribution_set {
 	} listeners[ATTRIBUTION_SET_LISTENERS];
 };
 
-/* places and claims are borrowed and must outlive the set. */
-void attribution_set_init(struct attribution_set *set, struct place_book *places, const struct claim_book *claims);
+/* node_states and claims are borrowed and must outlive the set. */
+void attribution_set_init(struct attribution_set *set, struct node_state_set *node_states,
+			  const struct claim_book *claims);
 /* changed is told from now on, after those that were there before. There is room for it. */
 void attribution_set_listen(struct attribution_set *set, attribution_set_fn changed, void *owner);
 /* That owner is told no more; also one that never was. */
@@ -51,5 +53,5 @@ MUST_USE int attribution_set_put(struct attribution_set *set, const struct attri
 				 struct error *err);
 /* The record with that name, or NULL. */
 const struct attribution_record *attribution_set_find(const struct attribution_set *set, struct view name);
-/* True when a pod of the place, or a slice of it, names the device of that UUID. */
-bool attribution_set_is_named(const struct place *place, struct view uuid);
+/* True when a pod of the node state, or a slice of it, names the device of that UUID. */
+bool attribution_set_is_named(const struct node_state *node_state, struct view uuid);

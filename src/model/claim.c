@@ -4,15 +4,15 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* A place whose report names the device. */
+/* A node state whose report names the device. */
 struct naming {
-	struct place *place;
+	struct node_state *node_state;
 	uint64_t since; /* ms; when it began to */
 };
 
 struct claim {
 	struct table_node link;
-	struct naming *namings; /* each place once */
+	struct naming *namings; /* each node state once */
 	unsigned n_namings;
 	struct view name; /* in the same block */
 };
@@ -65,18 +65,18 @@ static struct claim *ensure(struct claim_book *book, struct view object_name, st
 	return claim;
 }
 
-/* Index of what the place says; or, if it does not, of what would be said next. */
-static unsigned index_of(const struct claim *claim, const struct place *place)
+/* Index of what the node state says; or, if it does not, of what would be said next. */
+static unsigned index_of(const struct claim *claim, const struct node_state *node_state)
 {
 	unsigned i = 0;
-	while (i < claim->n_namings && claim->namings[i].place != place)
+	while (i < claim->n_namings && claim->namings[i].node_state != node_state)
 		i++;
 	return i;
 }
 
-static void drop(struct claim_book *book, struct claim *claim, const struct place *place)
+static void drop(struct claim_book *book, struct claim *claim, const struct node_state *node_state)
 {
-	unsigned i = index_of(claim, place);
+	unsigned i = index_of(claim, node_state);
 	if (i < claim->n_namings)
 		claim->namings[i] = claim->namings[--claim->n_namings];
 	assert(!claim->n_namings || claim->namings);
@@ -87,23 +87,23 @@ static void drop(struct claim_book *book, struct claim *claim, const struct plac
 	}
 }
 
-/* Nearly every device is claimed by one place: there is room for no more than there are. */
-static int add(struct claim *claim, struct place *place, uint64_t now_ms, struct error *err)
+/* Nearly every device is claimed by one node state: there is room for no more than there are. */
+static int add(struct claim *claim, struct node_state *node_state, uint64_t now_ms, struct error *err)
 {
-	unsigned i = index_of(claim, place);
+	unsigned i = index_of(claim, node_state);
 	struct naming *namings;
 	if (i < claim->n_namings)
 		return 0;
 	namings = realloc(claim->namings, (i + 1) * sizeof(*namings));
 	if (!namings)
 		return error_no_memory(err);
-	namings[i] = (struct naming){.place = place, .since = now_ms};
+	namings[i] = (struct naming){.node_state = node_state, .since = now_ms};
 	claim->namings = namings;
 	claim->n_namings++;
 	return 0;
 }
 
-int claim_add(struct claim_book *book, struct place *place, const struct report *report,
+int claim_add(struct claim_book *book, struct node_state *node_state, const struct report *report,
 	      uint64_t now_ms, struct error *err)
 {
 	ARRAY_EACH(const struct report_device, device, report->devices) {
@@ -112,8 +112,8 @@ int claim_add(struct claim_book *book, struct place *place, const struct report 
 
 		if (!claim)
 			return -1;
-		if (add(claim, place, now_ms, err) < 0) {
-			drop(book, claim, place); /* an empty one does not stay */
+		if (add(claim, node_state, now_ms, err) < 0) {
+			drop(book, claim, node_state); /* an empty one does not stay */
 			return -1;
 		}
 	}
@@ -128,8 +128,8 @@ static bool reports_device(const struct report *report, struct view object_name)
 	return false;
 }
 
-void claim_drop(struct claim_book *book, const struct place *place, const struct report *report,
-		const struct report *keep)
+void claim_drop(struct claim_book *book, const struct node_state *node_state,
+		const struct report *report, const struct report *keep)
 {
 	const struct array devices = report ? report->devices : (struct array){0};
 	ARRAY_EACH(const struct report_device, device, devices) {
@@ -138,28 +138,28 @@ void claim_drop(struct claim_book *book, const struct place *place, const struct
 		struct claim *claim = find(book, name);
 
 		if (claim && !(keep && reports_device(keep, name)))
-			drop(book, claim, place);
+			drop(book, claim, node_state);
 	}
 }
 
-struct place *claim_place(const struct claim_book *book, struct view object_name, unsigned i)
+struct node_state *claim_node_state(const struct claim_book *book, struct view object_name, unsigned i)
 {
 	const struct claim *claim = find(book, object_name);
-	return claim && i < claim->n_namings ? claim->namings[i].place : NULL;
+	return claim && i < claim->n_namings ? claim->namings[i].node_state : NULL;
 }
 
 struct claim_ages claim_ages(const struct claim_book *book, struct view object_name,
-			     const struct place *except, uint64_t now_ms)
+			     const struct node_state *except, uint64_t now_ms)
 {
 	const struct claim *claim = find(book, object_name);
 	struct claim_ages ages = {-1, -1};
 	for (unsigned i = 0; claim && i < claim->n_namings; i++) {
 		const struct naming *naming = &claim->namings[i];
-		int64_t age = (int64_t)(now_ms - naming->place->report_at);
+		int64_t age = (int64_t)(now_ms - naming->node_state->report_at);
 		int64_t held = (int64_t)(now_ms - naming->since);
 
-		assert(naming->place->report_at <= now_ms && naming->since <= now_ms);
-		if (naming->place == except)
+		assert(naming->node_state->report_at <= now_ms && naming->since <= now_ms);
+		if (naming->node_state == except)
 			continue;
 		if (ages.youngest_ms < 0 || age < ages.youngest_ms)
 			ages.youngest_ms = age;

@@ -9,7 +9,7 @@
  * Limits:  none of its own: each node claims what its report lists, LIMIT_REPORT_DEVICES at most.
  */
 
-#include "model/place.h"
+#include "model/node_state.h"
 
 #define CLAIM_NAME_SIZE 253u
 
@@ -25,18 +25,18 @@ void claim_book_deinit(struct claim_book *book);
 /* The object's name of a device: its UUID in lower case, borrowed from buffer. */
 struct view claim_object_name(struct view uuid, char buffer[static CLAIM_NAME_SIZE]);
 /* Notes all that the report says of its devices. Fails with ERROR_NO_MEMORY, perhaps half done. */
-MUST_USE int claim_add(struct claim_book *book, struct place *place, const struct report *report,
-		       uint64_t now_ms, struct error *err);
+MUST_USE int claim_add(struct claim_book *book, struct node_state *node_state,
+		       const struct report *report, uint64_t now_ms, struct error *err);
 /* Drops what the report (may be NULL) claims and `keep` (may be NULL) does not. */
-void claim_drop(struct claim_book *book, const struct place *place, const struct report *report,
-		const struct report *keep);
-/* The i-th place whose report names the device of the object, or NULL. */
-struct place *claim_place(const struct claim_book *book, struct view object_name, unsigned i);
-/* What the reports of places say of a device; -1: none names it. */
+void claim_drop(struct claim_book *book, const struct node_state *node_state,
+		const struct report *report, const struct report *keep);
+/* The i-th node state whose report names the device of the object, or NULL. */
+struct node_state *claim_node_state(const struct claim_book *book, struct view object_name, unsigned i);
+/* What the reports of node states say of a device; -1: none names it. */
 struct claim_ages {
 	int64_t youngest_ms; /* age of the youngest that names it */
-	int64_t held_ms;     /* for how long one place has named it in each report: the longest */
+	int64_t held_ms;     /* for how long one node state has named it in each report: the longest */
 };
-/* Those of the places other than `except` (may be NULL) that name the device of the object. */
+/* Those of the node states other than `except` (may be NULL) that name the device of the object. */
 struct claim_ages claim_ages(const struct claim_book *book, struct view object_name,
-			     const struct place *except, uint64_t now_ms);
+			     const struct node_state *except, uint64_t now_ms);

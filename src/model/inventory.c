@@ -11,16 +11,16 @@ int inventory_new(uint64_t now_ms, struct inventory **ret_inventory, struct erro
 	struct inventory *inventory = calloc(1, sizeof(*inventory));
 	if (!inventory)
 		return error_no_memory(err);
-	place_book_init(&inventory->places);
+	node_state_set_init(&inventory->node_states);
 	claim_book_init(&inventory->claims);
-	pod_set_init(&inventory->pods, &inventory->places);
-	pod_scope_init(&inventory->scope, &inventory->pods, &inventory->places);
-	node_set_init(&inventory->nodes, &inventory->places);
-	policy_set_init(&inventory->policies, &inventory->places);
-	node_layouts_init(&inventory->node_layouts, &inventory->places);
-	attribution_set_init(&inventory->attributions, &inventory->places, &inventory->claims);
+	pod_set_init(&inventory->pods, &inventory->node_states);
+	pod_scope_init(&inventory->scope, &inventory->pods, &inventory->node_states);
+	node_set_init(&inventory->nodes, &inventory->node_states);
+	policy_set_init(&inventory->policies, &inventory->node_states);
+	node_layouts_init(&inventory->node_layouts, &inventory->node_states);
+	attribution_set_init(&inventory->attributions, &inventory->node_states, &inventory->claims);
 	resource_claim_set_init(&inventory->resource_claims, &inventory->pods);
-	resource_slice_set_init(&inventory->resource_slices, &inventory->places);
+	resource_slice_set_init(&inventory->resource_slices, &inventory->node_states);
 	inventory->sets[INVENTORY_PODS] = &inventory->pods.records;
 	inventory->sets[INVENTORY_NODES] = &inventory->nodes;
 	inventory->sets[INVENTORY_POLICIES] = &inventory->policies.records;
@@ -33,16 +33,16 @@ int inventory_new(uint64_t now_ms, struct inventory **ret_inventory, struct erro
 	return 0;
 }
 
-void inventory_on_touch(struct inventory *inventory, place_touch_fn touch, void *owner)
+void inventory_on_touch(struct inventory *inventory, node_state_touch_fn touch, void *owner)
 {
-	inventory->places.touch = touch;
-	inventory->places.touch_owner = owner;
+	inventory->node_states.touch = touch;
+	inventory->node_states.touch_owner = owner;
 }
 
-void inventory_on_boot(struct inventory *inventory, place_boot_fn boot, void *owner)
+void inventory_on_boot(struct inventory *inventory, node_state_boot_fn boot, void *owner)
 {
-	inventory->places.boot = boot;
-	inventory->places.boot_owner = owner;
+	inventory->node_states.boot = boot;
+	inventory->node_states.boot_owner = owner;
 }
 
 void inventory_on_attribution(struct inventory *inventory,
@@ -85,7 +85,7 @@ int inventory_put_pod(struct inventory *inventory, struct view node_name,
 		.version = version,
 		.now_ms = now_ms,
 		.is_initial = !pod_scope_knows(&inventory->scope,
-					       place_find(&inventory->places, node_name)),
+					       node_state_find(&inventory->node_states, node_name)),
 	};
 
 	return pod_scope_put(&inventory->scope, node_name, fields, &event, err);
@@ -101,7 +101,7 @@ void inventory_set_pods_read(struct inventory *inventory)
 	const bool is_news = !inventory->synced[INVENTORY_PODS];
 	inventory->synced[INVENTORY_PODS] = true;
 	if (is_news)
-		place_touch_all(&inventory->places, false, true);
+		node_state_touch_all(&inventory->node_states, false, true);
 }
 
 int inventory_put(struct inventory *inventory, enum inventory_kind kind, const void *fields,
@@ -132,7 +132,7 @@ static void tell_configs(struct inventory *inventory, bool is_news)
 	if (!is_news)
 		return;
 	config_set_tell(&inventory->configs, &inventory->policies.intent);
-	place_touch_all(&inventory->places, false, true);
+	node_state_touch_all(&inventory->node_states, false, true);
 }
 
 int inventory_put_plugin_configs(struct inventory *inventory, const struct plugin_configs *configs,
@@ -276,7 +276,7 @@ void inventory_end_list(struct inventory *inventory, enum inventory_kind kind, u
 		first |= pod_scope_end_list(&inventory->scope, now_ms);
 	/* What is known to be absent from now on may change every node's result. */
 	if (first || was_absent)
-		place_touch_all(&inventory->places, false, true);
+		node_state_touch_all(&inventory->node_states, false, true);
 }
 
 void inventory_set_absent(struct inventory *inventory, enum inventory_kind kind)
@@ -284,7 +284,7 @@ void inventory_set_absent(struct inventory *inventory, enum inventory_kind kind)
 	inventory_begin_replace(inventory, kind);
 	inventory_end_list(inventory, kind, 0, inventory->started_at);
 	inventory->absent[kind] = true;
-	place_touch_all(&inventory->places, false, true);
+	node_state_touch_all(&inventory->node_states, false, true);
 }
 
 void inventory_set_age(struct inventory *inventory, enum inventory_kind kind,
@@ -295,7 +295,7 @@ void inventory_set_age(struct inventory *inventory, enum inventory_kind kind,
 		return;
 	inventory->ages[kind] = age;
 	if (judge_intent(inventory) || (!is_of_operator(kind) && kind != INVENTORY_ATTRIBUTIONS))
-		place_touch_all(&inventory->places, false, true);
+		node_state_touch_all(&inventory->node_states, false, true);
 }
 
 bool inventory_is_synced(const struct inventory *inventory, enum inventory_kind kind)
@@ -341,7 +341,7 @@ const struct attribution *inventory_next_attribution(const struct inventory *inv
 struct inventory_parts inventory_parts(struct inventory *inventory)
 {
 	return (struct inventory_parts){
-		.places = &inventory->places,
+		.node_states = &inventory->node_states,
 		.claims = &inventory->claims,
 		.pods = &inventory->pods,
 		.attributions = &inventory->attributions,
@@ -366,15 +366,15 @@ void inventory_free(struct inventory *inventory)
 {
 	if (!inventory)
 		return;
-	inventory->places.touch = NULL;
+	inventory->node_states.touch = NULL;
 	pod_scope_deinit(&inventory->scope);
-	inventory_place_forget_all(inventory);
+	inventory_node_state_forget_all(inventory);
 	for (unsigned i = 0; i < INVENTORY_N_KINDS; i++)
 		record_set_deinit(inventory->sets[i]);
 	pod_set_deinit(&inventory->pods);
 	config_set_deinit(&inventory->configs);
 	record_set_deinit(&inventory->node_layouts);
 	claim_book_deinit(&inventory->claims);
-	place_book_deinit(&inventory->places);
+	node_state_set_deinit(&inventory->node_states);
 	free(inventory);
 }

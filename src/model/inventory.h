@@ -15,9 +15,9 @@
 #include "base/store.h"
 #include "intent/policy.h"
 #include "model/attribution.h"
-#include "model/inventory_place.h"
+#include "model/inventory_node_state.h"
 #include "model/node.h"
-#include "model/place.h"
+#include "model/node_state.h"
 #include "model/pod.h"
 #include "model/resource_claim.h"
 #include "model/resource_slice.h"
@@ -35,10 +35,10 @@ MUST_USE int inventory_new(uint64_t now_ms, struct inventory **ret_inventory, st
 /* Accepts NULL. */
 void inventory_free(struct inventory *inventory);
 
-/* touch (model/place.h) is told from now on, instead of the one before; NULL: nobody is. */
-void inventory_on_touch(struct inventory *inventory, place_touch_fn touch, void *owner);
+/* touch (model/node_state.h) is told from now on, instead of the one before; NULL: nobody is. */
+void inventory_on_touch(struct inventory *inventory, node_state_touch_fn touch, void *owner);
 /* The same of boot. */
-void inventory_on_boot(struct inventory *inventory, place_boot_fn boot, void *owner);
+void inventory_on_boot(struct inventory *inventory, node_state_boot_fn boot, void *owner);
 
 /*
  * changed (model/attribution_set.h) is told of GPUAttributions from now on, beside others; there may be
@@ -144,7 +144,7 @@ void inventory_remove(struct inventory *inventory, enum inventory_kind kind, str
 
 /* What a join is made from (controller/gather.h): all borrowed, until the next change or for good. */
 struct inventory_parts {
-	struct place_book *places; /* notes what was missing */
+	struct node_state_set *node_states; /* notes what was missing */
 	const struct claim_book *claims;
 	const struct pod_set *pods;
 	const struct attribution_set *attributions;

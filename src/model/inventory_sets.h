@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * inventory_sets - what an inventory is made of. For inventory.c and inventory_place.c only.
+ * inventory_sets - what an inventory is made of. For inventory.c and inventory_node_state.c only.
  *
- * Objects come in by name and are asked for by node. So every record hangs on a place.
+ * Objects come in by name and are asked for by node. So every record hangs on a node state.
  */
 
 #include "intent/config_set.h"
@@ -12,7 +12,7 @@
 #include "model/claim.h"
 #include "model/node.h"
 #include "model/node_layouts.h"
-#include "model/place.h"
+#include "model/node_state.h"
 #include "model/pod_scope.h"
 #include "model/pod_set.h"
 #include "model/policy_set.h"
@@ -20,7 +20,7 @@
 #include "model/resource_slice.h"
 
 struct inventory {
-	struct place_book places;
+	struct node_state_set node_states;
 	struct claim_book claims;
 	struct pod_set pods;
 	struct pod_scope scope;

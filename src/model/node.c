@@ -43,16 +43,16 @@ static void change(struct record_set *set, struct record *old, struct record *re
 {
 	const struct node *before = old ? old->object : NULL,
 			  *node = record ? record->object : NULL;
-	struct place *place;
+	struct node_state *node_state;
 	assert(old || record);
-	place = record ? record->place : old->place;
-	place->node = node;
-	place->node_changes += !before || !node;
+	node_state = record ? record->node_state : old->node_state;
+	node_state->node = node;
+	node_state->node_changes += !before || !node;
 	if (!node)
-		place->gone_at = event->now_ms;
+		node_state->gone_at = event->now_ms;
 	else if (!before || !view_equal(before->boot_id, node->boot_id))
-		place_note_boot(set->places, place);
-	place_touch(set->places, place, event->is_initial);
+		node_state_note_boot(set->node_states, node_state);
+	node_state_touch(set->node_states, node_state, event->is_initial);
 }
 
 static struct view name_of(const void *node)
@@ -67,7 +67,7 @@ static const struct record_kind kind = {
 	.change = change,
 };
 
-void node_set_init(struct record_set *set, struct place_book *places)
+void node_set_init(struct record_set *set, struct node_state_set *node_states)
 {
-	record_set_init(set, &kind, places);
+	record_set_init(set, &kind, node_states);
 }

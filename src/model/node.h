@@ -13,7 +13,7 @@
 #include "base/array.h"
 #include "base/view.h"
 
-struct place_book;
+struct node_state_set;
 struct record_set;
 
 /* A resource of the node that may be a GPU's. */
@@ -60,7 +60,7 @@ struct node {
 /* The value of gpu.deploy.<operand>; empty: the node has no such label. */
 struct view node_deploy_of(const struct node *node, struct view operand);
 /*
- * Makes a set of Nodes, without any. Each hangs on its place, which notes when a Node comes and goes.
- * places is borrowed and must outlive the set.
+ * Makes a set of Nodes, without any. Each hangs on its node state, which notes when a Node comes
+ * and goes. node_states is borrowed and must outlive the set.
  */
-void node_set_init(struct record_set *set, struct place_book *places);
+void node_set_init(struct record_set *set, struct node_state_set *node_states);

@@ -4,12 +4,12 @@
 static void change(struct record_set *set, struct record *old, struct record *record,
 		   const struct record_event *event)
 {
-	struct place *place = record ? record->place : old->place;
+	struct node_state *node_state = record ? record->node_state : old->node_state;
 
-	if (!place)
+	if (!node_state)
 		return;
-	place->layouts = record ? record->object : NULL;
-	place_touch(set->places, place, event->is_initial);
+	node_state->layouts = record ? record->object : NULL;
+	node_state_touch(set->node_states, node_state, event->is_initial);
 }
 
 static struct view node_of(const void *configs)
@@ -24,7 +24,7 @@ static const struct record_kind kind = {
 	.change = change,
 };
 
-void node_layouts_init(struct record_set *layouts, struct place_book *places)
+void node_layouts_init(struct record_set *layouts, struct node_state_set *node_states)
 {
-	record_set_init(layouts, &kind, places);
+	record_set_init(layouts, &kind, node_states);
 }

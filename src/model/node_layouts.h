@@ -12,6 +12,6 @@
 #include "intent/mig_config.h"
 #include "model/record_set.h"
 
-/* Of struct mig_configs, by the ConfigMap's name. None; allocates nothing. places is borrowed. One whose name */
+/* Of struct mig_configs, by the ConfigMap's name. None; allocates nothing. node_states is borrowed. One whose name */
 /* is not of a node's form is kept, and belongs to no node. */
-void node_layouts_init(struct record_set *layouts, struct place_book *places);
+void node_layouts_init(struct record_set *layouts, struct node_state_set *node_states);

@@ -6,8 +6,8 @@
  *
  * - A record gives way only to a higher version, also to an item of a list. Where one watch tells
  *   alone, its list counts as it is: after a restore of etcd versions may be lower.
- * - What goes leaves its version with the place (pods_floor), and so does a list of the node. What is
- *   older, and of which there is no record, has gone meanwhile.
+ * - What goes leaves its version with the node state (pods_floor), and so does a list of the node.
+ *   What is older, and of which there is no record, has gone meanwhile.
  * - A list ends no record that is newer than it.
  * - Whose name another pod took on another node is remembered as ended, and does not come back.
  *
@@ -19,20 +19,20 @@
 
 #include <assert.h>
 
-void pod_scope_init(struct pod_scope *scope, struct pod_set *pods, struct place_book *places)
+void pod_scope_init(struct pod_scope *scope, struct pod_set *pods, struct node_state_set *node_states)
 {
-	*scope = (struct pod_scope){.pods = pods, .places = places, .is_fed = true};
+	*scope = (struct pod_scope){.pods = pods, .node_states = node_states, .is_fed = true};
 }
 
 void pod_scope_deinit(struct pod_scope *scope)
 {
-	struct place *place = place_next(scope->places, NULL);
-	while (place) {
-		struct place *next = place_next(scope->places, place);
+	struct node_state *node_state = node_state_next(scope->node_states, NULL);
+	while (node_state) {
+		struct node_state *next = node_state_next(scope->node_states, node_state);
 
-		place->is_followed = false;
-		place_release(scope->places, place);
-		place = next;
+		node_state->is_followed = false;
+		node_state_release(scope->node_states, node_state);
+		node_state = next;
 	}
 }
 
@@ -45,26 +45,26 @@ static struct pod_record *pod_of(struct record *record)
 
 static const struct record_event forgetting = {.change = STORE_DELETE, .is_forgotten = true};
 
-/* The place may be gone afterwards. */
-static void forget_pods(struct pod_scope *scope, struct place *place)
+/* The node state may be gone afterwards. */
+static void forget_pods(struct pod_scope *scope, struct node_state *node_state)
 {
-	struct list *l = place->pods.next;
-	const bool is_kept = place->is_followed;
-	place->is_followed = true;
-	while (l != &place->pods) {
+	struct list *l = node_state->pods.next;
+	const bool is_kept = node_state->is_followed;
+	node_state->is_followed = true;
+	while (l != &node_state->pods) {
 		struct pod_record *record = CONTAINER_OF(l, struct pod_record, base.link);
 
 		l = l->next;
 		record_set_remove(&scope->pods->records, &record->base, &forgetting);
 	}
-	place->is_followed = is_kept;
-	place->pods_known_at = 0;
-	place_release(scope->places, place);
+	node_state->is_followed = is_kept;
+	node_state->pods_known_at = 0;
+	node_state_release(scope->node_states, node_state);
 }
 
-static bool is_known_alone(const struct place *place)
+static bool is_known_alone(const struct node_state *node_state)
 {
-	return place->is_followed && place->is_listed;
+	return node_state->is_followed && node_state->is_listed;
 }
 
 /* The whole cluster */
@@ -78,11 +78,11 @@ void pod_scope_begin_whole(struct pod_scope *scope)
 /* Versions may go back, where no other watch says how high they are. */
 void pod_scope_begin_list(struct pod_scope *scope)
 {
-	struct place *place = NULL;
+	struct node_state *node_state = NULL;
 	store_begin_replace(&scope->pods->records.store);
-	while ((place = place_next(scope->places, place)))
-		if (!place->is_followed)
-			place->pods_floor = 0;
+	while ((node_state = node_state_next(scope->node_states, node_state)))
+		if (!node_state->is_followed)
+			node_state->pods_floor = 0;
 }
 
 bool pod_scope_end_list(struct pod_scope *scope, uint64_t now_ms)
@@ -96,15 +96,15 @@ bool pod_scope_end_list(struct pod_scope *scope, uint64_t now_ms)
 
 void pod_scope_end_whole(struct pod_scope *scope)
 {
-	struct place *place = place_next(scope->places, NULL);
+	struct node_state *node_state = node_state_next(scope->node_states, NULL);
 	scope->is_fed = false;
 	scope->is_whole = false;
-	while (place) {
-		struct place *next = place_next(scope->places, place);
+	while (node_state) {
+		struct node_state *next = node_state_next(scope->node_states, node_state);
 
-		if (!is_known_alone(place))
-			forget_pods(scope, place);
-		place = next;
+		if (!is_known_alone(node_state))
+			forget_pods(scope, node_state);
+		node_state = next;
 	}
 }
 
@@ -112,54 +112,55 @@ void pod_scope_end_whole(struct pod_scope *scope)
 
 int pod_scope_follow(struct pod_scope *scope, struct view node_name, struct error *err)
 {
-	struct place *place = place_ensure(scope->places, node_name, err);
-	if (!place)
+	struct node_state *node_state = node_state_ensure(scope->node_states, node_name, err);
+	if (!node_state)
 		return -1;
-	assert(!place->is_followed);
-	place->is_followed = true;
-	place->is_listed = false; /* what another watch told before need not be so now */
-	place->pods_age = INVENTORY_STALE; /* until the owner says otherwise */
+	assert(!node_state->is_followed);
+	node_state->is_followed = true;
+	node_state->is_listed = false; /* what another watch told before need not be so now */
+	node_state->pods_age = INVENTORY_STALE; /* until the owner says otherwise */
 	scope->n_followed++;
 	scope->has_followed = true;
 	return 0;
 }
 
-static struct place *followed(const struct pod_scope *scope, struct view node_name)
+static struct node_state *followed(const struct pod_scope *scope, struct view node_name)
 {
-	struct place *place = place_find(scope->places, node_name);
-	assert(place && place->is_followed);
-	return place;
+	struct node_state *node_state = node_state_find(scope->node_states, node_name);
+	assert(node_state && node_state->is_followed);
+	return node_state;
 }
 
 void pod_scope_unfollow(struct pod_scope *scope, struct view node_name)
 {
-	struct place *place = followed(scope, node_name);
-	place->is_followed = false;
+	struct node_state *node_state = followed(scope, node_name);
+	node_state->is_followed = false;
 	scope->n_followed--;
 	if (scope->is_whole)
-		place_release(scope->places, place);
+		node_state_release(scope->node_states, node_state);
 	else
-		forget_pods(scope, place);
+		forget_pods(scope, node_state);
 }
 
 void pod_scope_begin_node(struct pod_scope *scope, struct view node_name)
 {
-	struct place *place = followed(scope, node_name);
-	place->pods_epoch++;
+	struct node_state *node_state = followed(scope, node_name);
+	node_state->pods_epoch++;
 	if (!scope->is_fed)
-		place->pods_floor = 0; /* versions may go back */
+		node_state->pods_floor = 0; /* versions may go back */
 }
 
-static void sweep(struct pod_scope *scope, struct place *place, uint64_t version, uint64_t now_ms)
+static void sweep(struct pod_scope *scope, struct node_state *node_state, uint64_t version,
+		  uint64_t now_ms)
 {
 	const struct record_event event = {.change = STORE_DELETE, .now_ms = now_ms};
-	struct list *l = place->pods.next;
-	while (l != &place->pods) {
+	struct list *l = node_state->pods.next;
+	while (l != &node_state->pods) {
 		struct pod_record *record = CONTAINER_OF(l, struct pod_record, base.link);
 		const bool is_newer = scope->is_fed && version > 0 && record->base.entry.version > version;
 
 		l = l->next;
-		if (record->node_epoch != place->pods_epoch && !is_newer)
+		if (record->node_epoch != node_state->pods_epoch && !is_newer)
 			record_set_remove(&scope->pods->records, &record->base, &event);
 	}
 }
@@ -167,26 +168,26 @@ static void sweep(struct pod_scope *scope, struct place *place, uint64_t version
 void pod_scope_end_node(struct pod_scope *scope, struct view node_name, uint64_t version,
 			uint64_t now_ms)
 {
-	struct place *place = followed(scope, node_name);
-	const bool is_news = !pod_scope_knows(scope, place);
-	sweep(scope, place, version, now_ms);
-	if (version > place->pods_floor)
-		place->pods_floor = version;
-	place->is_listed = true;
-	if (place->pods_known_at == 0)
-		place->pods_known_at = scope->is_whole ? scope->whole_since : now_ms;
+	struct node_state *node_state = followed(scope, node_name);
+	const bool is_news = !pod_scope_knows(scope, node_state);
+	sweep(scope, node_state, version, now_ms);
+	if (version > node_state->pods_floor)
+		node_state->pods_floor = version;
+	node_state->is_listed = true;
+	if (node_state->pods_known_at == 0)
+		node_state->pods_known_at = scope->is_whole ? scope->whole_since : now_ms;
 	if (is_news)
-		place_touch(scope->places, place, true);
+		node_state_touch(scope->node_states, node_state, true);
 }
 
 void pod_scope_set_age(struct pod_scope *scope, struct view node_name, enum inventory_age age)
 {
-	struct place *place = followed(scope, node_name);
-	if (place->pods_age == age)
+	struct node_state *node_state = followed(scope, node_name);
+	if (node_state->pods_age == age)
 		return;
-	place->pods_age = age;
-	if (place->is_listed)
-		place_touch(scope->places, place, true);
+	node_state->pods_age = age;
+	if (node_state->is_listed)
+		node_state_touch(scope->node_states, node_state, true);
 }
 
 /* Objects */
@@ -202,8 +203,8 @@ static void mark(const struct pod_scope *scope, const struct pod_scope_word *wor
 {
 	if (word->node_name.len == 0)
 		store_note(&scope->pods->records.store, &record->entry);
-	else if (record->place && view_equal(record->place->name, word->node_name))
-		pod_of(record)->node_epoch = record->place->pods_epoch;
+	else if (record->node_state && view_equal(record->node_state->name, word->node_name))
+		pod_of(record)->node_epoch = record->node_state->pods_epoch;
 }
 
 bool pod_scope_wants(struct pod_scope *scope, const struct pod_scope_word *word)
@@ -214,7 +215,7 @@ bool pod_scope_wants(struct pod_scope *scope, const struct pod_scope_word *word)
 	if (!record)
 		return true;
 	is_elsewhere = word->node_name.len > 0 &&
-		       !(record->place && view_equal(record->place->name, word->node_name));
+		       !(record->node_state && view_equal(record->node_state->name, word->node_name));
 	if (is_listed || word->version == 0 || word->version >= record->entry.version)
 		mark(scope, word, record);
 	if (is_elsewhere && is_listed)
@@ -230,7 +231,7 @@ bool pod_scope_wants(struct pod_scope *scope, const struct pod_scope_word *word)
 static bool is_late(const struct pod_scope *scope, const struct pod_scope_word *word,
 		    const struct pod_fields *fields, const struct record *record)
 {
-	const struct place *place = place_find(scope->places, fields->node);
+	const struct node_state *node_state = node_state_find(scope->node_states, fields->node);
 	const bool is_list = word->change == STORE_LISTED;
 	if (word->version == 0 || (is_list && !is_merged(scope, word)))
 		return false;
@@ -238,8 +239,8 @@ static bool is_late(const struct pod_scope *scope, const struct pod_scope_word *
 		return true;
 	if (record && view_equal(pod_uid(CONTAINER_OF(record, struct pod_record, base)->pod), fields->uid))
 		return false;
-	return place && scope->has_followed &&
-	       (word->version < place->pods_floor || place_has_ended(place, fields->uid));
+	return node_state && scope->has_followed &&
+	       (word->version < node_state->pods_floor || node_state_has_ended(node_state, fields->uid));
 }
 
 static int check(const struct pod_scope *scope, const struct pod_scope_word *word,
@@ -250,8 +251,8 @@ static int check(const struct pod_scope *scope, const struct pod_scope_word *wor
 	if (!view_equal(fields->node, word->node_name))
 		return error_set(err, ERROR_REJECTED, 0, "pod %.*s is of another node",
 				 VIEW_ARG(word->key));
-	if (record && word->change == STORE_LISTED && !scope->is_fed && record->place &&
-	    !view_equal(record->place->name, word->node_name) &&
+	if (record && word->change == STORE_LISTED && !scope->is_fed && record->node_state &&
+	    !view_equal(record->node_state->name, word->node_name) &&
 	    word->version < record->entry.version)
 		return error_set(err, ERROR_RETRY, 0, "pod %.*s is newer on another node",
 				 VIEW_ARG(word->key));
@@ -288,35 +289,35 @@ int pod_scope_put(struct pod_scope *scope, struct view node_name, const struct p
 
 void pod_scope_note_removal(struct pod_scope *scope, const struct record *record, uint64_t version)
 {
-	struct place *place = record->place;
-	if (place && scope->n_followed > 0 && version > place->pods_floor)
-		place->pods_floor = version;
+	struct node_state *node_state = record->node_state;
+	if (node_state && scope->n_followed > 0 && version > node_state->pods_floor)
+		node_state->pods_floor = version;
 }
 
 bool pod_scope_spares(const struct record *record, uint64_t version)
 {
-	return record->place && is_known_alone(record->place) && version > 0 &&
+	return record->node_state && is_known_alone(record->node_state) && version > 0 &&
 	       record->entry.version > version;
 }
 
 /* What is known */
 
-bool pod_scope_knows(const struct pod_scope *scope, const struct place *place)
+bool pod_scope_knows(const struct pod_scope *scope, const struct node_state *node_state)
 {
-	return scope->is_whole || (place && is_known_alone(place));
+	return scope->is_whole || (node_state && is_known_alone(node_state));
 }
 
-uint64_t pod_scope_known_at(const struct pod_scope *scope, const struct place *place)
+uint64_t pod_scope_known_at(const struct pod_scope *scope, const struct node_state *node_state)
 {
-	if (place->pods_known_at > 0)
-		return place->pods_known_at;
+	if (node_state->pods_known_at > 0)
+		return node_state->pods_known_at;
 	return scope->is_whole ? scope->whole_since : 0;
 }
 
-enum inventory_age pod_scope_age(const struct pod_scope *scope, const struct place *place,
+enum inventory_age pod_scope_age(const struct pod_scope *scope, const struct node_state *node_state,
 				 enum inventory_age whole_age)
 {
-	if (!is_known_alone(place))
+	if (!is_known_alone(node_state))
 		return whole_age;
-	return scope->is_whole && whole_age < place->pods_age ? whole_age : place->pods_age;
+	return scope->is_whole && whole_age < node_state->pods_age ? whole_age : node_state->pods_age;
 }

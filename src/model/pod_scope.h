@@ -9,21 +9,21 @@
  * Threads: the loop thread.
  */
 
-#include "model/place.h"
+#include "model/node_state.h"
 #include "model/pod_set.h"
 
 struct pod_scope {
 	struct pod_set *pods;
-	struct place_book *places;
+	struct node_state_set *node_states;
 	bool is_fed;   /* a watch of the whole cluster runs */
 	bool is_whole; /* and all that there was is here */
 	uint64_t whole_since; /* ms; 0: never */
-	size_t n_followed;    /* places */
+	size_t n_followed;    /* node states */
 	bool has_followed;    /* any, ever: there was more than one watch */
 };
 
 /* The watch of the whole cluster runs, and nothing is here. Both are borrowed for good. */
-void pod_scope_init(struct pod_scope *scope, struct pod_set *pods, struct place_book *places);
+void pod_scope_init(struct pod_scope *scope, struct pod_set *pods, struct node_state_set *node_states);
 
 /* Follows no node any more; touches nobody. */
 void pod_scope_deinit(struct pod_scope *scope);
@@ -80,10 +80,10 @@ void pod_scope_note_removal(struct pod_scope *scope, const struct record *record
 /* True when a list of the cluster, as of that version (0: not known), does not end the pod. */
 bool pod_scope_spares(const struct record *record, uint64_t version);
 
-/* Are the pods of the node all here? place may be NULL. */
-bool pod_scope_knows(const struct pod_scope *scope, const struct place *place);
+/* Are the pods of the node all here? node_state may be NULL. */
+bool pod_scope_knows(const struct pod_scope *scope, const struct node_state *node_state);
 /* Since when, ms; 0: they are not. */
-uint64_t pod_scope_known_at(const struct pod_scope *scope, const struct place *place);
+uint64_t pod_scope_known_at(const struct pod_scope *scope, const struct node_state *node_state);
 /* The better age of those by which they are known; whole_age: of the watch of the cluster. */
-enum inventory_age pod_scope_age(const struct pod_scope *scope, const struct place *place,
+enum inventory_age pod_scope_age(const struct pod_scope *scope, const struct node_state *node_state,
 				 enum inventory_age whole_age);

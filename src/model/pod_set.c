@@ -36,44 +36,44 @@ static bool is_told(const struct pod *pod)
 	return pod_gpu(pod)->allocations.count > 0;
 }
 
-/* Whether a join of the place can see the pod. */
-static bool matters(const struct place *place, const struct pod *pod)
+/* Whether a join of the node state can see the pod. */
+static bool matters(const struct node_state *node_state, const struct pod *pod)
 {
-	if (!place)
+	if (!node_state)
 		return false;
-	return pod_state(pod)->wants_gpu || place_reports_uid(place, pod_uid(pod)) ||
-	       place_reports_name(place, pod_namespace(pod), pod_name(pod)) ||
-	       (pod_config_hash(pod).len > 0 && place_reports_uid(place, pod_config_hash(pod)));
+	return pod_state(pod)->wants_gpu || node_state_reports_uid(node_state, pod_uid(pod)) ||
+	       node_state_reports_name(node_state, pod_namespace(pod), pod_name(pod)) ||
+	       (pod_config_hash(pod).len > 0 && node_state_reports_uid(node_state, pod_config_hash(pod)));
 }
 
 /* The operator's pods hold no device: whether they are there and ready is what is looked at. */
 static void touch(const struct pod_set *set, const struct pod_record *record,
 		  const struct record_event *event)
 {
-	if (matters(record->base.place, record->pod) ||
-	    (record->base.place && pod_state(record->pod)->operand != POD_NO_OPERAND))
-		place_touch(set->records.places, record->base.place, event->is_initial);
+	if (matters(record->base.node_state, record->pod) ||
+	    (record->base.node_state && pod_state(record->pod)->operand != POD_NO_OPERAND))
+		node_state_touch(set->records.node_states, record->base.node_state, event->is_initial);
 }
 
 /* Without memory for it a late report shows the pod as Pending for a while: it is gone all the same. */
-static void remember_uid(struct place *place, struct view uid, uint64_t since_ms, uint64_t now_ms)
+static void remember_uid(struct node_state *node_state, struct view uid, uint64_t since_ms, uint64_t now_ms)
 {
 	struct error ignored = {0};
-	int failed = place_remember_ended(place, uid, since_ms, now_ms, &ignored);
+	int failed = node_state_remember_ended(node_state, uid, since_ms, now_ms, &ignored);
 	(void)failed;
 }
 
 /* A pod that a report may still name for a while is remembered as ended. */
 static void remember(struct pod_record *record, uint64_t now_ms)
 {
-	struct place *place = record->base.place;
+	struct node_state *node_state = record->base.node_state;
 	struct view hash = pod_config_hash(record->pod);
 	uint64_t since = record->over_since > 0 ? record->over_since : now_ms;
-	if (!matters(place, record->pod))
+	if (!matters(node_state, record->pod))
 		return;
-	remember_uid(place, pod_uid(record->pod), since, now_ms);
+	remember_uid(node_state, pod_uid(record->pod), since, now_ms);
 	if (hash.len > 0)
-		remember_uid(place, hash, since, now_ms);
+		remember_uid(node_state, hash, since, now_ms);
 }
 
 static int admit(struct record_set *records, const struct record *record, const struct record *old,
@@ -93,8 +93,8 @@ static void leave(struct pod_set *set, struct pod_record *record, bool has_ended
 		remember(record, event->now_ms);
 	set->n_left_out -= pod_left_out(record->pod);
 	table_remove(&set->by_uid, &record->by_uid);
-	if (record->base.place)
-		record->base.place->n_told -= is_told(record->pod);
+	if (record->base.node_state)
+		record->base.node_state->n_told -= is_told(record->pod);
 }
 
 static uint64_t keep_since(bool is_so, uint64_t before, uint64_t now_ms)
@@ -111,16 +111,16 @@ static void note_times(struct pod_record *record, const struct pod_record *befor
 
 static void enter(struct pod_set *set, struct pod_record *record, const struct record_event *event)
 {
-	struct place *place = record->base.place;
+	struct node_state *node_state = record->base.node_state;
 	struct error error = {0};
 	int failed = table_add(&set->by_uid, &record->by_uid, &error);
 	assert(!failed); /* there is room for it */
 	(void)failed;
 	set->n_left_out += pod_left_out(record->pod);
-	if (!place)
+	if (!node_state)
 		return;
-	list_append(&place->pods, &record->base.link);
-	place->n_told += is_told(record->pod);
+	list_append(&node_state->pods, &record->base.link);
+	node_state->n_told += is_told(record->pod);
 	touch(set, record, event);
 }
 
@@ -133,7 +133,7 @@ static void change(struct record_set *records, struct record *old, struct record
 		leave(set_of(records), record_of(old), !is_same, event);
 	if (!record)
 		return;
-	if (old && old->place == record->place)
+	if (old && old->node_state == record->node_state)
 		record_of(record)->node_epoch = record_of(old)->node_epoch;
 	note_times(record_of(record), is_same ? record_of(old) : NULL, event->now_ms);
 	enter(set_of(records), record_of(record), event);
@@ -154,10 +154,10 @@ static const struct record_kind kind = {
 	.free = free_record,
 };
 
-void pod_set_init(struct pod_set *set, struct place_book *places)
+void pod_set_init(struct pod_set *set, struct node_state_set *node_states)
 {
 	*set = (struct pod_set){0};
-	record_set_init(&set->records, &kind, places);
+	record_set_init(&set->records, &kind, node_states);
 	table_init(&set->by_uid, record_uid);
 }
 
@@ -195,21 +195,21 @@ int pod_set_put(struct pod_set *set, const struct pod_fields *fields,
 	return record_set_put(&set->records, &record->base, fields->node, event, err);
 }
 
-const struct place *pod_set_place_of(const struct pod_set *set, struct view uid)
+const struct node_state *pod_set_node_state_of(const struct pod_set *set, struct view uid)
 {
 	struct table_node *node = table_find(&set->by_uid, uid);
-	return node ? CONTAINER_OF(node, struct pod_record, by_uid)->base.place : NULL;
+	return node ? CONTAINER_OF(node, struct pod_record, by_uid)->base.node_state : NULL;
 }
 
-const struct place *pod_set_place_of_name(const struct pod_set *set, struct view namespace,
-					  struct view name)
+const struct node_state *pod_set_node_state_of_name(const struct pod_set *set,
+						    struct view namespace, struct view name)
 {
 	char key[RECORD_KEY_SIZE];
 	const struct record *record;
 	if (namespace.len > LIMIT_TEXT_LABEL || name.len > LIMIT_TEXT_NAME)
 		return NULL;
 	record = record_set_find(&set->records, record_set_key(namespace, name, key));
-	return record ? record->place : NULL;
+	return record ? record->node_state : NULL;
 }
 
 static bool is_told_of(const struct pod *pod, struct view uuid)
@@ -220,9 +220,9 @@ static bool is_told_of(const struct pod *pod, struct view uuid)
 	return false;
 }
 
-bool pod_set_names_device(const struct place *place, struct view uuid)
+bool pod_set_names_device(const struct node_state *node_state, struct view uuid)
 {
-	for (const struct list *l = place->pods.next; l != &place->pods; l = l->next)
+	for (const struct list *l = node_state->pods.next; l != &node_state->pods; l = l->next)
 		if (is_told_of(CONTAINER_OF(l, struct pod_record, base.link)->pod, uuid))
 			return true;
 	return false;

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * pod_set - all pods of the cluster: by name for the watch, by UID for reports, by place for the
- * join.
+ * pod_set - all pods of the cluster: by name for the watch, by UID for reports, by node state for
+ * the join.
  *
  * Threads: the loop thread.
  */
@@ -12,7 +12,7 @@
 #include "model/record_set.h"
 
 struct pod_record {
-	struct record base; /* by "namespace/name"; its place: NULL: not scheduled */
+	struct record base; /* by "namespace/name"; its node state: NULL: not scheduled */
 	struct table_node by_uid;
 	struct pod *pod;     /* owned */
 	uint32_t node_epoch; /* of the last list of its node alone that had it (model/pod_scope.h) */
@@ -27,8 +27,8 @@ struct pod_set {
 	size_t n_left_out; /* what pods have beyond what is kept of one: pod_left_out() */
 };
 
-/* places is borrowed and must outlive the set. */
-void pod_set_init(struct pod_set *set, struct place_book *places);
+/* node_states is borrowed and must outlive the set. */
+void pod_set_init(struct pod_set *set, struct node_state_set *node_states);
 /* Removes all pods. */
 void pod_set_deinit(struct pod_set *set);
 /*
@@ -38,10 +38,10 @@ void pod_set_deinit(struct pod_set *set);
  */
 MUST_USE int pod_set_put(struct pod_set *set, const struct pod_fields *fields,
 			 const struct record_event *event, struct error *err);
-/* The pod's place by its UID; NULL: no such pod, or not scheduled. */
-const struct place *pod_set_place_of(const struct pod_set *set, struct view uid);
+/* The pod's node state by its UID; NULL: no such pod, or not scheduled. */
+const struct node_state *pod_set_node_state_of(const struct pod_set *set, struct view uid);
 /* The same by its namespace and name. */
-const struct place *pod_set_place_of_name(const struct pod_set *set, struct view namespace,
-					  struct view name);
-/* True when the kubelet told a pod of the place, which is not over, that it has the device. */
-bool pod_set_names_device(const struct place *place, struct view uuid);
+const struct node_state *pod_set_node_state_of_name(const struct pod_set *set,
+						    struct view namespace, struct view name);
+/* True when the kubelet told a pod of the node state, which is not over, that it has the device. */
+bool pod_set_names_device(const struct node_state *node_state, struct view uuid);

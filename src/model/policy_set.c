@@ -32,7 +32,7 @@ static void change(struct record_set *records, struct record *old, struct record
 	(void)old;
 	(void)record;
 	choose(CONTAINER_OF(records, struct policy_set, records));
-	place_touch_all(records->places, false, event->is_initial);
+	node_state_touch_all(records->node_states, false, event->is_initial);
 }
 
 static void count_clusters(struct record_set *records, struct record *old, struct record *record,
@@ -43,7 +43,7 @@ static void count_clusters(struct record_set *records, struct record *old, struc
 	(void)old;
 	(void)record;
 	set->intent.n_gpu_clusters = (uint32_t)records->store.table.count;
-	place_touch_all(records->places, false, event->is_initial);
+	node_state_touch_all(records->node_states, false, event->is_initial);
 }
 
 static const struct record_kind kind = {
@@ -58,9 +58,9 @@ static const struct record_kind cluster_kind = {
 	.change = count_clusters,
 };
 
-void policy_set_init(struct policy_set *set, struct place_book *places)
+void policy_set_init(struct policy_set *set, struct node_state_set *node_states)
 {
 	*set = (struct policy_set){0};
-	record_set_init(&set->records, &kind, places);
-	record_set_init(&set->gpu_clusters, &cluster_kind, places);
+	record_set_init(&set->records, &kind, node_states);
+	record_set_init(&set->gpu_clusters, &cluster_kind, node_states);
 }

@@ -18,4 +18,4 @@ struct policy_set {
 };
 
 /* No policies; intent.known is false, and the caller's to set. Allocates nothing. */
-void policy_set_init(struct policy_set *set, struct place_book *places);
+void policy_set_init(struct policy_set *set, struct node_state_set *node_states);

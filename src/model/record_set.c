@@ -18,9 +18,9 @@ static struct view key_of(const struct table_node *node)
 }
 
 void record_set_init(struct record_set *set, const struct record_kind *kind,
-		     struct place_book *places)
+		     struct node_state_set *node_states)
 {
-	*set = (struct record_set){.places = places, .kind = kind};
+	*set = (struct record_set){.node_states = node_states, .kind = kind};
 	store_init(&set->store, key_of);
 }
 
@@ -48,7 +48,7 @@ struct record *record_set_next(const struct record_set *set, const struct record
 
 static void drop(struct record_set *set, struct record *record)
 {
-	struct place *place = record->place;
+	struct node_state *node_state = record->node_state;
 	list_remove(&record->link);
 	if (set->kind->free) {
 		set->kind->free(set, record);
@@ -56,14 +56,14 @@ static void drop(struct record_set *set, struct record *record)
 		free(record->object);
 		free(record);
 	}
-	place_release(set->places, place);
+	node_state_release(set->node_states, node_state);
 }
 
 /* All that may fail. One that goes leaves its room in the store to the one that comes. */
 static int prepare(struct record_set *set, struct record *record, const struct record *old,
 		   struct view node_name, struct error *err)
 {
-	if (node_name.len > 0 && !(record->place = place_ensure(set->places, node_name, err)))
+	if (node_name.len > 0 && !(record->node_state = node_state_ensure(set->node_states, node_name, err)))
 		return -1;
 	if (!old && table_reserve(&set->store.table, err) < 0)
 		return -1;
@@ -88,7 +88,7 @@ static void replace(struct record_set *set, struct record *old, struct record *r
 static bool is_same(const struct record_kind *kind, const struct record *old,
 		    const struct record *record, struct view node_name)
 {
-	struct view old_name = old->place ? old->place->name : (struct view){0};
+	struct view old_name = old->node_state ? old->node_state->name : (struct view){0};
 	if (!view_equal(old_name, node_name))
 		return false;
 	return kind->rows ? compact_equal(kind->rows, old->object, record->object)

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * record_set - the objects of one kind that the API server has, by key; each may hang on the place of a
- * node. One that arrives is judged by its version (base/store.h): it replaces the one that was there, or is
- * dropped. What is particular to a kind stands in its struct record_kind.
+ * record_set - the objects of one kind that the API server has, by key; each may hang on the node
+ * state of a node. One that arrives is judged by its version (base/store.h): it replaces the one
+ * that was there, or is dropped. What is particular to a kind stands in its struct record_kind.
  *
  * A kind may embed a struct record in its records and a struct record_set in its set, and finds its own
  * by CONTAINER_OF().
@@ -14,7 +14,7 @@
 
 #include "base/compact.h"
 #include "base/store.h"
-#include "model/place.h"
+#include "model/node_state.h"
 
 #define RECORD_KEY_SIZE 512u
 
@@ -22,13 +22,13 @@ struct record {
 	struct store_entry entry;
 	struct view key;     /* borrowed from what the record holds; the kind's to set */
 	void *object;        /* of a kind with rows; else the kind's own */
-	struct place *place; /* on which it hangs; NULL: on none */
+	struct node_state *node_state; /* on which it hangs; NULL: on none */
 	struct list link;    /* among those of its kind that hang there */
 };
 
 struct record_set {
 	struct store store;
-	struct place_book *places;
+	struct node_state_set *node_states;
 	const struct record_kind *kind;
 };
 
@@ -48,19 +48,19 @@ struct record_kind {
 	size_t size;
 	/* Of a kind with rows: makes a block of what a decoder found. NULL: that is the object itself. */
 	int (*make)(const void *fields, void **ret_object, struct error *err);
-	/* The name of the node on whose place an object with rows hangs. NULL: it hangs on none. */
+	/* The node on whose state an object with rows hangs, by name. NULL: it hangs on none. */
 	struct view (*node_of)(const void *object);
 	/* True when both say the same; they are of one node. NULL: they never do. */
 	bool (*are_equal)(const struct record *a, const struct record *b);
 	/*
-	 * May refuse the record, which has its place, and will take the room of old (NULL: of none).
+	 * May refuse the record, which has its node state, and will take the room of old (NULL: none).
 	 * The last that may fail: it sees to it that change() cannot. NULL: there is nothing to do.
 	 */
 	int (*admit)(struct record_set *set, const struct record *record, const struct record *old,
 		     struct error *err);
 	/*
 	 * The set has record (NULL: nothing any more) instead of old (NULL: of nothing), whose link the set
-	 * cuts, and frees it. Links the record to its place, and touches whom that may concern.
+	 * cuts, and frees it. Links the record to its node state, and touches whom that concerns.
 	 */
 	void (*change)(struct record_set *set, struct record *old, struct record *record,
 		       const struct record_event *event);
@@ -68,13 +68,13 @@ struct record_kind {
 	void (*free)(struct record_set *set, struct record *record);
 };
 
-/* No records; allocates nothing. places is borrowed, kind for good. */
-void record_set_init(struct record_set *set, const struct record_kind *kind, struct place_book *places);
+/* No records; allocates nothing. node_states is borrowed, kind for good. */
+void record_set_init(struct record_set *set, const struct record_kind *kind, struct node_state_set *node_states);
 /* Removes all records, as of no time. */
 void record_set_deinit(struct record_set *set);
 /*
  * Takes the record over in any case. Keeps it if it is newer than what is there and says something
- * else; frees it otherwise. It hangs on the place of the node of that name; empty: on none.
+ * else; frees it otherwise. It hangs on the state of the node of that name; empty: on none.
  * event->change is STORE_LISTED or STORE_UPSERT. Fails with ERROR_NO_MEMORY, or as admit() does; what
  * is there then stays, with the version that it has.
  */

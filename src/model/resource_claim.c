@@ -54,7 +54,7 @@ static void touch_consumers(const struct resource_claim_set *set,
 			    const struct resource_claim *claim, bool initial)
 {
 	ARRAY_EACH(const struct view, uid, claim->consumers)
-		place_touch(set->records.places, pod_set_place_of(set->pods, *uid), initial);
+		node_state_touch(set->records.node_states, pod_set_node_state_of(set->pods, *uid), initial);
 }
 
 static void change(struct record_set *records, struct record *old, struct record *record,
@@ -74,7 +74,7 @@ static void change(struct record_set *records, struct record *old, struct record
 	touch_consumers(set, claim, event->is_initial);
 	/* Whom it is reserved for is not kept, and those that awaited it no longer do. */
 	if (!before || (claim->is_allocated && claim->results.count == 0))
-		place_touch_all(records->places, true, event->is_initial);
+		node_state_touch_all(records->node_states, true, event->is_initial);
 }
 
 static int make(const void *fields, void **ret_object, struct error *err)
@@ -91,7 +91,7 @@ static const struct record_kind kind = {.rows = rows, .make = make, .change = ch
 void resource_claim_set_init(struct resource_claim_set *set, const struct pod_set *pods)
 {
 	*set = (struct resource_claim_set){.pods = pods};
-	record_set_init(&set->records, &kind, pods->records.places);
+	record_set_init(&set->records, &kind, pods->records.node_states);
 }
 
 const struct resource_claim *resource_claim_set_find(const struct resource_claim_set *set,

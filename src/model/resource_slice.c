@@ -46,12 +46,13 @@ static bool is_unplaced(const struct resource_slice *slice)
 static int admit(struct record_set *records, const struct record *record, const struct record *old,
 		 struct error *err)
 {
-	const struct place *place = record->place;
+	const struct node_state *node_state = record->node_state;
 	(void)records;
-	if (!place || (old && old->place == place) || place->n_slices < RESOURCE_SLICE_SET_MAX_OF_NODE)
+	if (!node_state || (old && old->node_state == node_state) ||
+	    node_state->n_slices < RESOURCE_SLICE_SET_MAX_OF_NODE)
 		return 0;
 	return error_set(err, ERROR_LIMIT, 0, "node %.*s has more than %u slices",
-			 VIEW_ARG(place->name), RESOURCE_SLICE_SET_MAX_OF_NODE);
+			 VIEW_ARG(node_state->name), RESOURCE_SLICE_SET_MAX_OF_NODE);
 }
 
 /* Touches before the old one is unlinked: a node that has nothing else is told of nothing then. */
@@ -62,15 +63,15 @@ static void change(struct record_set *records, struct record *old, struct record
 	assert(set->n_unplaced > 0 || !old || !is_unplaced(old->object));
 	set->n_unplaced -= old && is_unplaced(old->object);
 	set->n_unplaced += record && is_unplaced(record->object);
-	if (old && old->place) {
-		assert(old->place->n_slices > 0);
-		old->place->n_slices--;
-		place_touch(records->places, old->place, event->is_initial);
+	if (old && old->node_state) {
+		assert(old->node_state->n_slices > 0);
+		old->node_state->n_slices--;
+		node_state_touch(records->node_states, old->node_state, event->is_initial);
 	}
-	if (record && record->place) {
-		list_append(&record->place->slices, &record->link);
-		record->place->n_slices++;
-		place_touch(records->places, record->place, event->is_initial);
+	if (record && record->node_state) {
+		list_append(&record->node_state->slices, &record->link);
+		record->node_state->n_slices++;
+		node_state_touch(records->node_states, record->node_state, event->is_initial);
 	}
 }
 
@@ -96,10 +97,10 @@ static const struct record_kind kind = {
 	.change = change,
 };
 
-void resource_slice_set_init(struct resource_slice_set *set, struct place_book *places)
+void resource_slice_set_init(struct resource_slice_set *set, struct node_state_set *node_states)
 {
 	*set = (struct resource_slice_set){0};
-	record_set_init(&set->records, &kind, places);
+	record_set_init(&set->records, &kind, node_states);
 }
 
 static bool describes(const struct resource_slice *slice, struct view uuid)
@@ -111,9 +112,9 @@ static bool describes(const struct resource_slice *slice, struct view uuid)
 	return false;
 }
 
-bool resource_slice_set_names_device(const struct place *place, struct view uuid)
+bool resource_slice_set_names_device(const struct node_state *node_state, struct view uuid)
 {
-	for (const struct list *l = place->slices.next; l != &place->slices; l = l->next)
+	for (const struct list *l = node_state->slices.next; l != &node_state->slices; l = l->next)
 		if (describes(CONTAINER_OF(l, struct record, link)->object, uuid))
 			return true;
 	return false;

@@ -57,7 +57,7 @@ bool resource_slice_has_pool_of(const struct resource_slice *a, const struct res
 #define RESOURCE_SLICE_SET_MAX_OF_NODE 64u
 
 /*
- * The ResourceSlices that the API server has. Each that is of one node hangs on the place of that node,
+ * The ResourceSlices that the API server has. Each that is of one node hangs on that node's state,
  * RESOURCE_SLICE_SET_MAX_OF_NODE at most. A change touches its node, and the one that it was of.
  */
 struct resource_slice_set {
@@ -65,7 +65,7 @@ struct resource_slice_set {
 	size_t n_unplaced; /* slices of drivers of GPUs that are of no single node: not used */
 };
 
-/* Without any. places is borrowed and must outlive the set. */
-void resource_slice_set_init(struct resource_slice_set *set, struct place_book *places);
-/* True when a slice of the place describes the device of that UUID, or a part of it. */
-bool resource_slice_set_names_device(const struct place *place, struct view uuid);
+/* Without any. node_states is borrowed and must outlive the set. */
+void resource_slice_set_init(struct resource_slice_set *set, struct node_state_set *node_states);
+/* True when a slice of the node state describes the device of that UUID, or a part of it. */
+bool resource_slice_set_names_device(const struct node_state *node_state, struct view uuid);

@@ -310,8 +310,8 @@ static void put_report(int node, int n_tenants)
 		devices[i] = told_device(arena, node * DEVICES_OF_A_NODE + i, n_tenants);
 	report->node = text_of(arena, "gpu-node-%05d", node, 0);
 	report->devices = (struct array){devices, DEVICES_OF_A_NODE, true};
-	if (inventory_place_put_report(inventory, report, release, arena, loop_now_ms(loop), &err) <
-	    0)
+	if (inventory_node_state_put_report(inventory, report, release, arena, loop_now_ms(loop),
+					    &err) < 0)
 		exit(2);
 }
 

@@ -245,8 +245,8 @@ static void join(struct view node)
 	input.now_wall_ms = clock_wall_ms();
 	input.is_same = attribution_doc_is_same;
 	if (join_node(&input, &join_arena, &result, &err) < 0 ||
-	    inventory_place_keep_recall(inventory, node, &result.recall, clock_monotonic_ms(),
-					&err) < 0)
+	    inventory_node_state_keep_recall(inventory, node, &result.recall, clock_monotonic_ms(),
+					     &err) < 0)
 		abort();
 }
 
@@ -270,8 +270,8 @@ static void keep(struct shared_report *take_report)
 {
 	struct error err;
 
-	if (inventory_place_put_report(inventory, &take_report->report, shared_report_unref,
-				       take_report, clock_monotonic_ms(), &err) != 0)
+	if (inventory_node_state_put_report(inventory, &take_report->report, shared_report_unref,
+					    take_report, clock_monotonic_ms(), &err) != 0)
 		abort();
 	join(take_report->report.node);
 	if (take_report->report.devices.count == LIMIT_REPORT_DEVICES && n_worst++ % 64 == 0)

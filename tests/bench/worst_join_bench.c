@@ -33,7 +33,7 @@
 #define N_GRANTS_EACH 16u  /* of a pod */
 #define N_GRANTS (N_PODS * N_GRANTS_EACH)
 #define N_PARTS (LIMIT_REPORT_ALL_IDS / LIMIT_REPORT_DEVICES) /* that reports can have named of a device */
-#define N_ENDS 1024u       /* as many as are remembered of a node (model/place.c) */
+#define N_ENDS 1024u       /* as many as are remembered of a node (model/node_state.c) */
 #define N_OBJECTS 128u
 #define UUID "GPU-%08x-0000-4000-8000-0123456789ab"
 #define MIG_UUID "MIG-%08x-0000-4000-8000-%012x" /* device, and 64 times the place on it more */

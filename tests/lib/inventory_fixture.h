@@ -227,7 +227,9 @@ static inline const struct report *put_report(const struct report *report, uint6
 	struct error err;
 
 	*copy = *report;
-	assert_int_equal(inventory_place_put_report(inventory, copy, count_release, &n_released, now, &err), 0);
+	assert_int_equal(inventory_node_state_put_report(inventory, copy, count_release,
+							 &n_released, now, &err),
+			 0);
 	return copy;
 }
 
@@ -249,7 +251,8 @@ static inline void begin_reported(void)
 /* An unchanged report, which is told whether there is one; the node was silent for long after 9 s. */
 static inline bool hear_list(const char *node, int64_t listed_at, uint64_t now)
 {
-	return inventory_place_refresh_report(inventory, view_from(node), listed_at, 9000, now);
+	return inventory_node_state_refresh_report(inventory, view_from(node), listed_at, 9000,
+						   now);
 }
 
 /* The same; nothing is said of the List. */
@@ -265,13 +268,13 @@ static inline void hear_figures(const char *node, const struct report *of, const
 	struct error err;
 
 	assert_int_equal(figures_new(heartbeat, &figures, &err), 0);
-	inventory_place_put_figures(inventory, view_from(node), of, figures);
+	inventory_node_state_put_figures(inventory, view_from(node), of, figures);
 }
 
 /* As when the node is gone. */
 static inline void forget_report(const char *node)
 {
-	inventory_place_forget_report(inventory, view_from(node));
+	inventory_node_state_forget_report(inventory, view_from(node));
 }
 
 /* What a join of the node leaves for the next one. */
@@ -279,7 +282,8 @@ static inline void keep_recall(const char *node, const struct recall *recall, ui
 {
 	struct error err;
 
-	assert_int_equal(inventory_place_keep_recall(inventory, view_from(node), recall, now, &err), 0);
+	assert_int_equal(
+		inventory_node_state_keep_recall(inventory, view_from(node), recall, now, &err), 0);
 }
 
 /* A join of gpu-a names these UIDs as ended. */
@@ -305,15 +309,15 @@ static inline struct join_input gather(const char *node, uint64_t now)
 }
 
 /* What is kept of the node; NULL: nothing. */
-static inline const struct place *place_of(const char *node)
+static inline const struct node_state *node_state_of(const char *node)
 {
-	return inventory_place_find(inventory, view_from(node));
+	return inventory_node_state_find(inventory, view_from(node));
 }
 
 /* The last report of the node; NULL: none. */
 static inline const struct report *report_at(const char *node)
 {
-	return place_of(node) ? place_of(node)->report : NULL;
+	return node_state_of(node) ? node_state_of(node)->report : NULL;
 }
 
 /* How long ago another node reported the node's first object; -1: none did. */

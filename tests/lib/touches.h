@@ -2,12 +2,12 @@
 #pragma once
 
 /*
- * touches - which nodes a place book (model/place.h) touched since the last look.
+ * touches - which nodes a node_state_set (model/node_state.h) touched since the last look.
  *
  * It is a text of their names in order, each with a blank behind it. "?" marks a touch by an item of a
  * first list.
  *
- *	listen_to_touches(&places);
+ *	listen_to_touches(&node_states);
  *	...
  *	assert_touched("gpu-a gpu-b? ");
  *
@@ -16,7 +16,7 @@
 
 #include "lib/test_main.h"
 
-#include "model/place.h"
+#include "model/node_state.h"
 
 static char touched[256];
 
@@ -36,10 +36,10 @@ static inline void forget_touches(void)
 }
 
 /* The book tells from now on; a set-up calls it. */
-static inline void listen_to_touches(struct place_book *places)
+static inline void listen_to_touches(struct node_state_set *node_states)
 {
-	places->touch = on_touch;
-	places->touch_owner = touched;
+	node_states->touch = on_touch;
+	node_states->touch_owner = touched;
 	forget_touches();
 }
 

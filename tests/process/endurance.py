@@ -39,7 +39,7 @@ KEPT = 6          # idle connections to the API server, which more descriptors m
 A_LONG_TIME_S = 600
 GROWTH, LONG_GROWTH = 32, 16    # bytes a round
 RESTS, REST_S = 4, 0.3
-REMEMBERED = 1024 # pods of a node that are gone: MAX_ENDED in src/model/place.c
+REMEMBERED = 1024 # pods of a node that are gone: MAX_ENDED in src/model/node_state.c
 
 
 @contextlib.contextmanager

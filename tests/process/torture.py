@@ -47,7 +47,7 @@ SEED = int(os.environ.get("TORTURE_SEED", "1"))
 UNDER_WAY = 0.25  # for so long calls fail
 KEPT_BYTES, BYTES_A_POINT = 128 << 10, 128
 WARM_UP = 1 / 3  # of the points
-REMEMBERED = 1024  # pods of a node that are gone: MAX_ENDED in src/model/place.c
+REMEMBERED = 1024  # pods of a node that are gone: MAX_ENDED in src/model/node_state.c
 
 
 class Crash(Exception):

@@ -189,8 +189,8 @@ static void begin_inventory(struct inventory **inventory)
 	}
 	for (unsigned i = 0; i < N_NODES; i++) {
 		world.reports[i] = (struct report){.version = 1, .node = view_from(nodes[i])};
-		assert_int_equal(inventory_place_put_report(*inventory, &world.reports[i],
-							    keep_report, NULL, 0, &err),
+		assert_int_equal(inventory_node_state_put_report(*inventory, &world.reports[i],
+								 keep_report, NULL, 0, &err),
 				 0);
 	}
 }

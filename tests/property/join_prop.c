@@ -923,8 +923,8 @@ static void let_rival_report(struct rivalry *rivalry, unsigned n)
 	};
 	rivalry->is_heard[n] = true;
 	rivalry->heard_at[n] = rivalry->now;
-	assert_int_equal(inventory_place_put_report(rivalry->inventory, report, release_nothing,
-						    NULL, rivalry->now, &err),
+	assert_int_equal(inventory_node_state_put_report(rivalry->inventory, report,
+							 release_nothing, NULL, rivalry->now, &err),
 			 0);
 }
 

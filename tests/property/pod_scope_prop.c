@@ -315,27 +315,28 @@ static bool may_be_back(unsigned uid)
 }
 
 /* Who is said to have ended has, and does not come back. */
-static void check_place(const struct place *place)
+static void check_node_state(const struct node_state *node_state)
 {
-	if (!pod_scope_knows(inventory_pod_scope(world.inventory), place))
+	if (!pod_scope_knows(inventory_pod_scope(world.inventory), node_state))
 		return;
-	for (const struct list *l = place->ended.next; l != &place->ended; l = l->next) {
-		unsigned uid = number_of(CONTAINER_OF(l, struct place_ended, link)->uid);
+	for (const struct list *l = node_state->ended.next; l != &node_state->ended; l = l->next) {
+		unsigned uid = number_of(CONTAINER_OF(l, struct node_state_ended, link)->uid);
 
 		assert_false(is_alive(uid));
 		world.has_gone[uid] = true;
 	}
-	for (const struct list *l = place->pods.next; l != &place->pods; l = l->next)
+	for (const struct list *l = node_state->pods.next; l != &node_state->pods; l = l->next)
 		assert_true(may_be_back(number_of(
 			pod_uid(CONTAINER_OF(l, struct pod_record, base.link)->pod))));
 }
 
 static void check_all(void)
 {
-	const struct place *place = NULL;
+	const struct node_state *node_state = NULL;
 
-	while ((place = place_next(inventory_pod_scope(world.inventory)->places, place)))
-		check_place(place);
+	while ((node_state = node_state_next(inventory_pod_scope(world.inventory)->node_states,
+					     node_state)))
+		check_node_state(node_state);
 }
 
 /* When each watch that runs has read all, the inventory has what the server has of the nodes it knows. */
@@ -347,13 +348,14 @@ static void check_end(void)
 	}
 	for (unsigned node = 0; node < N_NODES; node++) {
 		char name[24];
-		const struct place *place = inventory_place_find(world.inventory,
-								 node_name(node, name));
+		const struct node_state *node_state = inventory_node_state_find(world.inventory,
+										node_name(node, name));
 		unsigned n_pods = 0, n_there = 0;
 
-		if (!pod_scope_knows(inventory_pod_scope(world.inventory), place))
+		if (!pod_scope_knows(inventory_pod_scope(world.inventory), node_state))
 			continue;
-		for (const struct list *l = place->pods.next; l != &place->pods; l = l->next, n_pods++)
+		for (const struct list *l = node_state->pods.next; l != &node_state->pods;
+		     l = l->next, n_pods++)
 			assert_true(is_alive(number_of(
 				pod_uid(CONTAINER_OF(l, struct pod_record, base.link)->pod))));
 		for (unsigned i = 0; i < N_NAMES; i++)

@@ -8,16 +8,16 @@
 #include "model/attribution_set.h"
 #include "model/resource_slice.h"
 
-static struct place_book places;
+static struct node_state_set node_states;
 static struct claim_book claims;
 static struct attribution_set set;
 static int set_up(void **state)
 {
 	(void)state;
-	place_book_init(&places);
+	node_state_set_init(&node_states);
 	claim_book_init(&claims);
-	attribution_set_init(&set, &places, &claims);
-	listen_to_touches(&places);
+	attribution_set_init(&set, &node_states, &claims);
+	listen_to_touches(&node_states);
 	return 0;
 }
 
@@ -26,7 +26,7 @@ static int tear_down(void **state)
 	(void)state;
 	record_set_deinit(&set.records);
 	claim_book_deinit(&claims);
-	place_book_deinit(&places);
+	node_state_set_deinit(&node_states);
 	return 0;
 }
 
@@ -89,43 +89,43 @@ TEST(each_listener_is_told_until_it_leaves)
 	attribution_set_leave(&set, &third);
 }
 
-static const struct place *place_of(const char *name)
+static const struct node_state *node_state_of(const char *name)
 {
-	return attribution_set_find(&set, view_from(name))->base.place;
+	return attribution_set_find(&set, view_from(name))->base.node_state;
 }
 
-TEST(an_object_hangs_on_the_place_that_its_status_names)
+TEST(an_object_hangs_on_the_node_state_that_its_status_names)
 {
 	put("x", "n1", 1);
 	put("y", "", 2);
-	assert_true(view_equal(place_of("x")->name, VIEW("n1")));
-	assert_null(place_of("y"));
+	assert_true(view_equal(node_state_of("x")->name, VIEW("n1")));
+	assert_null(node_state_of("y"));
 	assert_null(attribution_set_find(&set, VIEW("z")));
 	assert_touched("n1 ");
 	put("x", "n", 3);
 	assert_touched("n1 n ");
-	assert_null(place_find(&places, VIEW("n1")));
+	assert_null(node_state_find(&node_states, VIEW("n1")));
 	put("x", "n2", 4);
 	assert_touched("n n2 ");
 	put("x", "n3", 2);
 	assert_touched("");
-	assert_null(place_find(&places, VIEW("n3")));
-	assert_null(place_find(&places, VIEW("n")));
+	assert_null(node_state_find(&node_states, VIEW("n3")));
+	assert_null(node_state_find(&node_states, VIEW("n")));
 	remove_record(&set.records, VIEW("x"), 0);
 	assert_touched("n2 ");
-	assert_int_equal(places.by_name.count, 0);
+	assert_int_equal(node_states.by_name.count, 0);
 }
 
-TEST(every_place_that_claims_the_device_is_touched_once)
+TEST(every_node_state_that_claims_the_device_is_touched_once)
 {
 	static struct report_device device = {.uuid = VIEW_INIT("GPU-AB")};
 	const struct report report = {.devices = {&device, 1, true}};
 	static const char *const names[] = {"n1", "n2", "n3"};
-	struct place *claiming[ARRAY_SIZE(names)];
+	struct node_state *claiming[ARRAY_SIZE(names)];
 	struct error err;
 
 	for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
-		claiming[i] = place_ensure(&places, view_from(names[i]), &err);
+		claiming[i] = node_state_ensure(&node_states, view_from(names[i]), &err);
 		assert_non_null(claiming[i]);
 		claiming[i]->report = &report;
 		assert_int_equal(claim_add(&claims, claiming[i], &report, 0, &err), 0);
@@ -135,23 +135,23 @@ TEST(every_place_that_claims_the_device_is_touched_once)
 	for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
 		claim_drop(&claims, claiming[i], &report, NULL);
 		claiming[i]->report = NULL;
-		place_release(&places, claiming[i]);
+		node_state_release(&node_states, claiming[i]);
 	}
 }
 
 /* The node's only slice describes that device. */
-static struct place *slice(const char *node, struct record *record)
+static struct node_state *slice(const char *node, struct record *record)
 {
 	static struct resource_slice_device device = {.uuid = VIEW_INIT("GPU-AB")};
 	static struct resource_slice contents = {.devices = {&device, 1, true}};
 	struct error err;
-	struct place *place = place_ensure(&places, view_from(node), &err);
+	struct node_state *node_state = node_state_ensure(&node_states, view_from(node), &err);
 
-	assert_non_null(place);
+	assert_non_null(node_state);
 	record->object = &contents;
 	list_init(&record->link);
-	list_append(&place->slices, &record->link);
-	return place;
+	list_append(&node_state->slices, &record->link);
+	return node_state;
 }
 
 TEST(who_has_no_agent_and_a_slice_of_a_removed_objects_device_is_touched)
@@ -175,10 +175,10 @@ TEST(who_has_no_agent_and_a_slice_of_a_removed_objects_device_is_touched)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct report said = {.devices = {&device, 1, true}}, silent = {0};
 		struct record records[2] = {0};
-		struct place *sliced = slice("n2", &records[0]), *claiming;
+		struct node_state *sliced = slice("n2", &records[0]), *claiming;
 		struct error err;
 
-		claiming = place_ensure(&places, VIEW("n3"), &err);
+		claiming = node_state_ensure(&node_states, VIEW("n3"), &err);
 		assert_non_null(claiming);
 		claiming->report = &said;
 		sliced->report = rows[i].has_agent ? &silent : NULL;
@@ -194,15 +194,16 @@ TEST(who_has_no_agent_and_a_slice_of_a_removed_objects_device_is_touched)
 		claim_drop(&claims, claiming, &said, NULL);
 		claiming->report = NULL;
 		sliced->report = NULL;
-		place_release(&places, claiming);
+		node_state_release(&node_states, claiming);
 		for (size_t k = 0; k < ARRAY_SIZE(records); k++) {
-			struct place *place = place_find(&places, k ? VIEW("n1") : VIEW("n2"));
+			struct node_state *node_state = node_state_find(
+				&node_states, k ? VIEW("n1") : VIEW("n2"));
 
-			if (!place)
+			if (!node_state)
 				continue;
 			list_remove(&records[k].link);
-			place->report = NULL;
-			place_release(&places, place);
+			node_state->report = NULL;
+			node_state_release(&node_states, node_state);
 		}
 	}
 }
@@ -243,9 +244,10 @@ TEST(without_memory_what_is_there_stays)
 			assert_int_equal(result, failed ? -1 : 0);
 			if (!failed)
 				break;
-			assert_true(view_equal(place_of("x")->name, i ? VIEW("n2") : VIEW("n1")));
+			assert_true(
+				view_equal(node_state_of("x")->name, i ? VIEW("n2") : VIEW("n1")));
 			assert_int_equal(set.records.store.table.count, 1);
-			assert_int_equal(places.by_name.count, 1);
+			assert_int_equal(node_states.by_name.count, 1);
 		}
 	}
 	assert_int_equal(set.records.store.table.count, 2);
@@ -253,8 +255,8 @@ TEST(without_memory_what_is_there_stays)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(each_listener_is_told_until_it_leaves),
-	cmocka_unit_test_set_up(every_place_that_claims_the_device_is_touched_once),
-	cmocka_unit_test_set_up(an_object_hangs_on_the_place_that_its_status_names),
+	cmocka_unit_test_set_up(every_node_state_that_claims_the_device_is_touched_once),
+	cmocka_unit_test_set_up(an_object_hangs_on_the_node_state_that_its_status_names),
 	cmocka_unit_test_set_up(who_has_no_agent_and_a_slice_of_a_removed_objects_device_is_touched),
 	cmocka_unit_test_set_up(only_what_is_put_empties_the_arena),
 	cmocka_unit_test_set_up(without_memory_what_is_there_stays),

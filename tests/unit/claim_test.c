@@ -7,11 +7,11 @@
 
 #include "model/claim.h"
 
-#define N_PLACES 6u
+#define N_NODES 6u
 
-static struct place_book places;
+static struct node_state_set node_states;
 static struct claim_book claims;
-static struct place *place[N_PLACES];
+static struct node_state *node_state[N_NODES];
 
 static struct report_device both_devices[] = {
 	{.uuid = VIEW_INIT("GPU-AB")}, {.uuid = VIEW_INIT("GPU-cd")}, {.uuid = VIEW_INIT("GPU-AB")},
@@ -25,14 +25,14 @@ static int set_up(void **state)
 	struct error err;
 
 	(void)state;
-	place_book_init(&places);
+	node_state_set_init(&node_states);
 	claim_book_init(&claims);
-	for (unsigned i = 0; i < N_PLACES; i++) {
+	for (unsigned i = 0; i < N_NODES; i++) {
 		char name[8];
 
 		snprintf(name, sizeof(name), "n%u", i);
-		place[i] = place_ensure(&places, view_from(name), &err);
-		if (!place[i])
+		node_state[i] = node_state_ensure(&node_states, view_from(name), &err);
+		if (!node_state[i])
 			return -1;
 	}
 	return 0;
@@ -41,12 +41,12 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
-	for (unsigned i = 0; i < N_PLACES; i++) {
-		claim_drop(&claims, place[i], &both, NULL);
-		place_release(&places, place[i]);
+	for (unsigned i = 0; i < N_NODES; i++) {
+		claim_drop(&claims, node_state[i], &both, NULL);
+		node_state_release(&node_states, node_state[i]);
 	}
 	claim_book_deinit(&claims);
-	place_book_deinit(&places);
+	node_state_set_deinit(&node_states);
 	return 0;
 }
 
@@ -56,15 +56,15 @@ static void add(unsigned i, const struct report *report)
 {
 	struct error err;
 
-	assert_int_equal(claim_add(&claims, place[i], report, added_at, &err), 0);
+	assert_int_equal(claim_add(&claims, node_state[i], report, added_at, &err), 0);
 }
 
-/* How many places claim the object. */
+/* How many node states claim the object. */
 static unsigned count(const char *object)
 {
 	unsigned n = 0;
 
-	while (claim_place(&claims, view_from(object), n))
+	while (claim_node_state(&claims, view_from(object), n))
 		n++;
 	return n;
 }
@@ -92,20 +92,20 @@ static void the_object_of_a_device_is_its_uuid_in_lower_case(void **state)
 	assert_int_equal(name.len, CLAIM_NAME_SIZE - 1);
 }
 
-static void a_device_is_claimed_by_each_place_that_reports_it(void **state)
+static void a_device_is_claimed_by_each_node_state_that_reports_it(void **state)
 {
 	(void)state;
 	assert_int_equal(count("gpu-ab"), 0);
 	add(0, &both);
 	add(1, &first);
-	assert_ptr_equal(claim_place(&claims, VIEW("gpu-ab"), 0), place[0]);
-	assert_ptr_equal(claim_place(&claims, VIEW("gpu-ab"), 1), place[1]);
-	assert_null(claim_place(&claims, VIEW("gpu-ab"), 2));
+	assert_ptr_equal(claim_node_state(&claims, VIEW("gpu-ab"), 0), node_state[0]);
+	assert_ptr_equal(claim_node_state(&claims, VIEW("gpu-ab"), 1), node_state[1]);
+	assert_null(claim_node_state(&claims, VIEW("gpu-ab"), 2));
 	assert_int_equal(count("gpu-cd"), 1);
 	assert_int_equal(count("GPU-AB"), 0);
 }
 
-static void a_place_claims_a_device_once_however_often_it_says_so(void **state)
+static void a_node_state_claims_a_device_once_however_often_it_says_so(void **state)
 {
 	(void)state;
 	add(0, &both);
@@ -114,16 +114,16 @@ static void a_place_claims_a_device_once_however_often_it_says_so(void **state)
 	assert_int_equal(count("gpu-cd"), 1);
 }
 
-static void however_many_places_report_a_device_each_is_told(void **state)
+static void however_many_node_states_report_a_device_each_is_told(void **state)
 {
 	(void)state;
-	for (unsigned i = 0; i < N_PLACES; i++)
+	for (unsigned i = 0; i < N_NODES; i++)
 		add(i, &first);
-	assert_int_equal(count("gpu-ab"), N_PLACES);
-	claim_drop(&claims, place[5], &first, NULL);
-	assert_int_equal(count("gpu-ab"), N_PLACES - 1);
-	for (unsigned i = 0; i < N_PLACES; i++)
-		claim_drop(&claims, place[i], &first, NULL);
+	assert_int_equal(count("gpu-ab"), N_NODES);
+	claim_drop(&claims, node_state[5], &first, NULL);
+	assert_int_equal(count("gpu-ab"), N_NODES - 1);
+	for (unsigned i = 0; i < N_NODES; i++)
+		claim_drop(&claims, node_state[i], &first, NULL);
 	assert_int_equal(count("gpu-ab"), 0);
 }
 
@@ -132,35 +132,35 @@ static void what_the_next_report_still_claims_is_kept(void **state)
 	(void)state;
 	add(0, &both);
 	add(1, &both);
-	claim_drop(&claims, place[0], &both, &first);
+	claim_drop(&claims, node_state[0], &both, &first);
 	assert_int_equal(count("gpu-ab"), 2);
 	assert_int_equal(count("gpu-cd"), 1);
-	claim_drop(&claims, place[0], &first, &none);
+	claim_drop(&claims, node_state[0], &first, &none);
 	assert_int_equal(count("gpu-ab"), 1);
-	claim_drop(&claims, place[0], NULL, NULL);
+	claim_drop(&claims, node_state[0], NULL, NULL);
 	assert_int_equal(count("gpu-ab"), 1);
-	claim_drop(&claims, place[1], &both, NULL);
+	claim_drop(&claims, node_state[1], &both, NULL);
 	assert_int_equal(claims.by_name.count, 0);
 }
 
-static void the_age_of_a_claim_is_that_of_the_youngest_report_of_another_place(void **state)
+static void the_age_of_a_claim_is_that_of_the_youngest_report_of_another_node_state(void **state)
 {
 	(void)state;
 	assert_int_equal(claim_ages(&claims, VIEW("gpu-ab"), NULL, 1000).youngest_ms, -1);
 	for (unsigned i = 0; i < 3; i++) {
 		add(i, &first);
-		place[i]->report_at = 1000 + 100 * i;
+		node_state[i]->report_at = 1000 + 100 * i;
 	}
-	assert_int_equal(claim_ages(&claims, VIEW("gpu-ab"), place[0], 2000).youngest_ms, 800);
-	assert_int_equal(claim_ages(&claims, VIEW("gpu-ab"), place[2], 2000).youngest_ms, 900);
+	assert_int_equal(claim_ages(&claims, VIEW("gpu-ab"), node_state[0], 2000).youngest_ms, 800);
+	assert_int_equal(claim_ages(&claims, VIEW("gpu-ab"), node_state[2], 2000).youngest_ms, 900);
 	assert_int_equal(claim_ages(&claims, VIEW("gpu-ab"), NULL, 2000).youngest_ms, 800);
-	place[0]->report_at = 1500;
-	assert_int_equal(claim_ages(&claims, VIEW("gpu-ab"), place[2], 2000).youngest_ms, 500);
-	place[0]->report_at = 2000;
-	assert_int_equal(claim_ages(&claims, VIEW("gpu-ab"), place[2], 2000).youngest_ms, 0);
-	claim_drop(&claims, place[0], &first, NULL);
-	claim_drop(&claims, place[1], &first, NULL);
-	assert_int_equal(claim_ages(&claims, VIEW("gpu-ab"), place[2], 2000).youngest_ms, -1);
+	node_state[0]->report_at = 1500;
+	assert_int_equal(claim_ages(&claims, VIEW("gpu-ab"), node_state[2], 2000).youngest_ms, 500);
+	node_state[0]->report_at = 2000;
+	assert_int_equal(claim_ages(&claims, VIEW("gpu-ab"), node_state[2], 2000).youngest_ms, 0);
+	claim_drop(&claims, node_state[0], &first, NULL);
+	claim_drop(&claims, node_state[1], &first, NULL);
+	assert_int_equal(claim_ages(&claims, VIEW("gpu-ab"), node_state[2], 2000).youngest_ms, -1);
 }
 
 static void a_claim_lasts_from_its_first_report_until_one_that_lacks_it(void **state)
@@ -177,14 +177,14 @@ static void a_claim_lasts_from_its_first_report_until_one_that_lacks_it(void **s
 	add(1, &report);
 	add(0, &report);
 	assert_int_equal(claim_ages(&claims, VIEW("gpu-ab"), NULL, 2000).held_ms, 1000);
-	assert_int_equal(claim_ages(&claims, VIEW("gpu-ab"), place[0], 2000).held_ms, 500);
-	claim_drop(&claims, place[0], &report, &empty);
+	assert_int_equal(claim_ages(&claims, VIEW("gpu-ab"), node_state[0], 2000).held_ms, 500);
+	claim_drop(&claims, node_state[0], &report, &empty);
 	assert_int_equal(claim_ages(&claims, VIEW("gpu-ab"), NULL, 2000).held_ms, 500);
 	added_at = 2000;
 	add(0, &report);
-	assert_int_equal(claim_ages(&claims, VIEW("gpu-ab"), place[1], 2000).held_ms, 0);
-	claim_drop(&claims, place[0], &report, NULL);
-	claim_drop(&claims, place[1], &report, NULL);
+	assert_int_equal(claim_ages(&claims, VIEW("gpu-ab"), node_state[1], 2000).held_ms, 0);
+	claim_drop(&claims, node_state[0], &report, NULL);
+	claim_drop(&claims, node_state[1], &report, NULL);
 	added_at = 0;
 }
 
@@ -199,12 +199,12 @@ static void what_was_claimed_before_memory_ran_out_can_be_dropped(void **state)
 		claim_book_deinit(&claims);
 		claim_book_init(&claims);
 		failing_malloc_at(k);
-		int result = claim_add(&claims, place[0], &both, 0, &err);
+		int result = claim_add(&claims, node_state[0], &both, 0, &err);
 		failed = failing_malloc_off();
 		assert_int_equal(result, failed ? -1 : 0);
 		assert_int_equal(err.kind, failed ? ERROR_NO_MEMORY : ERROR_NONE);
 		assert_int_equal(claims.by_name.count, count("gpu-ab") + count("gpu-cd"));
-		claim_drop(&claims, place[0], &both, NULL);
+		claim_drop(&claims, node_state[0], &both, NULL);
 		assert_int_equal(claims.by_name.count, 0);
 	}
 }
@@ -215,15 +215,15 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(
 		the_object_of_a_device_is_its_uuid_in_lower_case, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		a_device_is_claimed_by_each_place_that_reports_it, set_up, tear_down),
+		a_device_is_claimed_by_each_node_state_that_reports_it, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		a_place_claims_a_device_once_however_often_it_says_so, set_up, tear_down),
+		a_node_state_claims_a_device_once_however_often_it_says_so, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		however_many_places_report_a_device_each_is_told, set_up, tear_down),
+		however_many_node_states_report_a_device_each_is_told, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		what_the_next_report_still_claims_is_kept, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
-		the_age_of_a_claim_is_that_of_the_youngest_report_of_another_place, set_up, tear_down),
+		the_age_of_a_claim_is_that_of_the_youngest_report_of_another_node_state, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		what_was_claimed_before_memory_ran_out_can_be_dropped, set_up, tear_down),
 };

@@ -49,8 +49,8 @@ static int set_up(void **state)
 	*state = &world;
 	if (loop_new(&world.loop, &err) < 0 ||
 	    inventory_new(fake_now_ms, &world.inventory, &err) < 0 ||
-	    inventory_place_put_report(world.inventory, &report, release, NULL, fake_now_ms, &err) <
-		    0)
+	    inventory_node_state_put_report(world.inventory, &report, release, NULL, fake_now_ms,
+					    &err) < 0)
 		return -1;
 	inventory_begin_replace(world.inventory, INVENTORY_POLICIES);
 	inventory_end_list(world.inventory, INVENTORY_POLICIES, 0, fake_now_ms);
@@ -271,9 +271,10 @@ static void where_none_is_named_the_operators_own_layouts_are_asked_for(void **s
 /* What the MIG manager of node gpu-a told, as the join is given it; NULL: nothing. */
 static const struct mig_configs *layouts_of_node(struct world *world)
 {
-	const struct place *place = place_find(inventory_parts(world->inventory).places, VIEW("gpu-a"));
+	const struct node_state *node_state = node_state_find(
+		inventory_parts(world->inventory).node_states, VIEW("gpu-a"));
 
-	return place ? place->layouts : NULL;
+	return node_state ? node_state->layouts : NULL;
 }
 
 static void let_managers_make_layouts(struct world *world)

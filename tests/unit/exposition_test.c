@@ -159,8 +159,8 @@ static void report(struct world *world)
 {
 	struct error err;
 
-	assert_int_equal(inventory_place_put_report(world->inventory, &world->report,
-						    release_nothing, NULL, fake_now_ms, &err),
+	assert_int_equal(inventory_node_state_put_report(world->inventory, &world->report,
+							 release_nothing, NULL, fake_now_ms, &err),
 			 0);
 }
 
@@ -485,9 +485,10 @@ static void hear(struct world *world, const struct report *heartbeat)
 	struct error err;
 
 	assert_int_equal(figures_new(heartbeat, &figures, &err), 0);
-	assert_true(inventory_place_refresh_report(world->inventory, world->report.node, 1,
-						   STALE_MS, fake_now_ms));
-	inventory_place_put_figures(world->inventory, world->report.node, &world->report, figures);
+	assert_true(inventory_node_state_refresh_report(world->inventory, world->report.node, 1,
+							STALE_MS, fake_now_ms));
+	inventory_node_state_put_figures(world->inventory, world->report.node, &world->report,
+					 figures);
 }
 
 static void figures_are_those_of_the_last_heartbeat(void **state)
@@ -535,8 +536,8 @@ static void figures_of_a_node_that_is_silent_for_long_are_not_shown(void **state
 	fake_loop_advance(world->loop, STALE_MS);
 	assert_non_null(strstr(show(world), "\ngpuattribution_device_temperature_celsius{"));
 	/* A heartbeat without figures says that they are as before. */
-	assert_true(inventory_place_refresh_report(world->inventory, world->report.node, 1,
-						   STALE_MS, fake_now_ms));
+	assert_true(inventory_node_state_refresh_report(world->inventory, world->report.node, 1,
+							STALE_MS, fake_now_ms));
 	fake_loop_advance(world->loop, STALE_MS);
 	assert_non_null(strstr(show(world), "\ngpuattribution_device_temperature_celsius{"));
 	fake_loop_advance(world->loop, 1);

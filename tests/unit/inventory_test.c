@@ -274,13 +274,13 @@ TEST(an_hour_of_changing_figures_touches_nobody)
 	forget_touches();
 	for (int i = 1; i <= 60; i++) {
 		device.figures = (struct report_figures){true, i, i, i};
-		assert_true(inventory_place_refresh_report(inventory, VIEW("gpu-a"), 0, 180000,
-							   1000 + 60000 * (uint64_t)i));
+		assert_true(inventory_node_state_refresh_report(inventory, VIEW("gpu-a"), 0, 180000,
+								1000 + 60000 * (uint64_t)i));
 		hear_figures("gpu-a", kept, &report);
 	}
 	assert_touched("");
 	device.figures = (struct report_figures){0};
-	figures_apply(place_of("gpu-a")->figures, 0, &device, NULL);
+	figures_apply(node_state_of("gpu-a")->figures, 0, &device, NULL);
 	assert_int_equal(device.figures.temperature_celsius, 60);
 }
 
@@ -291,11 +291,11 @@ TEST(figures_of_another_report_are_dropped)
 
 	hear_figures("gpu-b", first, &report);
 	hear_figures("gpu-a", first, &report);
-	assert_non_null(place_of("gpu-a")->figures);
+	assert_non_null(node_state_of("gpu-a")->figures);
 	put_report(&report, 2000);
-	assert_null(place_of("gpu-a")->figures);
+	assert_null(node_state_of("gpu-a")->figures);
 	hear_figures("gpu-a", first, &report);
-	assert_null(place_of("gpu-a")->figures);
+	assert_null(node_state_of("gpu-a")->figures);
 }
 
 /* The uptime until which device A of gpu-a had not been reset; 0: no reset was seen. */
@@ -346,7 +346,7 @@ TEST(a_reset_of_a_node_that_was_forgotten_is_not_seen)
 {
 	struct report_device device;
 
-	put_node("gpu-a", "b1", 1); /* else its place would go, too */
+	put_node("gpu-a", "b1", 1); /* else its node state would go, too */
 	for (int i = 0; i < 4; i++) {
 		const struct report report = reading(&device, i);
 
@@ -537,7 +537,8 @@ static bool fail_report(const struct report *report, unsigned k)
 	put_object(NAME_A, UUID_A, "gpu-a", 1);
 	put_object(NAME_B, UUID_B, "gpu-a", 2);
 	failing_malloc_at(k);
-	int result = inventory_place_put_report(inventory, report, count_release, &n_released, 2000, &err);
+	int result = inventory_node_state_put_report(inventory, report, count_release, &n_released,
+						     2000, &err);
 	if (!failing_malloc_off()) {
 		assert_int_equal(result, 0);
 		return false;
@@ -574,9 +575,11 @@ TEST(a_report_that_there_is_no_memory_for_leaves_nothing_behind)
 			assert_int_equal(n_released, !failed && has_another);
 			/* Of a node that is not known nothing is remembered. */
 			for (int i = 0; i < 2 && failed && !has_another; i++)
-				assert_int_equal(inventory_place_note_refusals(
+				assert_int_equal(inventory_node_state_note_refusals(
 							 inventory, VIEW("gpu-b"),
-							 (struct place_refusals){.claims = 2}).claims, 2);
+							 (struct node_state_refusals){.claims = 2})
+							 .claims,
+						 2);
 		}
 	}
 }
@@ -686,20 +689,23 @@ TEST(the_first_report_is_of_no_former_boot_whatever_the_node_named_before_it)
 	assert_true(gather("gpu-a", 1000).is_of_former_boot);
 }
 
-/* What counts as new is place_test's; here: of which node, and for how long. */
+/* What counts as new is node_state_test's; here: of which node, and for how long. */
 TEST(what_was_refused_is_new_once_for_each_content_of_a_report)
 {
-	const struct place_refusals refused = {.claims = 2, .ids = 1};
+	const struct node_state_refusals refused = {.claims = 2, .ids = 1};
 
 	for (unsigned n = 0; n < 2; n++) {
 		report_from("gpu-a", 1000 + n);
 		for (int i = 0; i < 3; i++) {
-			assert_int_equal(inventory_place_note_refusals(inventory, VIEW("gpu-a"), refused).claims,
+			assert_int_equal(inventory_node_state_note_refusals(inventory,
+									    VIEW("gpu-a"), refused)
+						 .claims,
 					 i == 0 ? 2 : 0);
 			assert_true(hear("gpu-a", 1100));
 		}
 	}
-	assert_int_equal(inventory_place_note_refusals(inventory, VIEW("gpu-z"), refused).ids, 1);
+	assert_int_equal(inventory_node_state_note_refusals(inventory, VIEW("gpu-z"), refused).ids,
+			 1);
 }
 
 /* Objects and nodes */
@@ -811,9 +817,9 @@ TEST(whoever_orders_reports_is_told_of_a_nodes_boots)
 	inventory_on_touch(inventory, NULL, NULL);
 	inventory_on_boot(inventory, on_boot, touched);
 	put_node("gpu-a", "b1", 1);
-	assert_int_equal(place_of("gpu-a")->node_changes, 1);
+	assert_int_equal(node_state_of("gpu-a")->node_changes, 1);
 	assert_touched(""); /* nobody reports there, and nothing is published of it */
-	assert_true(view_equal(place_of("gpu-a")->node->boot_id, VIEW("b1")));
+	assert_true(view_equal(node_state_of("gpu-a")->node->boot_id, VIEW("b1")));
 	report_from("gpu-a", 1000);
 	put_node("gpu-a", "b1", 2);
 	assert_touched("");
@@ -823,8 +829,8 @@ TEST(whoever_orders_reports_is_told_of_a_nodes_boots)
 	put_node("gpu-b", "b7", 5);
 	assert_touched("gpu-b ");
 	inventory_remove(inventory, INVENTORY_NODES, VIEW("gpu-a"), 6, 2000);
-	assert_null(place_of("gpu-a")->node);
-	assert_int_equal(place_of("gpu-a")->node_changes, 2);
+	assert_null(node_state_of("gpu-a")->node);
+	assert_int_equal(node_state_of("gpu-a")->node_changes, 2);
 }
 
 /* ResourceClaims and ResourceSlices */
@@ -1267,7 +1273,8 @@ static bool fill(struct inventory *to)
 		 inventory_put_attribution(to, &object, &arena, STORE_UPSERT, 1, &err) == 0;
 	for (size_t i = 0; filled && i < ARRAY_SIZE(records); i++)
 		filled = inventory_put(to, records[i].kind, records[i].fields, STORE_UPSERT, 1, &err) == 0;
-	filled = filled && inventory_place_put_report(to, &report, count_release, &n_released, 0, &err) == 0;
+	filled = filled && inventory_node_state_put_report(to, &report, count_release, &n_released,
+							   0, &err) == 0;
 	arena_deinit(&arena);
 	return filled;
 }
@@ -1299,7 +1306,9 @@ TEST(without_memory_nothing_is_recalled)
 		struct error err;
 
 		failing_malloc_at(1);
-		assert_int_equal(inventory_place_keep_recall(inventory, VIEW("gpu-a"), &rows[i], 1000, &err), -1);
+		assert_int_equal(inventory_node_state_keep_recall(inventory, VIEW("gpu-a"),
+								  &rows[i], 1000, &err),
+				 -1);
 		assert_true(failing_malloc_off());
 		assert_int_equal(gather("gpu-a", 1000).n_ended + gather("gpu-a", 1000).n_debounced, 0);
 	}

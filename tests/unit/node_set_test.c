@@ -7,14 +7,14 @@
 
 #include "model/node.h"
 
-static struct place_book places;
+static struct node_state_set node_states;
 static struct record_set set;
 
 static int set_up(void **state)
 {
 	(void)state;
-	place_book_init(&places);
-	node_set_init(&set, &places);
+	node_state_set_init(&node_states);
+	node_set_init(&set, &node_states);
 	return 0;
 }
 
@@ -22,7 +22,7 @@ static int tear_down(void **state)
 {
 	(void)state;
 	record_set_deinit(&set);
-	place_book_deinit(&places);
+	node_state_set_deinit(&node_states);
 	return 0;
 }
 
@@ -41,30 +41,30 @@ static int put(const char *boot_id, uint64_t version, struct error *err)
 
 static void assert_boot_id(const char *boot_id)
 {
-	const struct place *place = place_find(&places, VIEW("gpu-a"));
+	const struct node_state *node_state = node_state_find(&node_states, VIEW("gpu-a"));
 
-	assert_non_null(place);
-	assert_true(view_equal(place->node->boot_id, view_from(boot_id)));
+	assert_non_null(node_state);
+	assert_true(view_equal(node_state->node->boot_id, view_from(boot_id)));
 }
 
-TEST(a_place_outlives_its_node_only_if_something_else_hangs_on_it)
+TEST(a_node_state_outlives_its_node_only_if_something_else_hangs_on_it)
 {
 	struct list object;
 	struct error err;
 
 	assert_int_equal(put("b1", 1, &err), 0);
 	remove_record(&set, VIEW("gpu-a"), 5000);
-	assert_null(place_find(&places, VIEW("gpu-a")));
+	assert_null(node_state_find(&node_states, VIEW("gpu-a")));
 	assert_int_equal(put("b1", 2, &err), 0);
-	struct place *place = place_find(&places, VIEW("gpu-a"));
+	struct node_state *node_state = node_state_find(&node_states, VIEW("gpu-a"));
 	list_init(&object);
-	list_append(&place->attributions, &object);
+	list_append(&node_state->attributions, &object);
 	remove_record(&set, VIEW("gpu-a"), 6000);
-	assert_ptr_equal(place_find(&places, VIEW("gpu-a")), place);
-	assert_null(place->node);
-	assert_int_equal(place->gone_at, 6000);
+	assert_ptr_equal(node_state_find(&node_states, VIEW("gpu-a")), node_state);
+	assert_null(node_state->node);
+	assert_int_equal(node_state->gone_at, 6000);
 	list_remove(&object);
-	place_release(&places, place);
+	node_state_release(&node_states, node_state);
 }
 
 static unsigned n_boots;
@@ -76,18 +76,18 @@ static void on_boot(void *owner, struct view node_name)
 	n_boots++;
 }
 
-TEST(a_node_that_comes_changes_or_goes_touches_its_place)
+TEST(a_node_that_comes_changes_or_goes_touches_its_node_state)
 {
 	struct list object;
 	struct error err;
-	struct place *place = place_ensure(&places, VIEW("gpu-a"), &err);
+	struct node_state *node_state = node_state_ensure(&node_states, VIEW("gpu-a"), &err);
 	struct node fields = {.name = VIEW("gpu-a"), .boot_id = VIEW("b1")};
 
-	assert_non_null(place);
+	assert_non_null(node_state);
 	list_init(&object);
-	list_append(&place->attributions, &object);
-	listen_to_touches(&places);
-	places.boot = on_boot;
+	list_append(&node_state->attributions, &object);
+	listen_to_touches(&node_states);
+	node_states.boot = on_boot;
 	put_record(&set, &fields, LISTED_FIRST(1));
 	assert_string_equal(touched, "gpu-a? ");
 	assert_int_equal(put("b1", 2, &err), 0);
@@ -99,17 +99,17 @@ TEST(a_node_that_comes_changes_or_goes_touches_its_place)
 	put_record(&set, &fields, UPSERT(4));
 	assert_string_equal(touched, "gpu-a? gpu-a gpu-a ");
 	assert_int_equal(n_boots, 2);
-	assert_int_equal(place->node_changes, 1);
+	assert_int_equal(node_state->node_changes, 1);
 	remove_record(&set, VIEW("gpu-a"), 0);
 	assert_string_equal(touched, "gpu-a? gpu-a gpu-a gpu-a ");
-	assert_int_equal(place->node_changes, 2);
+	assert_int_equal(node_state->node_changes, 2);
 	list_remove(&object);
-	place_release(&places, place);
+	node_state_release(&node_states, node_state);
 }
 
 static const struct node *present(void)
 {
-	return place_find(&places, VIEW("gpu-a"))->node;
+	return node_state_find(&node_states, VIEW("gpu-a"))->node;
 }
 
 /* Each step changes one fact; the labels are the views from the first offset on. */
@@ -162,7 +162,7 @@ TEST(without_memory_a_new_node_leaves_nothing_and_a_present_one_stays)
 		int result = put("b1", 1, &err);
 		failed = failing_malloc_off();
 		assert_int_equal(result, failed ? -1 : 0);
-		assert_int_equal(set.store.table.count + places.by_name.count, failed ? 0 : 2);
+		assert_int_equal(set.store.table.count + node_states.by_name.count, failed ? 0 : 2);
 	}
 	failing_malloc_at(1);
 	assert_int_equal(put("b2", 2, &err), -1);
@@ -174,8 +174,8 @@ TEST(without_memory_a_new_node_leaves_nothing_and_a_present_one_stays)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(each_fact_of_a_node_makes_a_difference),
-	cmocka_unit_test_set_up(a_node_that_comes_changes_or_goes_touches_its_place),
-	cmocka_unit_test_set_up(a_place_outlives_its_node_only_if_something_else_hangs_on_it),
+	cmocka_unit_test_set_up(a_node_that_comes_changes_or_goes_touches_its_node_state),
+	cmocka_unit_test_set_up(a_node_state_outlives_its_node_only_if_something_else_hangs_on_it),
 	cmocka_unit_test_set_up(without_memory_a_new_node_leaves_nothing_and_a_present_one_stays),
 };
 

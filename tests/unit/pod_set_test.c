@@ -8,7 +8,7 @@
 #include "base/limits.h"
 #include "model/pod_set.h"
 
-static struct place_book places;
+static struct node_state_set node_states;
 static struct pod_set set;
 
 static struct report_checkpoint_entry entry = {.pod_uid = VIEW_INIT("hash")};
@@ -21,24 +21,24 @@ static void release(void *owner)
 }
 
 /* The node has a report, so that a join could change something there. */
-static struct place *observe(const char *name)
+static struct node_state *observe(const char *name)
 {
 	struct error err;
-	struct place *place = place_ensure(&places, view_from(name), &err);
+	struct node_state *node_state = node_state_ensure(&node_states, view_from(name), &err);
 
-	assert_non_null(place);
-	place->report = &report;
-	place->release = release;
-	return place;
+	assert_non_null(node_state);
+	node_state->report = &report;
+	node_state->release = release;
+	return node_state;
 }
 
 static int set_up(void **state)
 {
 	(void)state;
-	place_book_init(&places);
+	node_state_set_init(&node_states);
 	memset(&set, 0x55, sizeof(set));
-	pod_set_init(&set, &places);
-	listen_to_touches(&places);
+	pod_set_init(&set, &node_states);
+	listen_to_touches(&node_states);
 	report = (struct report){.node = VIEW("x")};
 	return 0;
 }
@@ -50,13 +50,13 @@ static int tear_down(void **state)
 	(void)state;
 	pod_set_deinit(&set);
 	assert_int_equal(set.n_left_out, 0);
-	while ((node = table_next(&places.by_name, NULL))) {
-		struct place *place = CONTAINER_OF(node, struct place, link);
+	while ((node = table_next(&node_states.by_name, NULL))) {
+		struct node_state *node_state = CONTAINER_OF(node, struct node_state, link);
 
-		place_release_report(place);
-		place_release(&places, place);
+		node_state_release_report(node_state);
+		node_state_release(&node_states, node_state);
 	}
-	place_book_deinit(&places);
+	node_state_set_deinit(&node_states);
 	return 0;
 }
 
@@ -100,14 +100,14 @@ static void put_well(const char *name, const char *uid, const char *node, uint64
 
 static void assert_at(const char *uid, const char *node)
 {
-	const struct place *place = pod_set_place_of(&set, view_from(uid));
+	const struct node_state *node_state = pod_set_node_state_of(&set, view_from(uid));
 
-	assert_int_equal(place != NULL, node != NULL);
+	assert_int_equal(node_state != NULL, node != NULL);
 	if (node)
-		assert_true(view_equal(place->name, view_from(node)));
+		assert_true(view_equal(node_state->name, view_from(node)));
 }
 
-TEST(a_pod_is_found_by_its_uid_at_its_place)
+TEST(a_pod_is_found_by_its_uid_at_its_node_state)
 {
 	put_well("a", "u1", "n1", 1);
 	put_well("b", "u2", "", 2);
@@ -117,7 +117,7 @@ TEST(a_pod_is_found_by_its_uid_at_its_place)
 }
 
 /* Of namespaces and names longer than Kubernetes allows there is no pod, whoever asks. */
-TEST(a_pod_is_found_by_its_name_at_its_place)
+TEST(a_pod_is_found_by_its_name_at_its_node_state)
 {
 	static const struct {
 		size_t namespace_len, name_len;
@@ -141,16 +141,18 @@ TEST(a_pod_is_found_by_its_name_at_its_place)
 		fields.namespace.len = rows[i].namespace_len;
 		fields.name.ptr = rows[i].name_len > 0 ? text : none;
 		fields.name.len = rows[i].name_len;
-		assert_null(pod_set_place_of_name(&set, fields.namespace, fields.name));
+		assert_null(pod_set_node_state_of_name(&set, fields.namespace, fields.name));
 		put_fields(&fields, i + 1);
-		const struct place *place =
-			pod_set_place_of_name(&set, fields.namespace, fields.name);
-		assert_ptr_equal(place, rows[i].is_found ? place_find(&places, VIEW("n1")) : NULL);
+		const struct node_state *node_state =
+			pod_set_node_state_of_name(&set, fields.namespace, fields.name);
+		assert_ptr_equal(node_state, rows[i].is_found
+						     ? node_state_find(&node_states, VIEW("n1"))
+						     : NULL);
 		remove_record(&set.records, record_set_next(&set.records, NULL)->key, 0);
 	}
 }
 
-TEST(a_pod_that_changes_its_place_touches_both)
+TEST(a_pod_that_changes_its_node_state_touches_both)
 {
 	observe("n1");
 	observe("n2");
@@ -165,15 +167,15 @@ TEST(a_pod_that_changes_its_place_touches_both)
 	assert_at("u1", "n2");
 }
 
-TEST(a_place_that_the_last_pod_leaves_is_gone)
+TEST(a_node_state_that_the_last_pod_leaves_is_gone)
 {
 	put_well("a", "u1", "n1", 1);
 	put_well("b", "u2", "", 2);
 	put_well("b", "u5", "", 3);
 	put_well("c", "u3", "", 4);
-	assert_int_equal(places.by_name.count, 1);
+	assert_int_equal(node_states.by_name.count, 1);
 	put_well("a", "u1", "n", 5);
-	assert_null(place_find(&places, VIEW("n1")));
+	assert_null(node_state_find(&node_states, VIEW("n1")));
 	put_well("c", "u3", "m", 6);
 	assert_at("u1", "n");
 	assert_at("u3", "m");
@@ -181,7 +183,7 @@ TEST(a_place_that_the_last_pod_leaves_is_gone)
 	assert_at("u4", "o");
 }
 
-TEST(a_place_counts_its_pods_whose_status_tells_of_a_device)
+TEST(a_node_state_counts_its_pods_whose_status_tells_of_a_device)
 {
 	static struct pod_fields fields;
 
@@ -193,13 +195,13 @@ TEST(a_place_counts_its_pods_whose_status_tells_of_a_device)
 							VIEW("GPU-1")};
 	put_fields(&fields, 1);
 	put_well("b", "u2", "n1", 2);
-	assert_int_equal(place_find(&places, VIEW("n1"))->n_told, 1);
+	assert_int_equal(node_state_find(&node_states, VIEW("n1"))->n_told, 1);
 	fields.node = VIEW("n2");
 	put_fields(&fields, 3);
-	assert_int_equal(place_find(&places, VIEW("n1"))->n_told, 0);
-	assert_int_equal(place_find(&places, VIEW("n2"))->n_told, 1);
+	assert_int_equal(node_state_find(&node_states, VIEW("n1"))->n_told, 0);
+	assert_int_equal(node_state_find(&node_states, VIEW("n2"))->n_told, 1);
 	remove_record(&set.records, VIEW("ml/a"), 0);
-	assert_int_equal(place_find(&places, VIEW("n2"))->n_told, 0);
+	assert_int_equal(node_state_find(&node_states, VIEW("n2"))->n_told, 0);
 }
 
 TEST(a_pod_that_no_join_would_see_touches_nothing)
@@ -241,7 +243,7 @@ TEST(a_pod_of_the_operators_touches_its_node_when_it_comes_changes_or_goes)
 	remove_record(&set.records, VIEW("ml/b"), 1000);
 	assert_touched("n1 ");
 	/* No report will name it. */
-	assert_int_equal(place_find(&places, VIEW("n1"))->n_ended, 0);
+	assert_int_equal(node_state_find(&node_states, VIEW("n1"))->n_ended, 0);
 	fields.node = VIEW("");
 	put_fields(&fields, 4);
 	assert_touched("");
@@ -255,16 +257,17 @@ TEST(only_a_pod_that_is_replaced_or_removed_has_ended)
 	put_fields(&fields, 1);
 	fields.state.deleting = true;
 	put_fields(&fields, 2);
-	assert_int_equal(place_find(&places, VIEW("n1"))->n_ended, 0);
+	assert_int_equal(node_state_find(&node_states, VIEW("n1"))->n_ended, 0);
 	fields.uid = VIEW("u2");
 	put_fields(&fields, 3);
-	assert_int_equal(place_find(&places, VIEW("n1"))->n_ended, 1);
+	assert_int_equal(node_state_find(&node_states, VIEW("n1"))->n_ended, 1);
 }
 
-static uint64_t ended_since(const struct place *place, const char *uid)
+static uint64_t ended_since(const struct node_state *node_state, const char *uid)
 {
-	for (struct list *l = place->ended.next; l != &place->ended; l = l->next) {
-		const struct place_ended *ended = CONTAINER_OF(l, struct place_ended, link);
+	for (struct list *l = node_state->ended.next; l != &node_state->ended; l = l->next) {
+		const struct node_state_ended *ended = CONTAINER_OF(l, struct node_state_ended,
+								    link);
 
 		if (view_equal(ended->uid, view_from(uid)))
 			return ended->since;
@@ -292,7 +295,7 @@ TEST(a_pod_ended_when_it_was_first_told_to_be_over)
 		const uint64_t times[] = {rows[i].runs_at, rows[i].over_at, rows[i].over_again_at,
 					  rows[i].other_over_at};
 		struct pod_fields fields = pod("a", "u1", "n1");
-		struct place *place = observe("n1");
+		struct node_state *node_state = observe("n1");
 
 		for (unsigned k = 0; k < ARRAY_SIZE(times); k++) {
 			fields.state.phase = k > 0 ? POD_PHASE_FAILED : POD_PHASE_RUNNING;
@@ -303,9 +306,9 @@ TEST(a_pod_ended_when_it_was_first_told_to_be_over)
 				put_event(&fields, UPSERT_AT(10 * i + k + 1, times[k]));
 		}
 		remove_record(&set.records, VIEW("ml/a"), 50);
-		assert_true(ended_since(place, "u1") == rows[i].since);
+		assert_true(ended_since(node_state, "u1") == rows[i].since);
 		if (rows[i].other_since > 0)
-			assert_true(ended_since(place, "u2") == rows[i].other_since);
+			assert_true(ended_since(node_state, "u2") == rows[i].other_since);
 		start_anew();
 	}
 }
@@ -350,12 +353,12 @@ TEST(a_pod_without_gpu_matters_when_a_report_names_it)
 TEST(of_a_static_pod_both_its_names_are_remembered_as_ended)
 {
 	struct pod_fields fields = pod("a", "u1", "n1");
-	struct place *place = observe("n1");
+	struct node_state *node_state = observe("n1");
 
 	fields.config_hash = VIEW("h");
 	put_fields(&fields, 1);
 	remove_record(&set.records, VIEW("ml/a"), 2000);
-	assert_int_equal(place->n_ended, 2);
+	assert_int_equal(node_state->n_ended, 2);
 	assert_at("u1", NULL);
 }
 
@@ -417,21 +420,21 @@ TEST(without_memory_a_new_pod_leaves_nothing_behind)
 		failed = failing_malloc_off();
 		assert_int_equal(result, failed ? -1 : 0);
 		assert_int_equal(set.records.store.table.count + set.by_uid.count +
-					 places.by_name.count,
+					 node_states.by_name.count,
 				 failed ? 0 : 3);
 	}
 }
 
 static const struct CMUnitTest tests[] = {
-	cmocka_unit_test_set_up(a_place_that_the_last_pod_leaves_is_gone),
-	cmocka_unit_test_set_up(a_place_counts_its_pods_whose_status_tells_of_a_device),
+	cmocka_unit_test_set_up(a_node_state_that_the_last_pod_leaves_is_gone),
+	cmocka_unit_test_set_up(a_node_state_counts_its_pods_whose_status_tells_of_a_device),
 	cmocka_unit_test_set_up(a_pod_that_no_join_would_see_touches_nothing),
 	cmocka_unit_test_set_up(a_pod_of_the_operators_touches_its_node_when_it_comes_changes_or_goes),
 	cmocka_unit_test_set_up(only_a_pod_that_is_replaced_or_removed_has_ended),
 	cmocka_unit_test_set_up(a_pod_ended_when_it_was_first_told_to_be_over),
-	cmocka_unit_test_set_up(a_pod_is_found_by_its_uid_at_its_place),
-	cmocka_unit_test_set_up(a_pod_is_found_by_its_name_at_its_place),
-	cmocka_unit_test_set_up(a_pod_that_changes_its_place_touches_both),
+	cmocka_unit_test_set_up(a_pod_is_found_by_its_uid_at_its_node_state),
+	cmocka_unit_test_set_up(a_pod_is_found_by_its_name_at_its_node_state),
+	cmocka_unit_test_set_up(a_pod_that_changes_its_node_state_touches_both),
 	cmocka_unit_test_set_up(an_item_of_a_first_list_touches_as_such),
 	cmocka_unit_test_set_up(a_pod_without_gpu_matters_when_a_report_names_it),
 	cmocka_unit_test_set_up(of_a_static_pod_both_its_names_are_remembered_as_ended),

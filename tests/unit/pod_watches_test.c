@@ -132,7 +132,7 @@ static int tear_down(void **state)
 static bool knows_pods(const char *node)
 {
 	return pod_scope_knows(inventory_pod_scope(world.inventory),
-			       inventory_place_find(world.inventory, view_from(node)));
+			       inventory_node_state_find(world.inventory, view_from(node)));
 }
 
 static void put_node(const char *name, bool has_gpu)
@@ -551,7 +551,7 @@ TEST(a_node_that_has_lost_its_signs_for_long_is_not_looked_at_any_more)
 	assert_false(is_watched("n1"));
 	assert_int_equal(inventory_count(world.inventory, INVENTORY_PODS), 0);
 	assert_false(knows_pods("n1"));
-	assert_int_equal(inventory_place_find(world.inventory, VIEW("n1"))->n_ended, 0);
+	assert_int_equal(inventory_node_state_find(world.inventory, VIEW("n1"))->n_ended, 0);
 }
 
 /* A cluster of 100 nodes that is read whole, with a pod on n0 and one on n60. */
@@ -603,7 +603,7 @@ TEST(the_cluster_is_read_until_each_node_is)
 	/* The pod that the node's list, which is older, did not have is there; the other is not looked at. */
 	assert_int_equal(gather("n0").n_pods, 1);
 	assert_int_equal(gather("n60").n_pods, 0);
-	assert_int_equal(inventory_place_find(world.inventory, VIEW("n60"))->n_ended, 0);
+	assert_int_equal(inventory_node_state_find(world.inventory, VIEW("n60"))->n_ended, 0);
 	assert_true(pod_watches_are_by_node(world.watches));
 	assert_true(inventory_is_synced(world.inventory, INVENTORY_PODS));
 }
@@ -628,7 +628,7 @@ TEST(nodes_are_read_until_the_cluster_is)
 	advance(1000);
 	assert_false(is_watched("n0"));
 	assert_int_equal(gather("n0").n_pods, 1);
-	assert_int_equal(inventory_place_find(world.inventory, VIEW("n0"))->n_ended, 0);
+	assert_int_equal(inventory_node_state_find(world.inventory, VIEW("n0"))->n_ended, 0);
 	assert_false(pod_watches_are_by_node(world.watches));
 	assert_int_equal(world.n_wholes, 1);
 }

@@ -6,7 +6,7 @@
 
 #include "model/policy_set.h"
 
-static struct place_book places;
+static struct node_state_set node_states;
 static struct policy_set set;
 static const struct report nothing_reported = {.version = 1};
 static unsigned n_touched;
@@ -22,30 +22,30 @@ static void on_touch(void *owner, struct view node_name, bool initial)
 static int set_up(void **state)
 {
 	struct error err;
-	struct place *place;
+	struct node_state *node_state;
 
 	(void)state;
-	place_book_init(&places);
-	places.touch = on_touch;
-	place = place_ensure(&places, VIEW("gpu-a"), &err);
-	assert_non_null(place);
-	place->report = &nothing_reported;
+	node_state_set_init(&node_states);
+	node_states.touch = on_touch;
+	node_state = node_state_ensure(&node_states, VIEW("gpu-a"), &err);
+	assert_non_null(node_state);
+	node_state->report = &nothing_reported;
 	n_touched = 0;
 	memset(&set, 0x55, sizeof(set));
-	policy_set_init(&set, &places);
+	policy_set_init(&set, &node_states);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
-	struct place *place = place_find(&places, VIEW("gpu-a"));
+	struct node_state *node_state = node_state_find(&node_states, VIEW("gpu-a"));
 
 	(void)state;
 	record_set_deinit(&set.records);
 	record_set_deinit(&set.gpu_clusters);
-	place->report = NULL;
-	place_release(&places, place);
-	place_book_deinit(&places);
+	node_state->report = NULL;
+	node_state_release(&node_states, node_state);
+	node_state_set_deinit(&node_states);
 	return 0;
 }
 

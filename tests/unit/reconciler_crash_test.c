@@ -213,8 +213,8 @@ static void tell_report(void)
 {
 	struct error err;
 
-	assert_int_equal(inventory_place_put_report(world.inventory, &report, release, NULL,
-						    fake_now_ms, &err),
+	assert_int_equal(inventory_node_state_put_report(world.inventory, &report, release, NULL,
+							 fake_now_ms, &err),
 			 0);
 }
 

@@ -274,8 +274,8 @@ static void report(unsigned n, unsigned n_devices)
 	world.reports[n].node = view_from(world.nodes[n]);
 	world.reports[n].boot_id = VIEW("boot");
 	world.reports[n].devices = (struct array){world.devices[n], n_devices, true};
-	assert_int_equal(inventory_place_put_report(world.inventory, &world.reports[n], release,
-						    NULL, fake_now_ms, &err),
+	assert_int_equal(inventory_node_state_put_report(world.inventory, &world.reports[n],
+							 release, NULL, fake_now_ms, &err),
 			 0);
 }
 

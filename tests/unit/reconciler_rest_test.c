@@ -117,8 +117,8 @@ static unsigned report(void)
 
 	world.report.sequence++;
 	world.report.observed_at += MINUTE;
-	assert_int_equal(inventory_place_put_report(world.inventory, &world.report, release, NULL,
-						    fake_now_ms, &err),
+	assert_int_equal(inventory_node_state_put_report(world.inventory, &world.report, release,
+							 NULL, fake_now_ms, &err),
 			 0);
 	return pass_minute();
 }

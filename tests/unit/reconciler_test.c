@@ -250,8 +250,8 @@ static void report(struct world *world, unsigned n, uint32_t n_devices)
 	world->reports[n].node = view_from(world->nodes[n]);
 	world->reports[n].boot_id = VIEW("boot");
 	world->reports[n].devices = (struct array){world->devices[n], n_devices, true};
-	assert_int_equal(inventory_place_put_report(world->inventory, &world->reports[n], release,
-						    world, fake_now_ms, &err),
+	assert_int_equal(inventory_node_state_put_report(world->inventory, &world->reports[n],
+							 release, world, fake_now_ms, &err),
 			 0);
 }
 
@@ -369,8 +369,8 @@ static void a_node_that_is_not_current_is_not_joined_until_it_is_touched_again(v
 	advance(world, 60000);
 	assert_joined(world, "n01 ");
 	world->not_current = NULL;
-	const struct place_book *places = inventory_parts(world->inventory).places;
-	place_touch(places, place_find(places, VIEW("n00")), false);
+	const struct node_state_set *node_states = inventory_parts(world->inventory).node_states;
+	node_state_touch(node_states, node_state_find(node_states, VIEW("n00")), false);
 	advance(world, 0);
 	assert_joined(world, "n00 ");
 }
@@ -607,9 +607,9 @@ static void what_a_join_saw_is_known_to_the_next_and_a_heartbeat_leads_to_one(vo
 	assert_joined(world, "n00 ");
 	world->is_hearing_awaited = false;
 	for (int i = 0; i < 2; i++) {
-		assert_true(inventory_place_refresh_report(world->inventory,
-							   view_from(world->nodes[0]), 0, 120000,
-							   loop_now_ms(NULL)));
+		assert_true(inventory_node_state_refresh_report(world->inventory,
+								view_from(world->nodes[0]), 0, 120000,
+								loop_now_ms(NULL)));
 		advance(world, 0);
 		assert_int_equal(world->n_debounced_given, 1);
 		assert_joined(world, i == 0 ? "n00 " : "");
@@ -787,8 +787,8 @@ static void the_report_of_a_buried_node_is_released_and_that_is_told(void **stat
 	advance(world, 0);
 	assert_int_equal(world->n_released, 3);
 	assert_string_equal(world->forgotten, "n00");
-	assert_false(
-		inventory_place_refresh_report(world->inventory, VIEW("n00"), 0, 1, fake_now_ms));
+	assert_false(inventory_node_state_refresh_report(world->inventory, VIEW("n00"), 0, 1,
+							 fake_now_ms));
 }
 
 static struct report_event events[] = {{.sequence = 3}, {.sequence = 8}};

@@ -16,7 +16,7 @@ struct thing {
 	int value;
 };
 
-static struct place_book places;
+static struct node_state_set node_states;
 static struct record_set set;
 static unsigned n_things; /* that are not freed yet */
 static char told[256];    /* what change() was told */
@@ -58,8 +58,8 @@ static void change(struct record_set *records, struct record *old, struct record
 	assert_ptr_equal(record_set_find(records, (old ? old : record)->key), record);
 	assert_int_equal(event->change == STORE_DELETE, !record);
 	tell("change", old, record, event);
-	if (record && record->place)
-		list_append(&record->place->pods, &record->link);
+	if (record && record->node_state)
+		list_append(&record->node_state->pods, &record->link);
 }
 
 static void free_thing(struct record_set *records, struct record *record)
@@ -80,8 +80,8 @@ static const struct record_kind plain = {.change = change, .free = free_thing};
 static int set_up(void **state)
 {
 	(void)state;
-	place_book_init(&places);
-	record_set_init(&set, &kind, &places);
+	node_state_set_init(&node_states);
+	record_set_init(&set, &kind, &node_states);
 	told[0] = '\0';
 	return 0;
 }
@@ -92,8 +92,8 @@ static int tear_down(void **state)
 	(void)state;
 	record_set_deinit(&set);
 	assert_int_equal(n_things, 0);
-	assert_int_equal(places.by_name.count, 0);
-	place_book_deinit(&places);
+	assert_int_equal(node_states.by_name.count, 0);
+	node_state_set_deinit(&node_states);
 	return 0;
 }
 
@@ -183,23 +183,23 @@ TEST(a_kind_may_have_nothing_to_say)
 	assert_int_equal(n_things, 1);
 }
 
-TEST(a_record_hangs_on_its_place_and_a_place_that_the_last_leaves_is_gone)
+TEST(a_record_hangs_on_its_node_state_and_a_node_state_that_the_last_leaves_is_gone)
 {
 	put("a", "n1", 1, UPSERT(1));
-	assert_ptr_equal(find("a")->base.place, place_find(&places, VIEW("n1")));
+	assert_ptr_equal(find("a")->base.node_state, node_state_find(&node_states, VIEW("n1")));
 	put("a", "n1", 2, UPSERT(2));
-	assert_ptr_equal(find("a")->base.place, place_find(&places, VIEW("n1")));
-	assert_ptr_equal(list_first(&find("a")->base.place->pods), &find("a")->base.link);
+	assert_ptr_equal(find("a")->base.node_state, node_state_find(&node_states, VIEW("n1")));
+	assert_ptr_equal(list_first(&find("a")->base.node_state->pods), &find("a")->base.link);
 	put("a", "n2", 2, UPSERT(3));
-	assert_null(place_find(&places, VIEW("n1")));
+	assert_null(node_state_find(&node_states, VIEW("n1")));
 	put("a", "", 2, UPSERT(4));
-	assert_null(find("a")->base.place);
-	assert_int_equal(places.by_name.count, 0);
+	assert_null(find("a")->base.node_state);
+	assert_int_equal(node_states.by_name.count, 0);
 	put("a", "n1", 2, UPSERT(5));
-	put("a", "n3", 9, UPSERT(4)); /* late: not even its place is made */
-	assert_null(place_find(&places, VIEW("n3")));
+	put("a", "n3", 9, UPSERT(4)); /* late: not even its node state is made */
+	assert_null(node_state_find(&node_states, VIEW("n3")));
 	remove_record(&set, VIEW("a"), 0);
-	assert_int_equal(places.by_name.count, 0);
+	assert_int_equal(node_states.by_name.count, 0);
 }
 
 TEST(what_is_refused_changes_nothing_and_may_come_again)
@@ -208,14 +208,14 @@ TEST(what_is_refused_changes_nothing_and_may_come_again)
 
 	assert_int_equal(put_as("a", "n1", 13, UPSERT(1), &err), -1);
 	assert_int_equal(err.kind, ERROR_LIMIT);
-	assert_int_equal(n_things + places.by_name.count, 0);
+	assert_int_equal(n_things + node_states.by_name.count, 0);
 	put("a", "n1", 1, UPSERT(2));
 	told[0] = '\0';
 	assert_int_equal(put_as("a", "n2", 13, LISTED(3), &err), -1);
 	assert_told("");
 	assert_int_equal(find("a")->value, 1);
 	assert_int_equal(find("a")->base.entry.version, 2);
-	assert_null(place_find(&places, VIEW("n2")));
+	assert_null(node_state_find(&node_states, VIEW("n2")));
 	put("a", "n2", 3, LISTED(3));
 	assert_int_equal(find("a")->value, 3);
 }
@@ -243,7 +243,7 @@ TEST(without_memory_nothing_changes)
 			assert_int_equal(err.kind, ERROR_NO_MEMORY);
 			assert_int_equal(find("a")->base.entry.version, i ? 2 : 1);
 			assert_null(find("b"));
-			assert_int_equal(places.by_name.count, 1);
+			assert_int_equal(node_states.by_name.count, 1);
 		}
 	}
 	assert_int_equal(n_things, 2);
@@ -288,7 +288,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(a_kind_is_told_what_came_what_changed_and_what_went),
 	cmocka_unit_test_set_up(what_says_the_same_leaves_what_is_there),
 	cmocka_unit_test_set_up(a_kind_may_have_nothing_to_say),
-	cmocka_unit_test_set_up(a_record_hangs_on_its_place_and_a_place_that_the_last_leaves_is_gone),
+	cmocka_unit_test_set_up(a_record_hangs_on_its_node_state_and_a_node_state_that_the_last_leaves_is_gone),
 	cmocka_unit_test_set_up(what_is_refused_changes_nothing_and_may_come_again),
 	cmocka_unit_test_set_up(a_change_needs_no_room),
 	cmocka_unit_test_set_up(without_memory_nothing_changes),

@@ -7,7 +7,7 @@
 
 #include "model/resource_claim.h"
 
-static struct place_book places;
+static struct node_state_set node_states;
 static struct pod_set pods;
 static struct resource_claim_set set;
 static const struct report nothing_reported = {.version = 1};
@@ -19,15 +19,15 @@ static void put_pod(const char *name, const char *uid, const char *node)
 	struct error err;
 
 	assert_int_equal(pod_set_put(&pods, &fields, UPSERT(1), &err), 0);
-	place_find(&places, view_from(node))->report = &nothing_reported;
+	node_state_find(&node_states, view_from(node))->report = &nothing_reported;
 }
 
 static int set_up(void **state)
 {
 	(void)state;
-	place_book_init(&places);
-	listen_to_touches(&places);
-	pod_set_init(&pods, &places);
+	node_state_set_init(&node_states);
+	listen_to_touches(&node_states);
+	pod_set_init(&pods, &node_states);
 	resource_claim_set_init(&set, &pods);
 	put_pod("a", "u1", "gpu-a");
 	put_pod("b", "u2", "gpu-b");
@@ -43,9 +43,9 @@ static int tear_down(void **state)
 	record_set_deinit(&set.records);
 	assert_int_equal(set.n_otherwise, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(nodes); i++)
-		place_find(&places, view_from(nodes[i]))->report = NULL;
+		node_state_find(&node_states, view_from(nodes[i]))->report = NULL;
 	pod_set_deinit(&pods);
-	place_book_deinit(&places);
+	node_state_set_deinit(&node_states);
 	return 0;
 }
 
@@ -118,23 +118,23 @@ TEST(a_claim_that_goes_touches_the_nodes_of_its_pods)
 
 TEST(a_new_claim_touches_the_nodes_that_lack_one)
 {
-	struct place *place = place_find(&places, VIEW("gpu-b"));
+	struct node_state *node_state = node_state_find(&node_states, VIEW("gpu-b"));
 
-	place_note_claims(&places, place, true);
+	node_state_note_claims(&node_states, node_state, true);
 	put(NULL, NULL, 1);
 	assert_touched("gpu-b ");
 	put("gpu-0", NULL, 2);
 	assert_touched("");
-	place_note_claims(&places, place, false);
+	node_state_note_claims(&node_states, node_state, false);
 }
 
 TEST(the_allocation_of_no_gpu_touches_the_nodes_that_await_one)
 {
-	struct place *place = place_find(&places, VIEW("gpu-b"));
+	struct node_state *node_state = node_state_find(&node_states, VIEW("gpu-b"));
 	struct resource_claim_fields fields = claim_of(NULL, "u2");
 
 	put(NULL, NULL, 1);
-	place_note_claims(&places, place, true);
+	node_state_note_claims(&node_states, node_state, true);
 	fields.claim.is_allocated = true;
 	for (uint64_t version = 2; version < 4; version++) {
 		put_record(&set.records, &fields, UPSERT(version));
@@ -143,7 +143,7 @@ TEST(the_allocation_of_no_gpu_touches_the_nodes_that_await_one)
 	/* Taken back: who has it is not told. */
 	put(NULL, "u2", 4);
 	assert_touched("");
-	place_note_claims(&places, place, false);
+	node_state_note_claims(&node_states, node_state, false);
 }
 
 TEST(a_claim_is_found_by_namespace_and_name)

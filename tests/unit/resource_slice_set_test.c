@@ -7,16 +7,16 @@
 
 #include "model/resource_slice.h"
 
-static struct place_book places;
+static struct node_state_set node_states;
 static struct resource_slice_set set;
 
 static int set_up(void **state)
 {
 	(void)state;
-	place_book_init(&places);
-	listen_to_touches(&places);
+	node_state_set_init(&node_states);
+	listen_to_touches(&node_states);
 	memset(&set, 0x55, sizeof(set));
-	resource_slice_set_init(&set, &places);
+	resource_slice_set_init(&set, &node_states);
 	forget_touches();
 	return 0;
 }
@@ -26,8 +26,8 @@ static int tear_down(void **state)
 	(void)state;
 	record_set_deinit(&set.records);
 	assert_int_equal(set.n_unplaced, 0);
-	assert_int_equal(places.by_name.count, 0);
-	place_book_deinit(&places);
+	assert_int_equal(node_states.by_name.count, 0);
+	node_state_set_deinit(&node_states);
 	return 0;
 }
 
@@ -57,11 +57,11 @@ static void put(const char *name, const char *node, int64_t generation, uint64_t
 
 static const struct resource_slice *first_of(const char *node)
 {
-	const struct place *place = place_find(&places, view_from(node));
+	const struct node_state *node_state = node_state_find(&node_states, view_from(node));
 
-	assert_non_null(place);
-	assert_int_equal(place->n_slices, 1);
-	return CONTAINER_OF(place->slices.next, struct record, link)->object;
+	assert_non_null(node_state);
+	assert_int_equal(node_state->n_slices, 1);
+	return CONTAINER_OF(node_state->slices.next, struct record, link)->object;
 }
 
 TEST(a_slice_hangs_on_its_node_and_touches_that_and_the_one_before)
@@ -79,7 +79,7 @@ TEST(a_slice_hangs_on_its_node_and_touches_that_and_the_one_before)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		put("s1", rows[i].node, rows[i].generation, i + 1);
 		assert_touched(rows[i].touched);
-		assert_int_equal(places.by_name.count, *rows[i].node ? 1 : 0);
+		assert_int_equal(node_states.by_name.count, *rows[i].node ? 1 : 0);
 		if (*rows[i].node) {
 			assert_true(view_equal(first_of(rows[i].node)->name, VIEW("s1")));
 			assert_int_equal(first_of(rows[i].node)->generation, rows[i].generation);
@@ -87,7 +87,7 @@ TEST(a_slice_hangs_on_its_node_and_touches_that_and_the_one_before)
 	}
 	remove_record(&set.records, VIEW("s1"), 0);
 	assert_touched("a ");
-	assert_null(place_find(&places, VIEW("a")));
+	assert_null(node_state_find(&node_states, VIEW("a")));
 	assert_int_equal(set.records.store.table.count, 0);
 }
 
@@ -160,7 +160,7 @@ TEST(without_memory_a_new_slice_leaves_nothing_and_a_present_one_stays)
 		int result = put_as("s1", "gpu-a", 1, 1, &err);
 		failed = failing_malloc_off();
 		assert_int_equal(result, failed ? -1 : 0);
-		assert_int_equal(set.records.store.table.count + places.by_name.count,
+		assert_int_equal(set.records.store.table.count + node_states.by_name.count,
 				 failed ? 0 : 2);
 	}
 	failed = true;

@@ -104,10 +104,10 @@ static void two_records_are_equal_only_if_every_fact_is(void **state)
 	};
 	struct resource_slice_fields fields = full();
 	struct resource_slice *slice = make(&fields);
-	struct place_book places = {0};
+	struct node_state_set node_states = {0};
 	struct resource_slice_set set;
 
-	resource_slice_set_init(&set, &places);
+	resource_slice_set_init(&set, &node_states);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct resource_slice_fields changed = full();
 

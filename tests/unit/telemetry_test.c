@@ -230,8 +230,8 @@ static void a_node_that_is_due_is_in_the_queue_as_client_go_counts_it(void **sta
 					     .boot_id = VIEW_INIT("b")};
 	struct error err;
 
-	assert_int_equal(inventory_place_put_report(world->inventory, &report, release, NULL,
-						    fake_now_ms, &err),
+	assert_int_equal(inventory_node_state_put_report(world->inventory, &report, release, NULL,
+							 fake_now_ms, &err),
 			 0);
 	telemetry_collect(world->telemetry);
 	assert_shows(world, "workqueue_depth{name=\"node\",controller=\"node\"} 1");
@@ -274,8 +274,8 @@ static void writes_that_are_held_are_shown_by_their_limit(void **state)
 	struct error err;
 
 	ready = true;
-	assert_int_equal(inventory_place_put_report(world->inventory, &report, release, NULL,
-						    fake_now_ms, &err),
+	assert_int_equal(inventory_node_state_put_report(world->inventory, &report, release, NULL,
+							 fake_now_ms, &err),
 			 0);
 	fake_loop_advance(world->loop, 0);
 	for (unsigned i = 1; i <= n; i++) {

@@ -2,12 +2,12 @@
 #pragma once
 
 /*
- * place - what the inventory knows of one node name: pods, objects, ResourceSlices, the last report,
- * and the pods that ended lately. The API server need not have a Node of that name. A place lives as
- * long as anything hangs on it, or a watch of its own tells its pods.
+ * node_state - what the inventory knows of one node name: pods, objects, ResourceSlices, the last
+ * report, and the pods that ended lately. The API server need not have a Node of that name. A node
+ * state lives as long as anything hangs on it, or a watch of its own tells its pods.
  *
  * Threads: the loop thread.
- * Limits:  1024 ended UIDs a place; the oldest is forgotten for a further one.
+ * Limits:  1024 ended UIDs a node state; the oldest is forgotten for a further one.
  */
 
 #include "base/debounce.h"
@@ -50,16 +50,16 @@ struct recall {
 };
 
 /* How long it is remembered who ended. */
-#define PLACE_ENDED_KEEP_MS 120000u
+#define NODE_STATE_ENDED_KEEP_MS 120000u
 
 struct node;
 struct mig_configs;
 
 /* Frees a report and its memory; called once, when it is needed no more. */
-typedef void (*place_release_fn)(void *owner);
+typedef void (*node_state_release_fn)(void *owner);
 
 /* What joins could not use of what was said of a node. */
-struct place_refusals {
+struct node_state_refusals {
 	uint32_t claims;  /* entries and processes of pods that the API server places elsewhere */
 	uint32_t ids;     /* device IDs that are no known device's */
 	uint32_t devices; /* got no object: the node has too many */
@@ -67,7 +67,7 @@ struct place_refusals {
 	uint32_t debounced; /* what was seen and found no room among what waits */
 };
 
-struct place {
+struct node_state {
 	struct table_node link; /* by name */
 	struct view name;
 	struct list pods;             /* struct pod_record (model/pod_set.h) */
@@ -87,7 +87,7 @@ struct place {
 	uint64_t node_changes;        /* how often it came or went */
 	uint64_t gone_at;             /* when it went, ms; 0: it was never there */
 	const struct report *report;  /* the last accepted one, or NULL */
-	place_release_fn release;     /* frees it */
+	node_state_release_fn release; /* frees it */
 	void *release_owner;
 	struct figures *figures; /* of the last heartbeat; NULL: those of the report hold */
 	struct boot_history history; /* in the boot of the report, as this and earlier reports tell */
@@ -96,23 +96,23 @@ struct place {
 	uint64_t report_since; /* when the report's content arrived, ms */
 	int64_t listed_at;     /* see join/join.h */
 	uint64_t listed_told_at; /* when that was told, ms */
-	struct place_refusals refused; /* of the report's content, as far as it was counted */
+	struct node_state_refusals refused; /* of the report's content, as far as it was counted */
 	int64_t booted_after;  /* see join/input.h */
 	int64_t former_heard_at; /* the same */
 	bool is_boot_news; /* its Node named a boot after the report's boot first reported */
-	struct list ended;     /* struct place_ended, the longest unnamed first */
+	struct list ended;     /* struct node_state_ended, the longest unnamed first */
 	struct table ended_by_uid; /* the same: a report can name thousands */
 	size_t n_ended;
 	struct debounce_seen *debounced; /* what the last join saw that did not count yet, */
 	size_t n_debounced;
 	uint64_t debounced_at; /* and when, ms: their ages are of then */
 	bool awaits_hearing; /* that join waits for a heartbeat */
-	int64_t settled_restart; /* see model/place.h; as the last join said */
+	int64_t settled_restart; /* see model/node_state.h; as the last join said */
 	int64_t offered_since;   /* the same */
 };
 
 /* The UID of a pod that the API server had on this node and no longer has. */
-struct place_ended {
+struct node_state_ended {
 	struct list link;
 	struct table_node by_uid;
 	uint64_t at;    /* last named or deleted, ms */
@@ -124,76 +124,78 @@ struct place_ended {
  * Told after a change: this node wants a join. The view is borrowed for the call. `initial` says that
  * the change is an item of a first list, so that live events may overtake it.
  */
-typedef void (*place_touch_fn)(void *owner, struct view node_name, bool initial);
+typedef void (*node_state_touch_fn)(void *owner, struct view node_name, bool initial);
 
-/* Told when the Node of a place that has a report or objects names another boot than before. */
-typedef void (*place_boot_fn)(void *owner, struct view node_name);
+/* Told when a Node names another boot than before, if its node state has a report or objects. */
+typedef void (*node_state_boot_fn)(void *owner, struct view node_name);
 
-struct place_book {
+struct node_state_set {
 	struct table by_name;
-	place_touch_fn touch; /* NULL: nobody is told */
+	node_state_touch_fn touch; /* NULL: nobody is told */
 	void *touch_owner;
-	place_boot_fn boot; /* NULL: nobody is told */
+	node_state_boot_fn boot; /* NULL: nobody is told */
 	void *boot_owner;
-	size_t n_lacking; /* places that lack claims */
+	size_t n_lacking; /* node states that lack claims */
 };
 
-/* No places, and nobody is told: touch and boot are the caller's to set. Allocates nothing. */
-void place_book_init(struct place_book *book);
-/* All places must have been released. */
-void place_book_deinit(struct place_book *book);
+/* No node states, and nobody is told: touch and boot are the caller's to set. Allocates nothing. */
+void node_state_set_init(struct node_state_set *set);
+/* All node states must have been released. */
+void node_state_set_deinit(struct node_state_set *set);
 
-/* The place of that name, or NULL. */
-struct place *place_find(const struct place_book *book, struct view name);
-/* The place of that name, made if need be; NULL with ERROR_NO_MEMORY. */
-MUST_USE struct place *place_ensure(struct place_book *book, struct view name, struct error *err);
+/* The node state of that name, or NULL. */
+struct node_state *node_state_find(const struct node_state_set *set, struct view name);
+/* The node state of that name, made if need be; NULL with ERROR_NO_MEMORY. */
+MUST_USE struct node_state *node_state_ensure(struct node_state_set *set, struct view name, struct error *err);
 /* Walks all: the first for NULL; NULL at the end. Only the one before may be released meanwhile. */
-struct place *place_next(const struct place_book *book, const struct place *place);
-/* Frees the place if nothing hangs on it any more. Accepts NULL. */
-void place_release(struct place_book *book, struct place *place);
+struct node_state *node_state_next(const struct node_state_set *set, const struct node_state *node_state);
+/* Frees the node state if nothing hangs on it any more. Accepts NULL. */
+void node_state_release(struct node_state_set *set, struct node_state *node_state);
 /*
  * Says that the node wants a join, if a join could change anything there. That needs a report, an
  * object, a slice, or a pod whose status names devices. Accepts NULL.
  */
-void place_touch(const struct place_book *book, const struct place *place, bool initial);
+void node_state_touch(const struct node_state_set *set, const struct node_state *node_state, bool initial);
 /*
- * place_touch() for every place, or for those that lack claims only. The touch callback must neither
- * make nor release a place.
+ * node_state_touch() for every node state, or for those that lack claims only. The touch callback
+ * must neither make nor release a node state.
  */
-void place_touch_all(const struct place_book *book, bool only_lacking, bool initial);
-/* Notes that the Node names another boot, and says so if the place has a report or objects. */
-void place_note_boot(const struct place_book *book, struct place *place);
+void node_state_touch_all(const struct node_state_set *set, bool only_lacking, bool initial);
+/* Notes that the Node names another boot, and says so if the node state has a report or objects. */
+void node_state_note_boot(const struct node_state_set *set, struct node_state *node_state);
 
-/* Notes whether the place lacks claims. */
-void place_note_claims(struct place_book *book, struct place *place, bool lacks_claims);
+/* Notes whether the node state lacks claims. */
+void node_state_note_claims(struct node_state_set *set, struct node_state *node_state, bool lacks_claims);
 
-/* True when the report of the place names the pod of that UID. */
-bool place_reports_uid(const struct place *place, struct view uid);
+/* True when the report of the node state names the pod of that UID. */
+bool node_state_reports_uid(const struct node_state *node_state, struct view uid);
 /* True when it names the pod of that namespace and name. */
-bool place_reports_name(const struct place *place, struct view namespace, struct view name);
+bool node_state_reports_name(const struct node_state *node_state, struct view namespace, struct view name);
 /* Notes what a join refused, and returns what it had not yet refused of the same report's content. */
-struct place_refusals place_note_refusals(struct place *place, struct place_refusals refused);
+struct node_state_refusals node_state_note_refusals(struct node_state *node_state,
+						    struct node_state_refusals refused);
 /* Keeps the report instead of the last one, which it gives back to its owner by release(owner). */
-void place_take_report(struct place *place, const struct report *report, place_release_fn release,
-		       void *owner, uint64_t now_ms);
+void node_state_take_report(struct node_state *node_state, const struct report *report,
+			    node_state_release_fn release, void *owner, uint64_t now_ms);
 /* Notes when the List was read last, by the node's clock: the time of the last good one. */
-void place_note_listed(struct place *place, int64_t listed_at, uint64_t now_ms);
+void node_state_note_listed(struct node_state *node_state, int64_t listed_at, uint64_t now_ms);
 /* Takes the figures of a heartbeat with the report's evidence. True: they show that a device was reset. */
-bool place_take_figures(struct place *place, struct figures *take_figures);
+bool node_state_take_figures(struct node_state *node_state, struct figures *take_figures);
 /* Gives the report back to its owner, and forgets the figures. */
-void place_release_report(struct place *place);
+void node_state_release_report(struct node_state *node_state);
 
 /*
  * Notes that the pod of that UID ended at since_ms; or, where that is 0, that it has ended and is
  * still named. Fails with ERROR_NO_MEMORY.
  */
-MUST_USE int place_remember_ended(struct place *place, struct view uid, uint64_t since_ms,
-				  uint64_t now_ms, struct error *err);
+MUST_USE int node_state_remember_ended(struct node_state *node_state, struct view uid,
+				       uint64_t since_ms, uint64_t now_ms, struct error *err);
 /* True while it is remembered that the pod of that UID ended. */
-bool place_has_ended(const struct place *place, struct view uid);
-/* Forgets those that were not noted for PLACE_ENDED_KEEP_MS. */
-void place_forget_ended(struct place *place, uint64_t now_ms);
+bool node_state_has_ended(const struct node_state *node_state, struct view uid);
+/* Forgets those that were not noted for NODE_STATE_ENDED_KEEP_MS. */
+void node_state_forget_ended(struct node_state *node_state, uint64_t now_ms);
 
 /* Replaces what waits to count by what the last join saw. Fails with ERROR_NO_MEMORY. */
-MUST_USE int place_set_debounced(struct place *place, const struct debounce_seen *debounced,
-				 size_t n_debounced, uint64_t now_ms, struct error *err);
+MUST_USE int node_state_replace_debounced(struct node_state *node_state,
+					  const struct debounce_seen *debounced, size_t n_debounced,
+					  uint64_t now_ms, struct error *err);
