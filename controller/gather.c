@@ -14,7 +14,7 @@
 #include "controller/gather_claims.h"
 #include "join/devices.h"
 #include "model/attribution_set.h"
-#include "model/claim.h"
+#include "model/device_reporters.h"
 #include "model/pod_scope.h"
 #include "model/pod_set.h"
 
@@ -236,7 +236,7 @@ static void add_object(struct gatherer *g, const struct attribution_record *reco
 	struct join_input *input = &g->input;
 	const struct node_state *owner = record->base.node_state;
 	const bool is_other = owner && owner != g->node_state;
-	struct claim_ages ages;
+	struct device_reporters_ages ages;
 
 	if (keyed_find(&g->previous_by_name, KEYED_KEY(record->attribution.name)))
 		return;
@@ -245,7 +245,8 @@ static void add_object(struct gatherer *g, const struct attribution_record *reco
 		input->previous_left_out++;
 		return;
 	}
-	ages = claim_ages(g->parts->claims, record->attribution.name, g->node_state, g->now_ms);
+	ages = device_reporters_ages(g->parts->reporters, record->attribution.name, g->node_state,
+				     g->now_ms);
 	if (ages.youngest_ms < 0 && is_other && !owner->report)
 		ages.youngest_ms = age_of(g, g->parts->started_at);
 	keyed_add(&g->previous_by_name, KEYED_KEY(record->attribution.name), record);
@@ -262,9 +263,9 @@ static void add_object(struct gatherer *g, const struct attribution_record *reco
 static void add_device(void *gatherer, struct view uuid)
 {
 	struct gatherer *g = gatherer;
-	char buffer[CLAIM_NAME_SIZE];
+	char buffer[DEVICE_REPORTERS_NAME_SIZE];
 	const struct attribution_record *record = attribution_set_find(
-		g->parts->attributions, claim_object_name(uuid, buffer));
+		g->parts->attributions, device_reporters_object_name(uuid, buffer));
 
 	if (record)
 		add_object(g, record);
@@ -302,9 +303,10 @@ static int gather_contested(struct gatherer *g)
 		return error_no_memory(g->err);
 	g->input.contested = uuids;
 	for (uint32_t i = 0; i < listed.count; i++) {
-		char buffer[CLAIM_NAME_SIZE];
-		struct view name = claim_object_name(devices[i].uuid, buffer);
-		int64_t age = claim_ages(g->parts->claims, name, g->node_state, g->now_ms)
+		char buffer[DEVICE_REPORTERS_NAME_SIZE];
+		struct view name = device_reporters_object_name(devices[i].uuid, buffer);
+		int64_t age = device_reporters_ages(g->parts->reporters, name, g->node_state,
+						    g->now_ms)
 				      .youngest_ms;
 
 		if (age >= 0 && age < g->input.report_age_ms &&

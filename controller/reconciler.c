@@ -196,7 +196,7 @@ static void count(struct reconciler *reconciler, struct view node_name,
 	struct node_state_refusals new = inventory_node_state_note_refusals(
 		reconciler->config.inventory, node_name, result->refused);
 
-	reconciler->counters.entries_refused += new.claims;
+	reconciler->counters.entries_refused += new.entries;
 	reconciler->counters.ids_unknown += new.ids;
 	reconciler->counters.devices_refused += new.devices;
 	reconciler->counters.objects_left_out += new.objects;

@@ -78,7 +78,7 @@ struct facts {
 	const struct view *ended; /* UIDs that the checkpoint names of pods that are gone or of another */
 	size_t n_ended; /* node: sorted, each once; those of the input while no checkpoint is read */
 	bool awaits_list;   /* one that is read later may mean pods that this one need not mean */
-	uint32_t claims_refused;
+	uint32_t entries_refused;
 	uint32_t ids_unknown; /* held IDs that are no device's of the devices, as often as named */
 };
 

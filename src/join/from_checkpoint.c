@@ -37,7 +37,7 @@ static void read_entry(struct facts_draft *draft, const struct checkpoint_index 
 	const enum checkpoint_standing standing = checkpoint_index_judge(checkpoint, facts, entry->pod_uid, pod);
 	/* When a pod is deleted on another node, it does not become one that nobody knows here. */
 	if (standing == CHECKPOINT_REFUSED)
-		facts->claims_refused++;
+		facts->entries_refused++;
 	if (!pod && standing != CHECKPOINT_UNKNOWN)
 		ended[facts->n_ended++] = entry->pod_uid;
 	else if (pod || !is_left_over(facts, checkpoint, entry))

@@ -139,7 +139,7 @@ static void read_entry(struct entry entry, bool is_foreign)
 		entry.has |= place ? place->standings : 0;
 	}
 	if (is_foreign && !(entry.has & (CHECKPOINT_UNKNOWN | CHECKPOINT_ENDED))) {
-		entry.facts->claims_refused++;
+		entry.facts->entries_refused++;
 		return;
 	}
 	if (entry.pod && pod_is_over(entry.pod))

@@ -13,7 +13,7 @@
 #include "base/limits.h"
 #include "join/stages.h"
 #include "join/witnesses.h"
-#include "model/claim.h"
+#include "model/device_reporters.h"
 
 struct joiner {
 	const struct join_input *input;
@@ -179,7 +179,7 @@ static int join_one(struct joiner *joiner, size_t index, struct error *err)
 	const struct device *device = &joiner->devices.devices[index];
 	struct join_device joined = begin(device);
 	const bool is_duplicate = devices_is_claimed_elsewhere(input, device) && duplicate_in(joiner, device) == 0;
-	char name[CLAIM_NAME_SIZE];
+	char name[DEVICE_REPORTERS_NAME_SIZE];
 	struct attribution_status status;
 	struct subject made;
 	assert(index < joiner->devices.n_devices);
@@ -192,12 +192,12 @@ static int join_one(struct joiner *joiner, size_t index, struct error *err)
 	if (is_refused(joiner, device))
 		return 0;
 	if (stages_run(&joiner->node, index, is_duplicate, &status, &made, err) < 0 ||
-	    (!joined.previous && arena_keep(joiner->node.arena, claim_object_name(device->uuid, name),
-					    &joined.name, err) < 0))
+	    (!joined.previous && arena_keep(joiner->node.arena, device_reporters_object_name(device->uuid, name),
+			&joined.name, err) < 0))
 		return -1;
 	joiner->hides |= made.intent.hides;
 	joiner->tells |= made.intent.tells;
-	joiner->result->refused.claims += made.claims_refused;
+	joiner->result->refused.entries += made.entries_refused;
 	look_again_in(joiner, made.again_in_ms);
 	if (!joined.previous || !input->is_same || !input->is_same(&joined.status, &status))
 		joined.action = JOIN_WRITE;
@@ -357,7 +357,7 @@ int join_node(const struct join_input *input, struct arena *arena, struct join_r
 	result.recall.n_ended = joiner.node.facts.n_ended;
 	result.recall.settled_restart = joiner.node.facts.source.settled_restart;
 	result.refused = (struct node_state_refusals){
-		.claims = joiner.node.facts.claims_refused,
+		.entries = joiner.node.facts.entries_refused,
 		.ids = joiner.node.facts.ids_unknown + joiner.node.slots.ids_unknown,
 		.devices = input->slice_devices_left_out,
 		.objects = input->previous_left_out,

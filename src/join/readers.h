@@ -14,11 +14,11 @@
 
 /*
  * Adds who has which ID by the List of the input's report. Marks the checkpoint's entries of unknown
- * pods that the List has too. Sets `claims_refused` and `awaits_list` of the facts.
+ * pods that the List has too. Sets `entries_refused` and `awaits_list` of the facts.
  */
 void from_pod_resources_read(struct facts_draft *draft, const struct checkpoint_index *checkpoint);
 /*
- * Adds who has which ID by the checkpoint, and sets `ended` and `claims_refused` of the facts. The
+ * Adds who has which ID by the checkpoint, and sets `ended` and `entries_refused` of the facts. The
  * List must have been read: it has marked the entries of unknown pods.
  */
 void from_checkpoint_read(struct facts_draft *draft, const struct checkpoint_index *checkpoint);

@@ -63,7 +63,7 @@ struct subject {
 	struct view held_twice;  /* that it is so now: a message, or empty */
 	struct view odd_id;      /* the lowest ID of no known form that is held of it, or empty */
 	size_t n_odd;            /* how often one is held */
-	uint32_t claims_refused; /* processes that were said to be of pods of other nodes */
+	uint32_t entries_refused; /* processes that were said to be of pods of other nodes */
 	struct health health;        /* not while the first report is awaited */
 	struct drift_verdict intent; /* while the node's last report is recent */
 	int64_t activity_again_in_ms; /* time alone may change the activity then; -1: it does not */

@@ -95,7 +95,7 @@ static struct suspect identify(struct finder *finder, const struct report_proces
 	const struct pod *pod = node_pods_find_uid(node_pods, process->pod_uid);
 	struct view uid = pod ? pod_uid(pod) : process->pod_uid;
 	if (!pod && node_pods_is_elsewhere(node_pods, uid)) {
-		finder->subject->claims_refused++;
+		finder->subject->entries_refused++;
 		return (struct suspect){.process = process};
 	}
 	const struct facts *facts = finder->subject->facts;

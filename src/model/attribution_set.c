@@ -18,7 +18,7 @@ static void touch(const struct attribution_set *set, const struct record *record
 	struct view name = record_of(record)->attribution.name;
 	const struct node_state *node_state;
 	node_state_touch(set->records.node_states, record->node_state, event->is_initial);
-	for (unsigned i = 0; (node_state = claim_node_state(set->claims, name, i)); i++)
+	for (unsigned i = 0; (node_state = device_reporters_node_state(set->reporters, name, i)); i++)
 		if (node_state != record->node_state)
 			node_state_touch(set->records.node_states, node_state, event->is_initial);
 }
@@ -37,7 +37,7 @@ static void touch_agentless(const struct attribution_set *set, const struct reco
 {
 	const struct attribution *object = &record_of(record)->attribution;
 	const struct node_state *node_state = NULL;
-	if (claim_node_state(set->claims, object->name, 0) ||
+	if (device_reporters_node_state(set->reporters, object->name, 0) ||
 	    (record->node_state && !record->node_state->report &&
 	     attribution_set_is_named(record->node_state, object->uuid)))
 		return;
@@ -88,11 +88,11 @@ static const struct record_kind kind = {
 };
 
 void attribution_set_init(struct attribution_set *set, struct node_state_set *node_states,
-			  const struct claim_book *claims)
+			  const struct device_reporters *reporters)
 {
 	*set = (struct attribution_set){0};
 	record_set_init(&set->records, &kind, node_states);
-	set->claims = claims;
+	set->reporters = reporters;
 }
 
 void attribution_set_listen(struct attribution_set *set, attribution_set_fn changed, void *owner)

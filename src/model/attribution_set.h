@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "model/attribution.h"
-#include "model/claim.h"
+#include "model/device_reporters.h"
 #include "model/record_set.h"
 
 struct attribution_record {
@@ -30,16 +30,16 @@ typedef void (*attribution_set_fn)(void *owner, const struct attribution *before
 
 struct attribution_set {
 	struct record_set records;
-	const struct claim_book *claims;
+	const struct device_reporters *reporters;
 	struct {
 		attribution_set_fn changed; /* NULL: nobody is told */
 		void *owner;
 	} listeners[ATTRIBUTION_SET_LISTENERS];
 };
 
-/* node_states and claims are borrowed and must outlive the set. */
+/* node_states and reporters are borrowed and must outlive the set. */
 void attribution_set_init(struct attribution_set *set, struct node_state_set *node_states,
-			  const struct claim_book *claims);
+			  const struct device_reporters *reporters);
 /* changed is told from now on, after those that were there before. There is room for it. */
 void attribution_set_listen(struct attribution_set *set, attribution_set_fn changed, void *owner);
 /* That owner is told no more; also one that never was. */

@@ -12,13 +12,13 @@ int inventory_new(uint64_t now_ms, struct inventory **ret_inventory, struct erro
 	if (!inventory)
 		return error_no_memory(err);
 	node_state_set_init(&inventory->node_states);
-	claim_book_init(&inventory->claims);
+	device_reporters_init(&inventory->reporters);
 	pod_set_init(&inventory->pods, &inventory->node_states);
 	pod_scope_init(&inventory->scope, &inventory->pods, &inventory->node_states);
 	node_set_init(&inventory->nodes, &inventory->node_states);
 	policy_set_init(&inventory->policies, &inventory->node_states);
 	node_layouts_init(&inventory->node_layouts, &inventory->node_states);
-	attribution_set_init(&inventory->attributions, &inventory->node_states, &inventory->claims);
+	attribution_set_init(&inventory->attributions, &inventory->node_states, &inventory->reporters);
 	resource_claim_set_init(&inventory->resource_claims, &inventory->pods);
 	resource_slice_set_init(&inventory->resource_slices, &inventory->node_states);
 	inventory->sets[INVENTORY_PODS] = &inventory->pods.records;
@@ -342,7 +342,7 @@ struct inventory_parts inventory_parts(struct inventory *inventory)
 {
 	return (struct inventory_parts){
 		.node_states = &inventory->node_states,
-		.claims = &inventory->claims,
+		.reporters = &inventory->reporters,
 		.pods = &inventory->pods,
 		.attributions = &inventory->attributions,
 		.resource_claims = &inventory->resource_claims,
@@ -374,7 +374,7 @@ void inventory_free(struct inventory *inventory)
 	pod_set_deinit(&inventory->pods);
 	config_set_deinit(&inventory->configs);
 	record_set_deinit(&inventory->node_layouts);
-	claim_book_deinit(&inventory->claims);
+	device_reporters_deinit(&inventory->reporters);
 	node_state_set_deinit(&inventory->node_states);
 	free(inventory);
 }

@@ -24,7 +24,7 @@
 
 struct inventory; /* opaque */
 struct attribution_set;
-struct claim_book;
+struct device_reporters;
 struct pod_scope;
 struct pod_set;
 struct record_set;
@@ -145,7 +145,7 @@ void inventory_remove(struct inventory *inventory, enum inventory_kind kind, str
 /* What a join is made from (controller/gather.h): all borrowed, until the next change or for good. */
 struct inventory_parts {
 	struct node_state_set *node_states; /* notes what was missing */
-	const struct claim_book *claims;
+	const struct device_reporters *reporters;
 	const struct pod_set *pods;
 	const struct attribution_set *attributions;
 	const struct resource_claim_set *resource_claims;

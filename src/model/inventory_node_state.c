@@ -11,9 +11,9 @@ static void touch_holders(const struct inventory *inventory, const struct node_s
 {
 	const struct array devices = report ? report->devices : (struct array){0};
 	ARRAY_EACH(const struct report_device, device, devices) {
-		char buffer[CLAIM_NAME_SIZE];
+		char buffer[DEVICE_REPORTERS_NAME_SIZE];
 		const struct attribution_record *record = attribution_set_find(
-			&inventory->attributions, claim_object_name(device->uuid, buffer));
+			&inventory->attributions, device_reporters_object_name(device->uuid, buffer));
 
 		if (record && record->base.node_state != node_state)
 			node_state_touch(&inventory->node_states, record->base.node_state, false);
@@ -27,7 +27,7 @@ static void touch_rivals(const struct inventory *inventory, const struct node_st
 		struct view name = CONTAINER_OF(l, struct attribution_record, base.link)->attribution.name;
 		const struct node_state *rival;
 
-		for (unsigned i = 0; (rival = claim_node_state(&inventory->claims, name, i)); i++)
+		for (unsigned i = 0; (rival = device_reporters_node_state(&inventory->reporters, name, i)); i++)
 			if (rival != node_state)
 				node_state_touch(&inventory->node_states, rival, false);
 	}
@@ -41,12 +41,12 @@ int inventory_node_state_put_report(struct inventory *inventory, const struct re
 	assert(release);
 	if (!node_state)
 		return -1;
-	if (claim_add(&inventory->claims, node_state, report, now_ms, err) < 0) {
-		claim_drop(&inventory->claims, node_state, report, node_state->report);
+	if (device_reporters_add(&inventory->reporters, node_state, report, now_ms, err) < 0) {
+		device_reporters_drop(&inventory->reporters, node_state, report, node_state->report);
 		node_state_release(&inventory->node_states, node_state);
 		return -1;
 	}
-	claim_drop(&inventory->claims, node_state, node_state->report, report);
+	device_reporters_drop(&inventory->reporters, node_state, node_state->report, report);
 	touch_holders(inventory, node_state, node_state->report);
 	touch_holders(inventory, node_state, report);
 	touch_rivals(inventory, node_state);
@@ -100,7 +100,7 @@ const struct node_state *inventory_node_state_find(const struct inventory *inven
 
 static void forget_report(struct inventory *inventory, struct node_state *node_state)
 {
-	claim_drop(&inventory->claims, node_state, node_state->report, NULL);
+	device_reporters_drop(&inventory->reporters, node_state, node_state->report, NULL);
 	node_state_release_report(node_state);
 	boot_history_forget(&node_state->history);
 	node_state->booted_after = 0;

@@ -15,7 +15,7 @@ struct inventory;
 /*
  * The last accepted report of its node. The inventory keeps the pointer and calls release(owner)
  * when it is replaced or forgotten, or the inventory ends. Touches the node, each that has an object of a
- * device which the report begins or ceases to name, and each that claims a device of this node. Fails with
+ * device which the report begins or ceases to name, and each that reports a device of this node. Fails with
  * ERROR_NO_MEMORY; all is then as before.
  */
 MUST_USE int inventory_node_state_put_report(struct inventory *inventory, const struct report *report,
@@ -42,7 +42,7 @@ void inventory_node_state_put_figures(struct inventory *inventory, struct view n
 /* What is known of the node of that name, or NULL; borrowed until the next change. */
 const struct node_state *inventory_node_state_find(const struct inventory *inventory, struct view node_name);
 /*
- * Releases the report of a node that is gone, all that it claimed, and what the node's reports told of
+ * Releases the report of a node that is gone, all that it reported, and what the node's reports told of
  * its boot. Touches nobody.
  */
 void inventory_node_state_forget_report(struct inventory *inventory, struct view node_name);

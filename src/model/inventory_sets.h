@@ -9,7 +9,7 @@
 
 #include "intent/config_set.h"
 #include "model/attribution_set.h"
-#include "model/claim.h"
+#include "model/device_reporters.h"
 #include "model/node.h"
 #include "model/node_layouts.h"
 #include "model/node_state.h"
@@ -21,7 +21,7 @@
 
 struct inventory {
 	struct node_state_set node_states;
-	struct claim_book claims;
+	struct device_reporters reporters;
 	struct pod_set pods;
 	struct pod_scope scope;
 	struct record_set nodes;

@@ -163,7 +163,7 @@ struct node_state_refusals node_state_note_refusals(struct node_state *node_stat
 						    struct node_state_refusals refused)
 {
 	return (struct node_state_refusals){
-		.claims = raise(&node_state->refused.claims, refused.claims),
+		.entries = raise(&node_state->refused.entries, refused.entries),
 		.ids = raise(&node_state->refused.ids, refused.ids),
 		.devices = raise(&node_state->refused.devices, refused.devices),
 		.objects = raise(&node_state->refused.objects, refused.objects),

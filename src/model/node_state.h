@@ -60,7 +60,7 @@ typedef void (*node_state_release_fn)(void *owner);
 
 /* What joins could not use of what was said of a node. */
 struct node_state_refusals {
-	uint32_t claims;  /* entries and processes of pods that the API server places elsewhere */
+	uint32_t entries; /* entries and processes of pods that the API server places elsewhere */
 	uint32_t ids;     /* device IDs that are no known device's */
 	uint32_t devices; /* got no object: the node has too many */
 	uint32_t objects; /* of other nodes, not looked at: too many of them are named */

@@ -161,7 +161,7 @@ static void show_awaits(const struct join_result *result, struct scenario_text *
 
 static void show_refused(const struct join_result *result, struct scenario_text *text)
 {
-	scenario_show_count(text, result->refused.claims);
+	scenario_show_count(text, result->refused.entries);
 }
 
 static void show_unknown_ids(const struct join_result *result, struct scenario_text *text)

@@ -9,14 +9,14 @@
 #include "model/resource_slice.h"
 
 static struct node_state_set node_states;
-static struct claim_book claims;
+static struct device_reporters reporters;
 static struct attribution_set set;
 static int set_up(void **state)
 {
 	(void)state;
 	node_state_set_init(&node_states);
-	claim_book_init(&claims);
-	attribution_set_init(&set, &node_states, &claims);
+	device_reporters_init(&reporters);
+	attribution_set_init(&set, &node_states, &reporters);
 	listen_to_touches(&node_states);
 	return 0;
 }
@@ -25,7 +25,7 @@ static int tear_down(void **state)
 {
 	(void)state;
 	record_set_deinit(&set.records);
-	claim_book_deinit(&claims);
+	device_reporters_deinit(&reporters);
 	node_state_set_deinit(&node_states);
 	return 0;
 }
@@ -116,26 +116,27 @@ TEST(an_object_hangs_on_the_node_state_that_its_status_names)
 	assert_int_equal(node_states.by_name.count, 0);
 }
 
-TEST(every_node_state_that_claims_the_device_is_touched_once)
+TEST(every_node_that_reports_the_device_is_touched_once)
 {
 	static struct report_device device = {.uuid = VIEW_INIT("GPU-AB")};
 	const struct report report = {.devices = {&device, 1, true}};
 	static const char *const names[] = {"n1", "n2", "n3"};
-	struct node_state *claiming[ARRAY_SIZE(names)];
+	struct node_state *reporting[ARRAY_SIZE(names)];
 	struct error err;
 
 	for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
-		claiming[i] = node_state_ensure(&node_states, view_from(names[i]), &err);
-		assert_non_null(claiming[i]);
-		claiming[i]->report = &report;
-		assert_int_equal(claim_add(&claims, claiming[i], &report, 0, &err), 0);
+		reporting[i] = node_state_ensure(&node_states, view_from(names[i]), &err);
+		assert_non_null(reporting[i]);
+		reporting[i]->report = &report;
+		assert_int_equal(device_reporters_add(&reporters, reporting[i], &report, 0, &err),
+				 0);
 	}
 	put("gpu-ab", "n2", 1);
 	assert_touched("n2 n1 n3 ");
 	for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
-		claim_drop(&claims, claiming[i], &report, NULL);
-		claiming[i]->report = NULL;
-		node_state_release(&node_states, claiming[i]);
+		device_reporters_drop(&reporters, reporting[i], &report, NULL);
+		reporting[i]->report = NULL;
+		node_state_release(&node_states, reporting[i]);
 	}
 }
 
@@ -159,7 +160,7 @@ TEST(who_has_no_agent_and_a_slice_of_a_removed_objects_device_is_touched)
 	static struct report_device device = {.uuid = VIEW_INIT("GPU-AB")};
 	static const struct {
 		const char *object, *holder;
-		bool is_holder_sliced, has_holder_agent, is_claimed, has_agent;
+		bool is_holder_sliced, has_holder_agent, is_reported, has_agent;
 		const char *touched;
 	} rows[] = {
 		{"gpu-ab", "n1", false, false, false, false, "n1 n2 "},
@@ -175,26 +176,27 @@ TEST(who_has_no_agent_and_a_slice_of_a_removed_objects_device_is_touched)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct report said = {.devices = {&device, 1, true}}, silent = {0};
 		struct record records[2] = {0};
-		struct node_state *sliced = slice("n2", &records[0]), *claiming;
+		struct node_state *sliced = slice("n2", &records[0]), *reporting;
 		struct error err;
 
-		claiming = node_state_ensure(&node_states, VIEW("n3"), &err);
-		assert_non_null(claiming);
-		claiming->report = &said;
+		reporting = node_state_ensure(&node_states, VIEW("n3"), &err);
+		assert_non_null(reporting);
+		reporting->report = &said;
 		sliced->report = rows[i].has_agent ? &silent : NULL;
 		if (rows[i].is_holder_sliced)
 			slice("n1", &records[1])->report =
 				rows[i].has_holder_agent ? &silent : NULL;
-		if (rows[i].is_claimed)
-			assert_int_equal(claim_add(&claims, claiming, &said, 0, &err), 0);
+		if (rows[i].is_reported)
+			assert_int_equal(
+				device_reporters_add(&reporters, reporting, &said, 0, &err), 0);
 		put(rows[i].object, rows[i].holder, 1);
 		forget_touches();
 		remove_record(&set.records, view_from(rows[i].object), 0);
 		assert_touched(rows[i].touched);
-		claim_drop(&claims, claiming, &said, NULL);
-		claiming->report = NULL;
+		device_reporters_drop(&reporters, reporting, &said, NULL);
+		reporting->report = NULL;
 		sliced->report = NULL;
-		node_state_release(&node_states, claiming);
+		node_state_release(&node_states, reporting);
 		for (size_t k = 0; k < ARRAY_SIZE(records); k++) {
 			struct node_state *node_state = node_state_find(
 				&node_states, k ? VIEW("n1") : VIEW("n2"));
@@ -255,7 +257,7 @@ TEST(without_memory_what_is_there_stays)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(each_listener_is_told_until_it_leaves),
-	cmocka_unit_test_set_up(every_node_state_that_claims_the_device_is_touched_once),
+	cmocka_unit_test_set_up(every_node_that_reports_the_device_is_touched_once),
 	cmocka_unit_test_set_up(an_object_hangs_on_the_node_state_that_its_status_names),
 	cmocka_unit_test_set_up(who_has_no_agent_and_a_slice_of_a_removed_objects_device_is_touched),
 	cmocka_unit_test_set_up(only_what_is_put_empties_the_arena),

@@ -64,7 +64,7 @@ TEST(the_uid_of_another_nodes_pod_is_an_ended_one)
 	build_world_join(&world);
 	assert_int_equal(world.result.recall.n_ended, 1);
 	expect_text(world.result.recall.ended[0], "uid-away");
-	assert_int_equal(world.result.refused.claims, 1);
+	assert_int_equal(world.result.refused.entries, 1);
 }
 
 TEST(the_uid_of_a_pod_that_is_over_and_still_there_is_not_an_ended_one)

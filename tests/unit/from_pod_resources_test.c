@@ -230,10 +230,10 @@ TEST(what_the_list_says_of_a_pod_on_another_node_is_refused_and_counted)
 	expect_tenants(status, "uid-a/main");
 	expect_text(status->slots.summary, "1/4");
 	expect_condition(status, "Attributed", CONDITION_TRUE, "AllResolved");
-	assert_int_equal(world.result.refused.claims, 2);
+	assert_int_equal(world.result.refused.entries, 2);
 	world.input.is_foreign = NULL;
 	expect_condition(publish(), "Attributed", CONDITION_FALSE, "PodUnknown");
-	assert_int_equal(world.result.refused.claims, 0);
+	assert_int_equal(world.result.refused.entries, 0);
 }
 
 TEST(whom_the_checkpoint_tells_is_not_refused_for_a_name_used_elsewhere)
@@ -250,7 +250,7 @@ TEST(whom_the_checkpoint_tells_is_not_refused_for_a_name_used_elsewhere)
 	expect_tenant(publish(), "uid-new", ATTRIBUTION_PHASE_PENDING,
 		      ATTRIBUTION_CONFIDENCE_UNCONFIRMED);
 	expect_tenants(publish(), "uid-new/main");
-	assert_int_equal(world.result.refused.claims, 0);
+	assert_int_equal(world.result.refused.entries, 0);
 }
 
 SCENARIO_MAIN_WITH(promises, set_up, tear_down)

@@ -577,8 +577,8 @@ TEST(a_report_that_there_is_no_memory_for_leaves_nothing_behind)
 			for (int i = 0; i < 2 && failed && !has_another; i++)
 				assert_int_equal(inventory_node_state_note_refusals(
 							 inventory, VIEW("gpu-b"),
-							 (struct node_state_refusals){.claims = 2})
-							 .claims,
+							 (struct node_state_refusals){.entries = 2})
+							 .entries,
 						 2);
 		}
 	}
@@ -692,14 +692,14 @@ TEST(the_first_report_is_of_no_former_boot_whatever_the_node_named_before_it)
 /* What counts as new is node_state_test's; here: of which node, and for how long. */
 TEST(what_was_refused_is_new_once_for_each_content_of_a_report)
 {
-	const struct node_state_refusals refused = {.claims = 2, .ids = 1};
+	const struct node_state_refusals refused = {.entries = 2, .ids = 1};
 
 	for (unsigned n = 0; n < 2; n++) {
 		report_from("gpu-a", 1000 + n);
 		for (int i = 0; i < 3; i++) {
 			assert_int_equal(inventory_node_state_note_refusals(inventory,
 									    VIEW("gpu-a"), refused)
-						 .claims,
+						 .entries,
 					 i == 0 ? 2 : 0);
 			assert_true(hear("gpu-a", 1100));
 		}

@@ -370,7 +370,7 @@ TEST(what_was_refused_before_is_not_refused_anew)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct node_state_refusals new = node_state_note_refusals(node_state, rows[i].said);
 
-		assert_int_equal(new.claims, rows[i].new.claims);
+		assert_int_equal(new.entries, rows[i].new.entries);
 		assert_int_equal(new.ids, rows[i].new.ids);
 		assert_int_equal(new.devices, rows[i].new.devices);
 		assert_int_equal(new.objects, rows[i].new.objects);

@@ -105,7 +105,7 @@ int join_node(const struct join_input *input, struct arena *arena, struct join_r
 	      struct error *err)
 {
 	struct world *world = world_of_join;
-	struct join_result result = {.again_in_ms = world->again_in_ms, .refused.claims = 1,
+	struct join_result result = {.again_in_ms = world->again_in_ms, .refused.entries = 1,
 				     .refused.ids = 2, .refused.devices = 3,
 				     .refused.objects = 4, .refused.debounced = 5,
 				     .is_buried = world->is_buried,

@@ -1039,16 +1039,16 @@ TEST(a_process_of_a_pod_on_another_node_is_refused_and_nobodys)
 	build_world_process(&world, 0, 1, "uid-victim");
 	world.report.sources.processes.message = VIEW("some processes cannot be looked at");
 	publish();
-	assert_int_equal(world.result.refused.claims, 2);
+	assert_int_equal(world.result.refused.entries, 2);
 	const struct attribution_status *status = publish_later();
-	assert_int_equal(world.result.refused.claims, 2);
+	assert_int_equal(world.result.refused.entries, 2);
 	expect_users(status, " python3[1],uid-c python3[4]");
 	assert_int_equal(user_at(status, 0)->container.len, 0);
 	assert_int_equal(status->unknown_processes, 1);
 	assert_int_equal(expect_tenant(status, "uid-a", RUNNING, CONFIRMED)->processes, 1);
 	build_world_see_no_processes(&world);
 	publish();
-	assert_int_equal(world.result.refused.claims, 0);
+	assert_int_equal(world.result.refused.entries, 0);
 }
 
 TEST(of_a_pod_that_is_here_no_process_is_refused)
@@ -1059,7 +1059,7 @@ TEST(of_a_pod_that_is_here_no_process_is_refused)
 	build_world_process(&world, 0, 1, "uid-b");
 	publish();
 	expect_users(publish_later(), "uid-b python3[1]");
-	assert_int_equal(world.result.refused.claims, 0);
+	assert_int_equal(world.result.refused.entries, 0);
 }
 
 #define CHUNK 65536u /* of an arena, once it has grown */
