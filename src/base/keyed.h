@@ -41,8 +41,9 @@ struct keyed {
 #define KEYED_EACH(item, keyed, key) \
 	for (const struct keyed_item *item = keyed_first(keyed, key); item; item = keyed_next(keyed, item))
 
-/* What the functions below call: to pass a key as it is costs more than to find it. */
+/* keyed_add(), which calls it: to pass a key as it is costs more than to find it. */
 void keyed_add_by(struct keyed *keyed, const struct keyed_key *key, const void *value);
+/* keyed_first(), for the same reason. */
 const struct keyed_item *keyed_first_by(const struct keyed *keyed, const struct keyed_key *key);
 
 /* Adds a value. */

@@ -24,7 +24,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..
 from control_plane import TOP, ControlPlane
 from cutting_proxy import CuttingProxy
 from ports import free_port
-from promises import promise, try_promises
+from promises import explained_by, try_promises
 from small_world import (ATTRIBUTIONS, LEASE, LEASES, PODS, SECRET, fill, make_anew, post, report, run_pod,
                          trusted_by_agents, wait_for)
 from wrong_clock import WrongClock
@@ -164,15 +164,7 @@ class World:
         return self.plane.do("GET", f"{LEASES}/{LEASE}")["spec"]
 
 
-def explained(function):
-    """With the end of the log where it fails."""
-    def tried():
-        try:
-            return function()
-        except Exception as error:
-            raise AssertionError(f"{error}\n{''.join(world.said().splitlines(True)[-20:])}") from error
-    tried.__name__ = function.__name__
-    return promise(tried)
+explained = explained_by(lambda: world.said())
 
 
 @explained

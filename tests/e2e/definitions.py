@@ -25,7 +25,7 @@ import yaml
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "lib"))
 from control_plane import TOP, ControlPlane
 from ports import free_port
-from promises import promise, try_promises
+from promises import explained_by, try_promises
 from small_world import ATTRIBUTIONS, NODE, agent_token, fill, make_anew, post, report, wait_for
 
 PROGRAM = os.path.join(TOP, ".build", "release", "gpu-attribution-controller")
@@ -192,15 +192,7 @@ class World:
         return self.writes() == before
 
 
-def explained(function):
-    """With the end of the log where it fails."""
-    def tried():
-        try:
-            return function()
-        except Exception as error:
-            raise AssertionError(f"{error}\n{''.join(world.said().splitlines(True)[-10:])}") from error
-    tried.__name__ = function.__name__
-    return promise(tried)
+explained = explained_by(lambda: world.said())
 
 
 @explained

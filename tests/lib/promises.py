@@ -24,6 +24,19 @@ def promise(function):
     return function
 
 
+def explained_by(said):
+    """Adds a function with the end of what said() returns, a log, where it fails."""
+    def add(function):
+        def tried():
+            try:
+                return function()
+            except Exception as error:
+                raise AssertionError(f"{error}\n{''.join(said().splitlines(True)[-20:])}") from error
+        tried.__name__ = function.__name__
+        return promise(tried)
+    return add
+
+
 def try_one(number, sentence, function):
     """What became of the promise: an exit status."""
     try:
