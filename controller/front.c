@@ -109,6 +109,7 @@ struct front_config front_config_default(void)
 		.max_connections_per_address = 256,
 		.max_strangers_per_network = 16,
 		.reports_per_second = 5,
+		.refusal_delay_ms = 250,
 		.refresh_ms = 1000,
 		.max_nodes = 16384,
 		.memory_limit = MEMORY_LIMIT_DEFAULT,
@@ -657,6 +658,7 @@ static int make_servers(struct front *front, struct error *err)
 		.idle_timeout_ms = 30000,
 		/* Agents notice by its end that this process has ended. */
 		.idle_long_timeout_ms = 2 * config->heartbeat_ms,
+		.delay_ms = config->refusal_delay_ms,
 	};
 	const struct server_config probes = {
 		.address = config->probe_address,

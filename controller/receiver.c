@@ -67,6 +67,15 @@ struct refusal {
 	struct view reason;
 };
 
+/*
+ * Whose answer waits: that of a node which asks too often, or whose report was read for nothing. Else it
+ * could take all of the front's time.
+ */
+static bool is_delayed(enum receiver_outcome outcome, struct view node)
+{
+	return node.len > 0 && (outcome == RECEIVER_THROTTLED || outcome == RECEIVER_MALFORMED);
+}
+
 static void refuse(struct receiver *receiver, struct server_request *request, struct view node,
 		   const struct refusal *refusal)
 {
@@ -87,6 +96,7 @@ static void refuse(struct receiver *receiver, struct server_request *request, st
 				       .body = sbuf_view(&body),
 				       .retry_after_s = refusal->retry_after_s,
 				       .allow = refusal->allow,
+				       .is_delayed = is_delayed(refusal->outcome, node),
 			       });
 }
 

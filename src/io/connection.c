@@ -40,6 +40,9 @@
 #define LINGER_MS 1000
 #define LINGER_BYTES (4 * LIMIT_MIB)
 
+/* Delays differ. With one for all, clients that asked together would do so again. */
+#define N_DELAYS 8u
+
 /* The groups among the deadlines. */
 enum phase {
 	PHASE_HANDSHAKE,
@@ -49,6 +52,8 @@ enum phase {
 	PHASE_DECIDE,  /* the handler has the head */
 	PHASE_BODY,
 	PHASE_ANSWER,  /* the handler has the request */
+	PHASE_DELAY,   /* the first of N_DELAYS; there is an answer, which waits */
+	PHASE_LAST_DELAY = PHASE_DELAY + N_DELAYS - 1,
 	PHASE_WRITE,
 	PHASE_LINGER,
 	N_PHASES,
@@ -198,6 +203,16 @@ static size_t shared_size(const struct server_shared *shared)
 	return size;
 }
 
+static enum phase next_delay(struct connection_set *set)
+{
+	return PHASE_DELAY + set->n_delayed++ % N_DELAYS;
+}
+
+static bool is_delayed(enum phase phase)
+{
+	return phase >= PHASE_DELAY && phase <= PHASE_LAST_DELAY;
+}
+
 static void write_answer(struct connection *c, const struct server_answer *answer)
 {
 	const struct httpmsg_answer head = {
@@ -218,7 +233,7 @@ static void write_answer(struct connection *c, const struct server_answer *answe
 	else
 		sbuf_append(&c->out, answer->body);
 	strangers_release(strangers_of(c), &c->stranger);
-	enter(c, PHASE_WRITE);
+	enter(c, answer->is_delayed ? next_delay(c->set) : PHASE_WRITE);
 }
 
 /* For requests that never reach the handler. reason needs no escaping. */
@@ -446,6 +461,11 @@ static void on_expired(void *owner, struct deadline *item)
 {
 	(void)owner;
 	struct connection *c = CONTAINER_OF(item, struct connection, deadline);
+	if (is_delayed(c->phase)) { /* it has waited for long enough */
+		enter(c, PHASE_WRITE);
+		run(c);
+		return;
+	}
 	if (c->phase == PHASE_HANDSHAKE)
 		c->set->counters.handshake_failed++;
 	if (!is_idle(c->phase) && c->phase != PHASE_LINGER)
@@ -564,10 +584,13 @@ void connection_proceed(struct connection *c)
 void connection_answer(struct connection *c, const struct server_answer *answer)
 {
 	assert(c->phase == PHASE_DECIDE || c->phase == PHASE_ANSWER);
+	const bool has_body = c->phase == PHASE_ANSWER;
 	bool keep = c->msg.keep_alive && !answer->close && is_body_here(c);
 	enum phase idle = answer->idle_long ? PHASE_IDLE_LONG : PHASE_IDLE;
 	c->after_write = keep ? idle : PHASE_LINGER;
 	write_answer(c, answer);
+	if (has_body && is_delayed(c->phase))
+		(void)drop_request(c); /* others can use its memory; begin_next() tells a failure */
 	if (!c->running)
 		run(c);
 }
@@ -634,6 +657,9 @@ int connection_set_init(struct connection_set *set, struct loop *loop,
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(timeouts); i++)
 		deadlines_set_timeout(&set->deadlines, timeouts[i].phase, timeouts[i].ms);
+	for (uint32_t i = 0; i < N_DELAYS; i++)
+		deadlines_set_timeout(&set->deadlines, PHASE_DELAY + i,
+				      config->delay_ms + i * config->delay_ms / N_DELAYS);
 	return turns_init(&set->turns, loop, on_turn, set, err);
 }
 

@@ -38,6 +38,7 @@ struct connection_set {
 	struct strangers guests;    /* those of known addresses */
 	struct deadlines deadlines; /* of the phase that each is in */
 	struct turns turns;         /* of those that have steps to take */
+	uint32_t n_delayed;         /* answers, so far; it may overflow */
 };
 
 /* config is borrowed for the set's life. Fails with ERROR_NO_MEMORY; connection_set_deinit() is

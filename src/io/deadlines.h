@@ -16,7 +16,7 @@
 #include "base/list.h"
 #include "io/loop.h"
 
-#define DEADLINES_MAX_GROUPS 9u
+#define DEADLINES_MAX_GROUPS 17u
 /* The time-out of a group in which nothing expires. */
 #define DEADLINES_NEVER UINT32_MAX
 

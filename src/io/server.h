@@ -53,6 +53,7 @@ struct server_config {
 	uint32_t write_timeout_ms;
 	uint32_t idle_timeout_ms;       /* between requests of a kept connection */
 	uint32_t idle_long_timeout_ms;  /* the same after an answer that says so */
+	uint32_t delay_ms;              /* of an answer that says so: at least this, and less than twice */
 };
 
 /* What became of connections, for metrics; each only rises, but for open and idle. */
@@ -136,6 +137,7 @@ struct server_answer {
 	const char *allow;        /* header Allow, for 405; NULL: none */
 	bool close;               /* close the connection afterwards */
 	bool idle_long;           /* the connection may be idle for idle_long_timeout_ms afterwards */
+	bool is_delayed;          /* it waits for delay_ms, so its client cannot ask again at once */
 };
 
 /* Lets the body come; the handler's request() is called when it is here. Once, after head(). */

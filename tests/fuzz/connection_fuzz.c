@@ -10,6 +10,7 @@
  * - a connection has one request with the handler at most, and no other before its answer is written;
  * - what a client gets are the answers, whole, each once and in order. An answer without a request is a
  *   refusal: a client that sent something gets it, it says that the connection closes, and is the last;
+ * - an answer that is to wait does not come before its time;
  * - connections and memory keep their limits, and nothing is left at the end;
  * - nobody stays for longer than the phases of a connection may take together, however many bytes come.
  */
@@ -60,14 +61,16 @@ static const struct server_config config = {
 	.write_timeout_ms = 600,
 	.idle_timeout_ms = 900,
 	.idle_long_timeout_ms = 2000,
+	.delay_ms = 100,
 };
 /* Without its handler no connection goes on for longer: all phases, and a refusal. */
-#define LONGEST_MS (500u + 700u + 3 * 600u + 2000u + LINGER_MS)
+#define LONGEST_MS (500u + 700u + 3 * 600u + 2 * 100u + 2000u + LINGER_MS)
 
 /* What is expected of the answer that is being written. */
 struct expected {
 	bool is_there;
 	bool is_last;
+	uint32_t delay_ms; /* it must not come before */
 	size_t body;
 	unsigned serial; /* in its Retry-After */
 };
@@ -255,6 +258,7 @@ static void check_answer(const struct client *client, const char *head)
 	assert(number_behind(head, "\r\nRetry-After: ") == expected->serial);
 	assert(client->is_head || number_behind(head, "\r\nContent-Length: ") == expected->body);
 	assert(!expected->is_last || closes);
+	assert(fake_now_ms - client->answered_at >= expected->delay_ms);
 }
 
 /* A head is whole. */
@@ -380,6 +384,7 @@ static void answer(struct client *client, uint8_t how)
 		.retry_after_s = ++n_serials,
 		.close = how & 1u,
 		.idle_long = how & 2u,
+		.is_delayed = how & 16u,
 		.body = {large, how & 4u ? LARGE_SIZE : how >> 4},
 	};
 
@@ -390,6 +395,7 @@ static void answer(struct client *client, uint8_t how)
 	client->expected = (struct expected){
 		.is_there = true,
 		.is_last = said.close,
+		.delay_ms = said.is_delayed ? config.delay_ms : 0,
 		.body = said.body.len + (how & 8u ? LARGE_SIZE / 2 + 3 : 0),
 		.serial = n_serials,
 	};
@@ -524,7 +530,8 @@ static void check_time(const struct client *client)
 		return;
 	assert(waited <= LONGEST_MS);
 	if (client->expected.is_there && !client->is_refused)
-		assert(fake_now_ms - client->answered_at <= config.write_timeout_ms);
+		assert(fake_now_ms - client->answered_at <=
+		       config.write_timeout_ms + 2 * client->expected.delay_ms);
 }
 
 /* A request that has come is told of, once the one before it is answered. */

@@ -10,10 +10,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "io/connection.h"
 
 #define PATIENCE 100000 /* turns of the loop */
 #define HOUR_MS 3600000u
+#define DELAY_MS 40u
 
 struct fixture {
 	struct loop *loop;
@@ -21,7 +23,7 @@ struct fixture {
 	struct connection_set set;
 	char network[16]; /* of the last head */
 	bool is_known;
-	unsigned n_heads;
+	unsigned n_heads, n_done;
 };
 
 static const struct server_config config = {
@@ -37,6 +39,7 @@ static const struct server_config config = {
 	.write_timeout_ms = HOUR_MS,
 	.idle_timeout_ms = HOUR_MS,
 	.idle_long_timeout_ms = HOUR_MS,
+	.delay_ms = DELAY_MS,
 };
 
 /* Whoever asks for /good or /long is vouched for, and may be idle for long after /long; /bad is refused. */
@@ -51,9 +54,30 @@ static void on_head(void *owner, struct server_request *request, const struct se
 	f->n_heads++;
 	if (is_good)
 		server_vouch(request);
-	server_answer(request, &(struct server_answer){.status = is_good ? 200 : 401,
+	if (head->content_length > 0)
+		server_proceed(request);
+	else
+		server_answer(request, &(struct server_answer){.status = is_good ? 200 : 401,
 						       .content_type = "text/plain",
-						       .idle_long = is_long});
+						       .idle_long = is_long,
+						       .is_delayed = view_equal(head->path, VIEW("/late"))});
+}
+
+/* Who sends a body waits for the answer. */
+static void on_request(void *owner, struct server_request *request, const struct server_head *head,
+		       struct view body)
+{
+	(void)owner, (void)head;
+	assert_true(view_equal(body, VIEW("body")));
+	server_answer(request, &(struct server_answer){
+				       .status = 429, .content_type = "text/plain", .is_delayed = true});
+}
+
+static void on_done(void *owner, struct server_request *request)
+{
+	struct fixture *f = owner;
+	(void)request;
+	f->n_done++;
 }
 
 static void on_timer(void *owner)
@@ -65,7 +89,7 @@ static void on_timer(void *owner)
 static int setup(void **state)
 {
 	static struct fixture f;
-	const struct server_handler handler = {.owner = &f, .head = on_head};
+	const struct server_handler handler = {&f, on_head, on_request, on_done};
 	struct error err;
 	f = (struct fixture){0};
 	*state = &f;
@@ -300,7 +324,64 @@ static void who_shows_nothing_takes_a_quarter_of_a_known_address(void **state)
 		close(silent[i]);
 }
 
+static void send_text(int fd, const char *text)
+{
+	assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
+}
+
+/* When its answer was here. */
+static uint64_t read_answer(struct fixture *f, int fd)
+{
+	char text[512];
+	while (recv(fd, text, sizeof(text), 0) <= 0)
+		turn(f);
+	return clock_monotonic_ms();
+}
+
+/* Those of clients that asked together come one after the other. */
+static void answers_that_wait_come_at_different_times_and_the_connection_goes_on(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t start_ms = clock_monotonic_ms();
+	int clients[8];
+	for (unsigned i = 0; i < ARRAY_SIZE(clients); i++) {
+		clients[i] = come(f, "10.0.0.1");
+		ask(f, clients[i], "/good");
+		send_text(clients[i], "GET /late HTTP/1.1\r\nHost: a\r\n\r\n");
+		for (unsigned n_heads = f->n_heads; f->n_heads == n_heads;)
+			turn(f);
+	}
+	for (unsigned i = 0; i < ARRAY_SIZE(clients); i++)
+		assert_true(read_answer(f, clients[i]) >= start_ms + DELAY_MS + i * DELAY_MS / 8);
+	for (unsigned i = 0; i < ARRAY_SIZE(clients); i++) {
+		ask(f, clients[i], "/good");
+		close(clients[i]);
+	}
+}
+
+static void while_an_answer_waits_its_body_is_given_up_and_nothing_more_is_read(void **state)
+{
+	struct fixture *f = *state;
+	int client = come(f, "10.0.0.1");
+	ask(f, client, "/good");
+	const uint64_t start_ms = clock_monotonic_ms();
+	send_text(client, "POST /b HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody"
+			  "GET /good HTTP/1.1\r\nHost: a\r\n\r\n");
+	while (f->n_done == 0)
+		turn(f);
+	assert_int_equal(f->n_heads, 2);
+	assert_true(read_answer(f, client) >= start_ms + DELAY_MS);
+	while (f->n_heads < 3)
+		turn(f);
+	assert_int_equal(f->n_done, 1);
+	close(client);
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(
+		answers_that_wait_come_at_different_times_and_the_connection_goes_on, setup, teardown),
+	cmocka_unit_test_setup_teardown(
+		while_an_answer_waits_its_body_is_given_up_and_nothing_more_is_read, setup, teardown),
 	cmocka_unit_test_setup_teardown(
 		who_shows_nothing_makes_room_first_and_who_was_vouched_for_last, setup, teardown),
 	cmocka_unit_test_setup_teardown(a_guest_that_is_vouched_for_is_one_no_more, setup, teardown),

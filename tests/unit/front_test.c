@@ -262,6 +262,7 @@ static void open_front_with(struct fixture *f, uint32_t max_silent_ms, uint32_t 
 	char audience[] = "aud", namespace[] = "ns", account[] = "agent";
 	config.reports_per_second = 100;
 	config.reviews_per_second = 1000;
+	config.refusal_delay_ms = 1;
 	config.max_silent_ms = max_silent_ms;
 	config.max_connections = max_connections;
 	if (f->heartbeat_ms)

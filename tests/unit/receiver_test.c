@@ -240,7 +240,7 @@ TEST(a_new_report_is_handed_over_whole)
 	assert_int_equal(request->status, 200);
 	assert_string_equal(request->body, "{\"heartbeatSeconds\":60,\"acknowledgedEvents\":0}");
 	assert_true(request->vouched);
-	assert_true(request->idle_long);
+	assert_true(request->idle_long && !request->is_delayed);
 	assert_string_equal(request->content_type, "application/json");
 	assert_int_equal(f.n_reports, 1);
 	const struct report *report = &f.reports[0]->report;
@@ -386,7 +386,7 @@ TEST(what_is_not_newer_is_refused)
 	assert_int_equal(post(REPORT(.boot = "next", .sequence = 1))->status, 200);
 	request = post(REPORT(.instance = 6, .sequence = 11));
 	assert_int_equal(request->status, 409);
-	assert_false(request->idle_long);
+	assert_false(request->idle_long || request->is_delayed); /* the agent knows what to do */
 	assert_non_null(strstr(request->body, "booted since"));
 	assert_int_equal(f.n_reports, 2);
 	assert_int_equal(counted(RECEIVER_STALE), 6);
@@ -424,6 +424,7 @@ TEST(malformed_reports_are_refused_with_the_reason)
 		assert_memory_equal(request->body, "{\"error\":\"", 10);
 		assert_non_null(strstr(request->body, bad[i].reason));
 		assert_null(strchr(request->body, '\n'));
+		assert_true(request->is_delayed);
 	}
 	assert_int_equal(f.n_reports, 1);
 	assert_int_equal(counted(RECEIVER_MALFORMED), ARRAY_SIZE(bad));
@@ -573,6 +574,7 @@ TEST(a_node_that_reports_too_often_is_slowed_down)
 	assert_int_equal(request->status, 429);
 	assert_int_equal(request->retry_after_s, 1);
 	assert_false(request->proceeded);
+	assert_true(request->is_delayed);
 	fake_pass(1);
 	assert_int_equal(post(REPORT(.sequence = 1000))->status, 200);
 }
@@ -588,6 +590,7 @@ TEST(changes_are_slowed_down_long_before_what_is_known)
 	const struct server_request *request = post(REPORT(.sequence = i, .memory = i));
 	assert_int_equal(request->status, 429);
 	assert_int_equal(request->retry_after_s, 1);
+	assert_true(request->is_delayed);
 	assert_int_equal(f.n_reports, 60);
 	assert_int_equal(post(REPORT(.sequence = i, .memory = 59))->status, 200);
 	fake_pass(50);
