@@ -478,6 +478,8 @@ void reflector_ended(struct reflector *r, const struct error *error, uint64_t no
 	}
 	struct error why;
 	reflector_exchange_judge(&r->exchange, &why);
+	if (r->exchange.status != 403)
+		reflector_failure_end_refusal(&r->failure);
 	struct view version = sbuf_view(&r->position.version);
 	carry_out(r, reflector_verdict_refused(&r->query, version, why.kind), &why, now);
 }

@@ -829,6 +829,14 @@ static void what_is_refused_for_a_moment_or_otherwise_is_not_said_to_be_denied(v
 	expect_request(&world, WATCH_FROM("20"));
 	refuse(&world, 403, 0);
 	expect_told(&world, "");
+	/* Nor where something else is the answer that leads to a list at once. */
+	expect_wait(&world, 800, 3200);
+	expect_request(&world, WATCH_FROM("20"));
+	world.now += 2 * REFLECTOR_DENIED_MS;
+	refuse(&world, 410, 0);
+	expect_request(&world, LIST_FROM("20"));
+	refuse(&world, 403, 0);
+	expect_told(&world, "");
 	end_world(&world);
 }
 
