@@ -27,6 +27,7 @@
 #include "base/limits.h"
 #include "base/sbuf.h"
 #include "base/stopwatch.h"
+#include "io/outgoing.h"
 #include "io/transport.h"
 #include "wire/httpmsg.h"
 
@@ -75,12 +76,7 @@ struct connection {
 	bool running;       /* run() is on the stack */
 	bool holds_body;    /* let in, and done() not yet called */
 	struct sbuf in;     /* the present request, with its token, and what came behind it */
-	struct sbuf out;
-	struct server_shared shared; /* goes out between the head and the rest of out */
-	size_t head;        /* of out, bytes before it */
-	size_t part;        /* of it that is being written, */
-	size_t part_written; /* and how far */
-	size_t written;     /* of out */
+	struct outgoing out;
 	size_t discarded;   /* bytes thrown away while lingering */
 	struct httpmsg msg;
 	struct server_request request;
@@ -124,27 +120,17 @@ static void tell_done(struct connection *c)
 	c->holds_body = false;
 }
 
-static void release_shared(struct connection *c)
-{
-	if (c->shared.release)
-		c->shared.release(c->shared.owner);
-	c->shared = (struct server_shared){0};
-	c->part = 0;
-	c->part_written = 0;
-}
-
 static void close_connection(struct connection *c)
 {
 	struct connection_set *set = c->set;
 	tell_done(c);
-	release_shared(c);
 	leave_idle(c);
 	deadlines_leave(&c->deadline);
 	turns_leave(&set->turns, &c->turn);
 	strangers_leave(strangers_of(c), &c->stranger);
 	transport_deinit(&c->transport);
 	sbuf_deinit(&c->in);
-	sbuf_deinit(&c->out);
+	outgoing_deinit(&c->out);
 	callers_remove(&set->callers, c->caller);
 	set->counters.open--;
 	free(c);
@@ -195,14 +181,6 @@ static void get_head(const struct connection *c, struct server_head *ret_head)
 	};
 }
 
-static size_t shared_size(const struct server_shared *shared)
-{
-	size_t size = 0;
-	for (size_t i = 0; i < shared->n_parts; i++)
-		size += shared->parts[i].len;
-	return size;
-}
-
 static enum phase next_delay(struct connection_set *set)
 {
 	return PHASE_DELAY + set->n_delayed++ % N_DELAYS;
@@ -218,20 +196,13 @@ static void write_answer(struct connection *c, const struct server_answer *answe
 	const struct httpmsg_answer head = {
 		.status = answer->status,
 		.content_type = answer->content_type,
-		.content_length = shared_size(&answer->shared) + answer->body.len,
 		.retry_after_s = answer->retry_after_s,
 		.location = answer->location,
 		.allow = answer->allow,
 		.close = c->after_write == PHASE_LINGER,
 	};
 	struct view method = {c->in.ptr ? c->in.ptr + c->msg.method.at : NULL, c->msg.method.len};
-	httpmsg_write(&head, &c->out);
-	c->shared = answer->shared;
-	c->head = c->out.len;
-	if (view_equal(method, VIEW("HEAD")))
-		release_shared(c);
-	else
-		sbuf_append(&c->out, answer->body);
+	outgoing_add_answer(&c->out, head, answer, !view_equal(method, VIEW("HEAD")));
 	strangers_release(strangers_of(c), &c->stranger);
 	enter(c, answer->is_delayed ? next_delay(c->set) : PHASE_WRITE);
 }
@@ -347,7 +318,7 @@ static enum transport_step begin_next(struct connection *c)
 	if (c->in.len > 0 || transport_has_pending(&c->transport))
 		return TRANSPORT_DONE;
 	sbuf_deinit(&c->in);
-	sbuf_deinit(&c->out);
+	outgoing_deinit(&c->out);
 	return transport_watch(&c->transport, TRANSPORT_READ);
 }
 
@@ -358,41 +329,18 @@ static enum transport_step begin_linger(struct connection *c)
 	return TRANSPORT_DONE;
 }
 
-/* What is to be written next; empty: all is. An empty part is passed over. */
-static struct view next_bytes(struct connection *c, size_t **ret_progress)
-{
-	const struct view out = sbuf_view(&c->out);
-	while (c->part < c->shared.n_parts &&
-	       c->part_written == c->shared.parts[c->part].len) {
-		c->part++;
-		c->part_written = 0;
-	}
-	if (c->part < c->shared.n_parts && c->written == c->head) {
-		*ret_progress = &c->part_written;
-		return view_from_offset(c->shared.parts[c->part], c->part_written);
-	}
-	*ret_progress = &c->written;
-	if (c->part < c->shared.n_parts)
-		return (struct view){out.ptr + c->written, c->head - c->written};
-	return view_from_offset(out, c->written);
-}
-
 static enum transport_step step_write(struct connection *c)
 {
-	size_t *progress;
-	if (c->out.failure != ERROR_NONE)
+	if (!outgoing_is_whole(&c->out))
 		return TRANSPORT_OVER;
-	const struct view bytes = next_bytes(c, &progress);
+	const struct view bytes = outgoing_next(&c->out);
 	if (bytes.len > 0) {
 		size_t n = 0;
 		enum transport_step step = transport_write(&c->transport, bytes, &n);
-		*progress += n;
+		outgoing_note(&c->out, n);
 		return step;
 	}
-	release_shared(c);
-	sbuf_clear(&c->out);
-	c->written = 0;
-	c->head = 0;
+	outgoing_end(&c->out);
 	if (c->after_write == PHASE_LINGER)
 		return begin_linger(c);
 	if (is_idle(c->after_write))
@@ -536,7 +484,7 @@ static struct connection *add_connection(struct connection_set *set, int fd,
 	}
 	transport_init(&c->transport, set->loop, fd, on_socket, c);
 	sbuf_init_secret(&c->in, LIMIT_HTTP_HEAD + set->config->max_body + READ_SIZE);
-	sbuf_init(&c->out, ANSWER_CAP);
+	outgoing_init(&c->out, ANSWER_CAP);
 	callers_write(c->caller, c->peer);
 	deadlines_init_item(&c->deadline);
 	list_init(&c->idle);
@@ -572,7 +520,7 @@ void connection_proceed(struct connection *c)
 	c->holds_body = true;
 	c->after_write = PHASE_BODY;
 	if (c->msg.expects_continue && !is_body_here(c)) {
-		sbuf_append(&c->out, httpmsg_continue());
+		outgoing_add(&c->out, httpmsg_continue());
 		enter(c, PHASE_WRITE);
 	} else {
 		enter(c, PHASE_BODY);

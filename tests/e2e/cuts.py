@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each list and each watch of a real API server, cut at each of its bytes.
 
-usage: cuts.py [CONTROLLER] [--every N] [--rounds N]
+usage: cuts.py [CONTROLLER] [--every N] [--first N] [--lanes N] [--rounds N]
 
 CONTROLLER is the program (default: that of .build/release, which hack/up builds). In each round it is
 started, and its lists, or its watches, are cut once, all at the next place. A pod comes before the lists
@@ -14,7 +14,10 @@ in pages. The proxy asks for pages of one object, so there are several of them: 
 the one behind it.
 
 Places go up to the end of the longest answer of that form. With `--every N` they are N bytes apart, with
-`--rounds N` (10) there are so many of each form.
+`--rounds N` (10) there are so many of each form. `--first N` (1) is where the places of --every begin.
+
+A round waits most of its time. With `--lanes N` so many processes share the places, each with an API server
+of its own.
 """
 
 import argparse
@@ -25,6 +28,7 @@ import ssl
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "lib"))
@@ -172,7 +176,7 @@ def places(longest, options):
     if options.rounds or not options.every:
         rounds = options.rounds or ROUNDS
         return sorted({1 + i * longest // rounds for i in range(rounds)})
-    return range(1, longest + 1, options.every)
+    return range(options.first, longest + 1, options.every)
 
 
 def try_all(world, form, initial, options):
@@ -193,15 +197,69 @@ def try_all(world, form, initial, options):
     return f"{met} cuts of {kinds} kinds at {rounds} places, up to byte {longest}"
 
 
+class Lane:
+    """This program at each N-th place; what it prints."""
+
+    def __init__(self, number, options):
+        self.number, self.lines = number, []
+        self.process = subprocess.Popen([
+            sys.executable, os.path.realpath(__file__), options.controller,
+            f"--every={options.every * options.lanes}", f"--first={options.first + number * options.every}"],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.reader = threading.Thread(target=self.read)
+        self.reader.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            self.lines.append(line.rstrip())
+            if line.endswith(" rounds\n"):
+                print(f"# lane {self.number}: {line[2:]}", end="", flush=True)
+
+    def said(self, number):
+        """What it said of the promise with this number: whether it held, and notes."""
+        begins = [i for i, line in enumerate(self.lines) if line.startswith(("ok ", "not ok "))]
+        for begin, end in zip(begins, [*begins[1:], None]):
+            if f"ok {number} - " in self.lines[begin]:
+                notes = [line for line in self.lines[begin + 1:end] if not line.endswith(" rounds")]
+                return self.lines[begin].startswith("ok"), notes
+        return False, ["# it was not tried", *(f"# {line}" for line in self.lines[-5:])]
+
+
+def run_lanes(options):
+    """The exit status."""
+    print(f"1..{len(PROMISES)}", flush=True)
+    lanes = [Lane(number, options) for number in range(options.lanes)]
+    try:
+        for lane in lanes:
+            lane.process.wait()
+            lane.reader.join()
+    finally:
+        for lane in lanes:
+            lane.process.terminate()
+    failed = any(lane.process.returncode for lane in lanes)
+    for number, (_, _, sentence) in enumerate(PROMISES, 1):
+        said = [lane.said(number) for lane in lanes]
+        print(f"{'ok' if all(good for good, _ in said) else 'not ok'} {number} - {sentence}")
+        for lane, (_, notes) in zip(lanes, said):
+            print("\n".join(f"# lane {lane.number}: {note[2:]}" for note in notes))
+    return 1 if failed else 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("controller", nargs="?", default=PROGRAM)
     parser.add_argument("--every", type=int)
+    parser.add_argument("--first", type=int, default=1)
+    parser.add_argument("--lanes", type=int, default=1)
     parser.add_argument("--rounds", type=int)
     options = parser.parse_args()
     if not os.access(options.controller, os.X_OK):
         parser.error(f"{options.controller} is not there: ninja -C .build/release gpu-attribution-controller")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    if options.lanes > 1:
+        if not options.every:
+            parser.error("--lanes shares the places of --every: give both")
+        return run_lanes(options)
     failed = 0
     print(f"1..{len(PROMISES)}", flush=True)
     with tempfile.TemporaryDirectory(prefix="cuts-") as folder:
