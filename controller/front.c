@@ -24,6 +24,8 @@
 #include "base/log.h"
 #include "base/prng.h"
 #include "controller/exposition_text.h"
+#include "controller/front_command.h"
+#include "controller/front_counts.h"
 #include "controller/memory_limit.h"
 #include "controller/shared_report.h"
 #include "io/loop.h"
@@ -35,43 +37,12 @@
 
 #define MAX_MESSAGES 8192u
 #define MAX_COMMANDS 65536u
-#define COMMAND_CAP (64u * LIMIT_KIB)
-#define ORDERS_CAP (64u * LIMIT_MIB)
-#define N_CONNECTION_EVENTS 9u
 /* Of the connections of agents, and of readers of metrics, those whose token was not judged yet. */
 #define STRANGERS_PART 4u
 #define MAX_KNOWN_READERS 1024u
 #define MAX_REVIEWS 96u
 #define RESERVED_PART 3u /* of reviews, for tokens and addresses that were good before */
 #define STRANGERS_REVIEWS_PER_SECOND 10u /* that accept no token */
-
-enum command_kind {
-	COMMAND_VERDICT,
-	COMMAND_READER,
-	COMMAND_CERTIFICATE,
-	COMMAND_STATE,
-	COMMAND_FORGET,
-	COMMAND_ACKNOWLEDGE,
-	COMMAND_ORDERS,
-	COMMAND_EXPOSITION,
-};
-
-struct command {
-	struct handoff_node node;
-	enum command_kind kind;
-	struct arena arena; /* of all texts below */
-	uint64_t ticket;
-	bool has_verdict;
-	struct identity verdict;
-	struct tls_identity *certificate;
-	struct front_state state;
-	struct receiver_acknowledgement acknowledgement;
-	struct receiver_order *orders;
-	size_t n_orders;
-	struct exposition_text *text;
-	enum error_kind failure; /* why there is none */
-	struct view node_name;
-};
 
 struct front {
 	struct front_config config;
@@ -88,8 +59,7 @@ struct front {
 	struct handoff *messages; /* to the loop */
 	struct handoff *commands; /* from it */
 	struct loop_watch *command_watch;
-	uint64_t connection_events[N_CONNECTION_EVENTS]; /* as counted into the metrics already */
-	uint64_t reader_events[N_CONNECTION_EVENTS];
+	struct front_counts counts;
 	pthread_t thread;
 	bool is_running;
 	atomic_uint_fast64_t beat_ms;
@@ -202,170 +172,67 @@ struct front_message *front_next(struct front *front)
 
 /* Commands: from the loop's thread to the front's */
 
-static void command_free(struct command *command)
+/* Takes the command over in any case; NULL: it could not be made, and err says why. */
+static int push_command(struct front *front, struct front_command *take_command, struct error *err)
 {
-	tls_identity_free(command->certificate);
-	exposition_text_unref(command->text);
-	arena_deinit(&command->arena);
-	free(command);
-}
-
-static struct command *command_new(enum command_kind kind, struct error *err)
-{
-	struct command *command = calloc(1, sizeof(*command));
-	if (!command) {
-		error_no_memory(err);
-		return NULL;
-	}
-	command->kind = kind;
-	arena_init(&command->arena, COMMAND_CAP);
-	return command;
-}
-
-/* Takes command over in any case. */
-static int push_command(struct front *front, struct command *command, struct error *err)
-{
-	if (handoff_push(front->commands, &command->node, err) == 0)
+	if (!take_command)
+		return -1;
+	if (handoff_push(front->commands, &take_command->node, err) == 0)
 		return 0;
-	command_free(command);
+	front_command_free(take_command);
 	return -1;
-}
-
-static int drop_command(struct command *command, struct error *err)
-{
-	command_free(command);
-	return error_no_memory(err);
 }
 
 int front_answer_review(struct front *front, uint64_t ticket, const struct token_review *review,
 			struct error *err)
 {
-	struct command *command = command_new(COMMAND_VERDICT, err);
-	if (!command)
-		return -1;
-	command->ticket = ticket;
-	command->has_verdict = review != NULL;
+	struct identity verdict;
 	if (review)
-		command->verdict = identity_judge(&front->config.rules, review);
-	return push_command(front, command, err);
+		verdict = identity_judge(&front->config.rules, review);
+	return push_command(front,
+			    front_command_verdict(FRONT_COMMAND_VERDICT, ticket, review ? &verdict : NULL, err),
+			    err);
 }
 
 int front_answer_reader(struct front *front, uint64_t ticket, const struct identity *verdict,
 			struct error *err)
 {
-	struct command *command = command_new(COMMAND_READER, err);
-	if (!command)
-		return -1;
-	command->ticket = ticket;
-	command->has_verdict = verdict != NULL;
-	if (verdict)
-		command->verdict = *verdict;
-	return push_command(front, command, err);
+	return push_command(front, front_command_verdict(FRONT_COMMAND_READER, ticket, verdict, err), err);
 }
 
 int front_set_certificate(struct front *front, struct view cert_pem, struct view key_pem,
 			  struct error *err)
 {
-	struct command *command = command_new(COMMAND_CERTIFICATE, err);
-	if (!command)
-		return -1;
-	if (tls_identity_new(cert_pem, key_pem, &command->certificate, err) != 0) {
-		command_free(command);
-		return -1;
-	}
-	return push_command(front, command, err);
-}
-
-static bool copy_state(struct arena *arena, const struct front_state *state,
-		       struct front_state *ret)
-{
-	struct probes_check *checks = arena_alloc(arena, state->n_checks, sizeof(*checks));
-	*ret = *state;
-	ret->checks = checks;
-	bool done = checks && arena_copy(arena, state->trouble, &ret->trouble);
-	for (size_t i = 0; done && i < state->n_checks; i++) {
-		checks[i].tolerated = state->checks[i].tolerated;
-		done = arena_copy(arena, state->checks[i].name, &checks[i].name) &&
-		       arena_copy(arena, state->checks[i].trouble, &checks[i].trouble) &&
-		       arena_copy(arena, state->checks[i].note, &checks[i].note);
-	}
-	return done;
+	return push_command(front, front_command_certificate(cert_pem, key_pem, err), err);
 }
 
 int front_publish(struct front *front, const struct front_state *state, struct error *err)
 {
-	struct command *command = command_new(COMMAND_STATE, err);
-	if (!command)
-		return -1;
-	if (!copy_state(&command->arena, state, &command->state))
-		return drop_command(command, err);
-	return push_command(front, command, err);
+	return push_command(front, front_command_state(state, err), err);
 }
 
 int front_forget(struct front *front, struct view node, struct error *err)
 {
-	struct command *command = command_new(COMMAND_FORGET, err);
-	if (!command)
-		return -1;
-	if (!arena_copy(&command->arena, node, &command->node_name))
-		return drop_command(command, err);
-	return push_command(front, command, err);
+	return push_command(front, front_command_forget(node, err), err);
 }
 
 int front_acknowledge(struct front *front, const struct report *report, struct error *err)
 {
-	if (report->events.count == 0)
-		return 0;
-	const struct report_event *last =
-		ARRAY_AT(report->events, struct report_event, report->events.count - 1);
-	struct command *command = command_new(COMMAND_ACKNOWLEDGE, err);
-	if (!command)
-		return -1;
-	struct receiver_acknowledgement *acknowledgement = &command->acknowledgement;
-	acknowledgement->instance = report->instance;
-	acknowledgement->sequence = last->sequence;
-	if (!arena_copy(&command->arena, report->node, &acknowledgement->node) ||
-	    !arena_copy(&command->arena, report->boot_id, &acknowledgement->boot_id))
-		return drop_command(command, err);
-	return push_command(front, command, err);
-}
-
-static bool copy_order(struct arena *arena, struct receiver_order *order)
-{
-	return arena_copy(arena, order->node, &order->node) &&
-	       arena_copy(arena, order->named_boot, &order->named_boot) &&
-	       arena_copy(arena, order->last.boot_id, &order->last.boot_id);
+	return report->events.count == 0
+		       ? 0
+		       : push_command(front, front_command_acknowledge(report, err), err);
 }
 
 int front_set_orders(struct front *front, const struct receiver_order *orders, size_t n,
 		     struct error *err)
 {
-	struct command *command = command_new(COMMAND_ORDERS, err);
-	if (!command)
-		return -1;
-	arena_init(&command->arena, ORDERS_CAP);
-	command->orders = arena_alloc(&command->arena, n, sizeof(*orders));
-	if (!command->orders)
-		return drop_command(command, err);
-	for (; command->n_orders < n; command->n_orders++) {
-		command->orders[command->n_orders] = orders[command->n_orders];
-		if (!copy_order(&command->arena, &command->orders[command->n_orders]))
-			return drop_command(command, err);
-	}
-	return push_command(front, command, err);
+	return push_command(front, front_command_orders(orders, n, err), err);
 }
 
 int front_expose(struct front *front, struct exposition_text *take_text, enum error_kind failure,
 		 struct error *err)
 {
-	struct command *command = command_new(COMMAND_EXPOSITION, err);
-	if (!command) {
-		exposition_text_unref(take_text);
-		return -1;
-	}
-	command->text = take_text;
-	command->failure = failure;
-	return push_command(front, command, err);
+	return push_command(front, front_command_exposition(take_text, failure, err), err);
 }
 
 static void apply_state(struct front *front, const struct front_state *state)
@@ -376,53 +243,53 @@ static void apply_state(struct front *front, const struct front_state *state)
 	probes_set(front->probes, state->checks, state->n_checks);
 }
 
-static void apply(struct front *front, struct command *command)
+static void apply(struct front *front, struct front_command *command)
 {
 	switch (command->kind) {
-	case COMMAND_VERDICT:
+	case FRONT_COMMAND_VERDICT:
 		receiver_answer_review(front->receiver, command->ticket,
 				       command->has_verdict ? &command->verdict : NULL);
 		break;
-	case COMMAND_READER:
+	case FRONT_COMMAND_READER:
 		metrics_gate_answer_review(front->gate, command->ticket,
 					   command->has_verdict ? &command->verdict : NULL);
 		break;
-	case COMMAND_CERTIFICATE:
+	case FRONT_COMMAND_CERTIFICATE:
 		tls_identity_replace(front->certificate, TAKE(command->certificate));
 		break;
-	case COMMAND_STATE:
+	case FRONT_COMMAND_STATE:
 		apply_state(front, &command->state);
 		break;
-	case COMMAND_FORGET:
+	case FRONT_COMMAND_FORGET:
 		receiver_forget(front->receiver, command->node_name);
 		break;
-	case COMMAND_ACKNOWLEDGE:
+	case FRONT_COMMAND_ACKNOWLEDGE:
 		receiver_acknowledge(front->receiver, &command->acknowledgement);
 		break;
-	case COMMAND_ORDERS:
+	case FRONT_COMMAND_ORDERS:
 		for (size_t i = 0; i < command->n_orders; i++)
 			receiver_set_order(front->receiver, &command->orders[i]);
 		break;
-	case COMMAND_EXPOSITION:
+	case FRONT_COMMAND_EXPOSITION:
 		scrapes_take(front->scrapes, TAKE(command->text), command->failure);
 		break;
 	}
 }
 
-static struct command *next_command(struct front *front)
+static struct front_command *next_command(struct front *front)
 {
 	struct handoff_node *node = handoff_pop(front->commands);
-	return node ? CONTAINER_OF(node, struct command, node) : NULL;
+	return node ? CONTAINER_OF(node, struct front_command, node) : NULL;
 }
 
 static void on_commands(void *owner, bool readable, bool writable)
 {
 	(void)readable, (void)writable;
 	struct front *front = owner;
-	for (struct command *command = next_command(front); command;
+	for (struct front_command *command = next_command(front); command;
 	     command = next_command(front)) {
 		apply(front, command);
-		command_free(command);
+		front_command_free(command);
 	}
 }
 
@@ -436,68 +303,18 @@ static uint64_t silent_ms(void *owner)
 	return now_ms > beat_ms ? now_ms - beat_ms : 0;
 }
 
-static void collect_tokens(const struct front *front)
-{
-	const struct front_metrics *metrics = &front->config.metrics;
-	const struct admission_counters counters = receiver_admissions(front->receiver);
-	/* In the order of ADMISSION_LABELS. */
-	const uint64_t outcomes[] = {counters.reviewed, counters.foreseen, counters.too_often,
-				     counters.crowded, counters.busy};
-	for (size_t i = 0; i < ARRAY_SIZE(outcomes); i++)
-		metric_set_total(metrics->registry, metrics->token_questions, i, outcomes[i]);
-}
-
-/* known: what was counted into the metric already. */
-static void collect_connections(const struct front *front, const struct server_counters *counters,
-				size_t metric, uint64_t known[static N_CONNECTION_EVENTS])
-{
-	/* In the order of FRONT_CONNECTION_LABELS. */
-	const uint64_t events[N_CONNECTION_EVENTS] = {
-		counters->accepted,  counters->refused_limit, counters->evicted,
-		counters->handshake_failed, counters->timed_out, counters->malformed,
-		counters->too_large, counters->pauses, counters->evicted_strangers,
-	};
-	for (size_t i = 0; i < N_CONNECTION_EVENTS; i++) {
-		metric_add(front->config.metrics.registry, metric, i, events[i] - known[i]);
-		known[i] = events[i];
-	}
-}
-
-static void collect_memory(const struct front *front)
-{
-	const struct front_metrics *metrics = &front->config.metrics;
-	/* In the order of FRONT_MEMORY_LABELS. */
-	const struct memory_account_state states[] = {receiver_body_memory(front->receiver),
-						      receiver_report_memory(front->receiver)};
-	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
-		metric_set(metrics->registry, metrics->memory_used, i, (double)states[i].used);
-		metric_set(metrics->registry, metrics->memory_limit, i, (double)states[i].cap);
-		metric_set_total(metrics->registry, metrics->memory_refused, i, states[i].refused);
-	}
-}
-
 static void collect(void *owner)
 {
 	struct front *front = owner;
-	const struct front_metrics *metrics = &front->config.metrics;
-	const struct server_counters counters = server_counters(front->report_server);
-	const struct scrapes_counts scrapes = scrapes_counts(front->scrapes);
-	collect_connections(front, &counters, metrics->connections, front->connection_events);
-	if (front->metrics_server) {
-		const struct server_counters readers = server_counters(front->metrics_server);
-		collect_connections(front, &readers, metrics->readers, front->reader_events);
-	}
-	metric_set(metrics->registry, metrics->open_connections, 0, (double)counters.open);
-	metric_set(metrics->registry, metrics->idle_connections, 0, (double)counters.idle);
-	metric_set(metrics->registry, metrics->nodes, 0, (double)receiver_nodes(front->receiver));
-	metric_set(metrics->registry, metrics->tokens, 0,
-		   (double)(receiver_tokens(front->receiver) + metrics_gate_tokens(front->gate)));
-	for (size_t i = 0; i < SCRAPES_N_LACKS; i++)
-		metric_set_total(metrics->registry, metrics->incomplete, i, scrapes.incomplete[i]);
-	metric_set_total(metrics->registry, metrics->refused, 0, scrapes.refused);
-	metric_set_histogram(metrics->registry, metrics->turns, FRONT_LOOP_LABEL, loop_turns(front->loop));
-	collect_tokens(front);
-	collect_memory(front);
+	front_counts_collect(&front->counts, &front->config.metrics,
+			     &(struct front_counted){
+				     .loop = front->loop,
+				     .receiver = front->receiver,
+				     .gate = front->gate,
+				     .scrapes = front->scrapes,
+				     .reports = front->report_server,
+				     .readers = front->metrics_server,
+			     });
 }
 
 static void append_agents(void *owner, struct sbuf *text)
@@ -765,9 +582,9 @@ static void drain(struct front *front)
 			front_message_free(message);
 	}
 	if (front->commands) {
-		for (struct command *command = next_command(front); command;
+		for (struct front_command *command = next_command(front); command;
 		     command = next_command(front))
-			command_free(command);
+			front_command_free(command);
 	}
 }
 
