@@ -39,6 +39,7 @@
 #define MAX_COMMANDS 65536u
 /* Of the connections of agents, and of readers of metrics, those whose token was not judged yet. */
 #define STRANGERS_PART 4u
+#define MAX_CONNECTIONS_OF_NODE 16u /* an agent has one, and one more for a moment when it connects anew */
 #define MAX_KNOWN_READERS 1024u
 #define MAX_REVIEWS 96u
 #define RESERVED_PART 3u /* of reviews, for tokens and addresses that were good before */
@@ -465,6 +466,7 @@ static int make_servers(struct front *front, struct error *err)
 		.max_body = LIMIT_REPORT_BYTES,
 		.max_connections = config->max_connections,
 		.max_connections_per_address = config->max_connections_per_address,
+		.max_connections_per_client = MAX_CONNECTIONS_OF_NODE,
 		.max_strangers = strangers_of(config->max_connections),
 		.max_strangers_per_network = config->max_strangers_per_network,
 		.max_known_addresses = 2 * config->max_nodes,

@@ -87,8 +87,7 @@ struct front_config {
 	uint32_t max_strangers_per_network; /* of agents', and of readers' of metrics: whose token was */
 					    /* not judged yet */
 	uint32_t reports_per_second;   /* of one node that say something new */
-	uint32_t refusal_delay_ms;     /* until a node that asks too often is answered, or that sends what */
-				       /* cannot be read */
+	uint32_t refusal_delay_ms;     /* until a node is answered that sends too much, or what cannot be read */
 	uint32_t refresh_ms;           /* the loop hears of one node no more often */
 	size_t max_nodes;
 	size_t memory_limit;           /* of the process, in bytes; a part of it is for what agents send */

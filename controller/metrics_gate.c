@@ -120,7 +120,7 @@ static void admit(const struct metrics_gate *gate, struct server_request *reques
 {
 	switch (identity->outcome) {
 	case IDENTITY_ACCEPTED:
-		server_vouch(request);
+		(void)server_vouch(request, (struct view){0});
 		server_proceed(request);
 		break;
 	case IDENTITY_UNAUTHENTICATED:

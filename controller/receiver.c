@@ -190,7 +190,10 @@ static void admit(struct receiver *receiver, struct server_request *request,
 		refuse_text(receiver, request, node, RECEIVER_FORBIDDEN, 403, identity->reason);
 		return;
 	}
-	server_vouch(request);
+	if (!server_vouch(request, node)) {
+		refuse_throttled(receiver, request, node, "this node has too many connections in use");
+		return;
+	}
 	struct sender *sender = senders_use(&receiver->senders, node, now_ms);
 	if (sender)
 		admit_body(receiver, request, sender);

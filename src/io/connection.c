@@ -67,6 +67,7 @@ struct connection {
 	struct turn turn;
 	struct list idle; /* among those of the caller that are */
 	struct stranger stranger;
+	struct client_connection of_client;
 	bool is_guest; /* came from a known address: a stranger in set->guests */
 	struct connection_set *set;
 	struct caller *caller;
@@ -128,6 +129,7 @@ static void close_connection(struct connection *c)
 	deadlines_leave(&c->deadline);
 	turns_leave(&set->turns, &c->turn);
 	strangers_leave(strangers_of(c), &c->stranger);
+	clients_leave(&set->clients, &c->of_client);
 	transport_deinit(&c->transport);
 	sbuf_deinit(&c->in);
 	outgoing_deinit(&c->out);
@@ -307,6 +309,18 @@ static bool drop_request(struct connection *c)
 	tell_done(c);
 	c->msg = (struct httpmsg){0};
 	return c->in.failure == ERROR_NONE;
+}
+
+/* Others can use its memory while the answer waits. begin_next() tells a failure. */
+static void give_up_request(struct connection *c)
+{
+	if (c->after_write != PHASE_LINGER) {
+		(void)drop_request(c);
+		return;
+	}
+	tell_done(c);
+	sbuf_deinit(&c->in);
+	c->msg = (struct httpmsg){0};
 }
 
 /* An idle connection holds no buffers. */
@@ -532,22 +546,46 @@ void connection_proceed(struct connection *c)
 void connection_answer(struct connection *c, const struct server_answer *answer)
 {
 	assert(c->phase == PHASE_DECIDE || c->phase == PHASE_ANSWER);
-	const bool has_body = c->phase == PHASE_ANSWER;
 	bool keep = c->msg.keep_alive && !answer->close && is_body_here(c);
 	enum phase idle = answer->idle_long ? PHASE_IDLE_LONG : PHASE_IDLE;
 	c->after_write = keep ? idle : PHASE_LINGER;
 	write_answer(c, answer);
-	if (has_body && is_delayed(c->phase))
-		(void)drop_request(c); /* others can use its memory; begin_next() tells a failure */
+	if (is_delayed(c->phase))
+		give_up_request(c);
 	if (!c->running)
 		run(c);
 }
 
-void connection_vouch(struct connection *c)
+/* Nobody works on it: it can be closed. */
+static bool has_no_request(const struct connection *c)
+{
+	return is_idle(c->phase) || is_delayed(c->phase);
+}
+
+/* The client pays with a connection of its own. False: it has a request on each. */
+static bool make_room_of_client(struct connection *c)
+{
+	struct client_connection *next = clients_next(&c->of_client, NULL);
+	for (; next; next = clients_next(&c->of_client, next)) {
+		struct connection *other = CONTAINER_OF(next, struct connection, of_client);
+		if (!has_no_request(other))
+			continue;
+		evict_idle(other);
+		return true;
+	}
+	return false;
+}
+
+bool connection_vouch(struct connection *c, struct view client)
 {
 	struct connection_set *set = c->set;
 	strangers_leave(strangers_of(c), &c->stranger);
 	known_addresses_add(&set->known, callers_address(c->caller), loop_now_ms(set->loop));
+	if (client.len == 0)
+		return true;
+	if (!clients_join(&set->clients, &c->of_client, client))
+		return false;
+	return !clients_has_too_many(&set->clients, &c->of_client) || make_room_of_client(c);
 }
 
 struct view connection_peer(const struct connection *c)
@@ -569,6 +607,8 @@ bool connection_set_evict(struct connection_set *set)
 	if (!stranger)
 		stranger = strangers_first(&set->guests);
 	struct connection *idle = first_in(set, PHASE_IDLE);
+	for (uint32_t i = 0; i < N_DELAYS && !idle; i++)
+		idle = first_in(set, PHASE_DELAY + i);
 	if (!idle)
 		idle = first_in(set, PHASE_IDLE_LONG);
 	if (stranger) {
@@ -585,6 +625,7 @@ int connection_set_init(struct connection_set *set, struct loop *loop,
 {
 	*set = (struct connection_set){.loop = loop, .config = config, .handler = *handler};
 	callers_init(&set->callers, config->max_connections_per_address);
+	clients_init(&set->clients, config->max_connections_per_client);
 	known_addresses_init(&set->known, config->max_known_addresses);
 	strangers_init(&set->strangers, config->max_strangers, config->max_strangers_per_network);
 	strangers_init(&set->guests, config->max_connections,
@@ -623,4 +664,5 @@ void connection_set_deinit(struct connection_set *set)
 	strangers_deinit(&set->guests);
 	known_addresses_deinit(&set->known);
 	callers_deinit(&set->callers);
+	clients_deinit(&set->clients);
 }

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "io/callers.h"
+#include "io/clients.h"
 #include "io/deadlines.h"
 #include "io/known_addresses.h"
 #include "io/loop.h"
@@ -32,7 +33,8 @@ struct connection_set {
 	const struct server_config *config;
 	struct server_handler handler;
 	struct server_counters counters;
-	struct callers callers;     /* of whom they are */
+	struct callers callers;     /* of whom they are, by address */
+	struct clients clients;     /* and by the name that the handler gave */
 	struct known_addresses known; /* of whom the handler vouched for */
 	struct strangers strangers; /* those it has not vouched for, but for */
 	struct strangers guests;    /* those of known addresses */
@@ -65,7 +67,7 @@ void connection_proceed(struct connection *connection);
 /* As server_answer(). */
 void connection_answer(struct connection *connection, const struct server_answer *answer);
 /* As server_vouch(). */
-void connection_vouch(struct connection *connection);
+bool connection_vouch(struct connection *connection, struct view client);
 /* As server_request_peer(). */
 struct view connection_peer(const struct connection *connection);
 /* As server_request_body_size(). */

@@ -78,9 +78,9 @@ void server_answer(struct server_request *request, const struct server_answer *a
 	connection_answer(request->connection, answer);
 }
 
-void server_vouch(struct server_request *request)
+bool server_vouch(struct server_request *request, struct view client)
 {
-	connection_vouch(request->connection);
+	return connection_vouch(request->connection, client);
 }
 
 struct view server_request_peer(const struct server_request *request)

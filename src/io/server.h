@@ -32,12 +32,15 @@ struct server_config {
 	const struct tls_identity *tls; /* NULL: in clear; borrowed, may be updated while running */
 	size_t max_body;
 	/* When all are in use the stranger that came first makes room. Without one it is who came first
-	 * of those that nobody vouched for, else who is idle for longest, those that may be idle long
-	 * last. Without any of these a new one is closed at once. */
+	 * of those that nobody vouched for, else who is idle for longest, else whose answer is delayed,
+	 * and those that may be idle long last. Without any of these a new one is closed at once. */
 	uint32_t max_connections;
 	/* When an address has all of its own, that of them makes room which is idle for longest. Without
 	 * one a new one is closed at once. */
 	uint32_t max_connections_per_address;
+	/* When a client of server_vouch() has all of its own, that of them makes room which it had first
+	 * and which has no request. 0: it may have any number. */
+	uint32_t max_connections_per_client;
 	/*
 	 * Connections whose client the handler has not vouched for yet, server_vouch(). Above it the one
 	 * that came first goes. Whoever comes from an address that was vouched for lately is none: a
@@ -89,7 +92,7 @@ struct server_handler {
 	void *owner;
 	/*
 	 * The head is in, the body not yet. To be followed, now or later, by server_proceed() or
-	 * server_answer(). head is borrowed for the call.
+	 * server_answer(). head is borrowed for the call, and until the answer.
 	 */
 	void (*head)(void *owner, struct server_request *request, const struct server_head *head);
 	/*
@@ -100,8 +103,9 @@ struct server_handler {
 			struct view body);
 	/*
 	 * The memory of a body that was let in is free again: its request was answered and the answer
-	 * written, or the connection ended, also before request() was called. Once for each
-	 * server_proceed(). Only server_request_data() and server_request_body_size() may be asked.
+	 * written, or is delayed, or the connection ended, also before request() was called. Once for
+	 * each server_proceed(), maybe from inside server_answer(). Only server_request_data() and
+	 * server_request_body_size() may be asked.
 	 * NULL: not of interest.
 	 */
 	void (*done)(void *owner, struct server_request *request);
@@ -148,8 +152,12 @@ void server_proceed(struct server_request *request);
  * the connection is closed.
  */
 void server_answer(struct server_request *request, const struct server_answer *answer);
-/* The client has shown who it is: it is no stranger, nor is who comes from its address later. */
-void server_vouch(struct server_request *request);
+/*
+ * The client has shown who it is: it is no stranger, nor is who comes from its address later. By the name its
+ * connections are counted; empty: they are not. False: it has too many with a request, or there is no memory.
+ * Then the request is to be refused, with is_delayed: so it makes room for the next.
+ */
+bool server_vouch(struct server_request *request, struct view client);
 /* The client's IP address as text, borrowed from the request. */
 struct view server_request_peer(const struct server_request *request);
 /* A pointer for the handler's use with this request, NULL at first. */

@@ -52,6 +52,7 @@ static const struct server_config config = {
 	.max_body = MAX_BODY,
 	.max_connections = 3,
 	.max_connections_per_address = 2,
+	.max_connections_per_client = 1,
 	.max_strangers = 2,
 	.max_strangers_per_network = 2,
 	.max_known_addresses = 2,
@@ -492,7 +493,8 @@ static void decide(struct client *client, uint8_t how)
 	if (!client->request)
 		return;
 	if (how & 128u && !client->has_body)
-		connection_vouch(client->request->connection);
+		(void)connection_vouch(client->request->connection,
+				       how & 1u ? VIEW("a") : (struct view){NULL, 0});
 	if (!client->is_let_in && how & 64u)
 		proceed(client);
 	else if (!client->is_let_in || client->has_body)

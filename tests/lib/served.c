@@ -48,7 +48,7 @@ static void on_head(void *owner, struct server_request *request, const struct se
 	(void)owner;
 	const struct server_answer answer = answer_request(head, (struct view){0});
 	if (is_allowed(head)) {
-		server_vouch(request);
+		(void)server_vouch(request, (struct view){0});
 		server_proceed(request);
 		return;
 	}

@@ -23,13 +23,14 @@ struct fixture {
 	struct connection_set set;
 	char network[16]; /* of the last head */
 	bool is_known;
-	unsigned n_heads, n_done;
+	unsigned n_heads, n_done, n_refused;
 };
 
 static const struct server_config config = {
 	.max_body = 100,
 	.max_connections = 100,
 	.max_connections_per_address = 100,
+	.max_connections_per_client = 3,
 	.max_strangers = 10,
 	.max_strangers_per_network = 2,
 	.max_known_addresses = 10,
@@ -47,20 +48,21 @@ static void on_head(void *owner, struct server_request *request, const struct se
 {
 	struct fixture *f = owner;
 	const bool is_long = view_equal(head->path, VIEW("/long"));
-	const bool is_good = is_long || view_equal(head->path, VIEW("/good"));
+	const bool is_late = view_equal(head->path, VIEW("/late"));
+	const bool is_good = is_long || is_late || view_equal(head->path, VIEW("/good"));
 	assert_int_equal(head->network.len, sizeof(f->network));
 	view_copy(head->network, f->network);
 	f->is_known = head->is_known;
 	f->n_heads++;
-	if (is_good)
-		server_vouch(request);
+	if (is_good) /* who asks a question has a name */
+		f->n_refused += !server_vouch(request, head->query);
 	if (head->content_length > 0)
 		server_proceed(request);
 	else
 		server_answer(request, &(struct server_answer){.status = is_good ? 200 : 401,
 						       .content_type = "text/plain",
 						       .idle_long = is_long,
-						       .is_delayed = view_equal(head->path, VIEW("/late"))});
+						       .is_delayed = is_late});
 }
 
 /* Who sends a body waits for the answer. */
@@ -377,7 +379,71 @@ static void while_an_answer_waits_its_body_is_given_up_and_nothing_more_is_read(
 	close(client);
 }
 
+static void a_client_pays_for_one_too_many_with_its_own_from_whatever_address(void **state)
+{
+	struct fixture *f = *state;
+	int other = come(f, "10.0.0.9"), mine[5];
+	ask(f, other, "/long?other");
+	for (unsigned i = 0; i < ARRAY_SIZE(mine); i++) {
+		char from[32];
+		snprintf(from, sizeof(from), "10.0.0.%u", i);
+		mine[i] = come(f, from);
+		ask(f, mine[i], "/long?mine");
+	}
+	for (unsigned i = 0; i < ARRAY_SIZE(mine); i++)
+		assert_int_equal(is_closed(mine[i]), i < 2);
+	assert_false(is_closed(other));
+	assert_int_equal(f->n_refused, 0);
+	/* Under another name it is another client's, and its place is free again. */
+	ask(f, mine[2], "/long?other");
+	int next = come(f, "10.0.0.7");
+	ask(f, next, "/long?mine");
+	for (unsigned i = 2; i < ARRAY_SIZE(mine); i++) {
+		assert_false(is_closed(mine[i]));
+		close(mine[i]);
+	}
+	close(mine[0]);
+	close(mine[1]);
+	close(next);
+	close(other);
+}
+
+/* One in the middle of a request is not closed. What is refused for that makes room for the next. */
+static void a_client_with_a_request_on_each_connection_gets_no_further_one(void **state)
+{
+	struct fixture *f = *state;
+	int mine[3], next[2];
+	for (unsigned i = 0; i < ARRAY_SIZE(mine); i++) {
+		const unsigned n_heads = f->n_heads;
+		mine[i] = come(f, "10.0.0.1");
+		send_text(mine[i], "POST /good?mine HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nb");
+		while (f->n_heads == n_heads)
+			turn(f);
+	}
+	for (unsigned i = 0; i < ARRAY_SIZE(next); i++) {
+		const unsigned n_heads = f->n_heads;
+		next[i] = come(f, "10.0.0.2");
+		ask(f, next[i], "/good");
+		send_text(next[i], "GET /late?mine HTTP/1.1\r\nHost: a\r\n\r\n");
+		while (f->n_heads < n_heads + 2)
+			turn(f);
+		assert_int_equal(f->n_refused, 1);
+	}
+	assert_true(is_closed(next[0]));
+	assert_false(is_closed(next[1]));
+	for (unsigned i = 0; i < ARRAY_SIZE(mine); i++) {
+		assert_false(is_closed(mine[i]));
+		close(mine[i]);
+	}
+	close(next[0]);
+	close(next[1]);
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test_setup_teardown(
+		a_client_pays_for_one_too_many_with_its_own_from_whatever_address, setup, teardown),
+	cmocka_unit_test_setup_teardown(
+		a_client_with_a_request_on_each_connection_gets_no_further_one, setup, teardown),
 	cmocka_unit_test_setup_teardown(
 		answers_that_wait_come_at_different_times_and_the_connection_goes_on, setup, teardown),
 	cmocka_unit_test_setup_teardown(

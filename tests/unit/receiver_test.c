@@ -598,6 +598,17 @@ TEST(changes_are_slowed_down_long_before_what_is_known)
 	assert_int_equal(f.n_reports, 61);
 }
 
+TEST(a_node_with_too_many_connections_in_use_is_told_to_wait)
+{
+	struct server_head head = head_of(VIEW("{}"));
+	struct server_request request = {.body_size = 2, .has_too_many = true};
+	post(REPORT(.sequence = 1)); /* the token is known then */
+	receive_head(&request, &head);
+	assert_int_equal(request.status, 429);
+	assert_true(request.is_delayed && request.is_named && !request.proceeded);
+	assert_non_null(strstr(request.body, "too many connections"));
+}
+
 TEST(a_node_has_two_large_bodies_under_way_and_no_more)
 {
 	struct server_head head = head_of(VIEW(""));
