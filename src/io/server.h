@@ -32,8 +32,8 @@ struct server_config {
 	const struct tls_identity *tls; /* NULL: in clear; borrowed, may be updated while running */
 	size_t max_body;
 	/* When all are in use the stranger that came first makes room. Without one it is who came first
-	 * of those that nobody vouched for, else who is idle for longest, else whose answer is delayed,
-	 * and those that may be idle long last. Without any of these a new one is closed at once. */
+	 * of those that nobody vouched for. Then it is who is idle for longest, then whose answer is
+	 * delayed, and last who may be idle long. Without any of these a new one is closed at once. */
 	uint32_t max_connections;
 	/* When an address has all of its own, that of them makes room which is idle for longest. Without
 	 * one a new one is closed at once. */
@@ -102,10 +102,10 @@ struct server_handler {
 	void (*request)(void *owner, struct server_request *request, const struct server_head *head,
 			struct view body);
 	/*
-	 * The memory of a body that was let in is free again: its request was answered and the answer
-	 * written, or is delayed, or the connection ended, also before request() was called. Once for
-	 * each server_proceed(), maybe from inside server_answer(). Only server_request_data() and
-	 * server_request_body_size() may be asked.
+	 * The memory of a body that was let in is free again. The answer was written, or is delayed, or
+	 * the connection ended, also before request() was called. Once for each server_proceed(), maybe
+	 * from inside server_answer(). Only server_request_data() and server_request_body_size() may be
+	 * asked.
 	 * NULL: not of interest.
 	 */
 	void (*done)(void *owner, struct server_request *request);

@@ -117,7 +117,7 @@ class Program:
 class ControllerScenario:
     """A pod comes, the agent reports that it has the device, and the pod before goes."""
 
-    SECONDS = 40  # a node whose writes failed waits for up to 30
+    SECONDS = 100  # a request that was lost for want of memory is given up after 75; then it is back-offs
     KEPT = 6      # descriptors that may be kept: of idle connections
 
     def __init__(self, folder):
