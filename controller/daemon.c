@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "controller/access.h"
@@ -246,24 +247,25 @@ static bool may_join(void *owner, struct view node_name)
 	return watches_allow_node(((const struct daemon *)owner)->watches, node_name);
 }
 
-static uint32_t lead_ms(void *owner)
+static uint64_t leads_until(void *owner)
 {
 	const struct daemon *daemon = owner;
 
-	return daemon->last.has_begun ? 0 : leadership_remaining_ms(daemon->leadership);
+	return daemon->last.has_begun ? 0 : leadership_leads_until(daemon->leadership);
 }
 
 static bool leads(void *owner)
 {
-	return lead_ms(owner) > 0;
+	return leads_until(owner) > 0;
 }
 
 /* Events of the last statuses may be sent until the Lease is given up, for a moment. */
-static uint32_t may_send_ms(void *owner)
+static uint64_t may_send_until(void *owner)
 {
 	const struct daemon *daemon = owner;
-	const uint32_t last = last_writes_events_ms(&daemon->last, loop_now_ms(daemon->loop));
-	const uint32_t lead = leadership_remaining_ms(daemon->leadership);
+	const uint64_t last =
+		clock_boot_ms() + last_writes_events_ms(&daemon->last, loop_now_ms(daemon->loop));
+	const uint64_t lead = leadership_leads_until(daemon->leadership);
 
 	return lead < last ? lead : last;
 }
@@ -503,7 +505,7 @@ static int make_reconciler(struct daemon *daemon, struct error *err)
 		.max_join_bytes = memory_limit_join(daemon->memory_limit),
 		.is_ready = is_ready,
 		.may_join = may_join,
-		.lead_ms = lead_ms,
+		.leads_until = leads_until,
 		.events_published = on_events_published,
 		.changed = daemon->events ? on_changed : NULL,
 		.forgotten = on_forgotten,
@@ -529,7 +531,7 @@ static int make_events(struct daemon *daemon, struct error *err)
 		.idle_ms = settings->event_idle_ms,
 		.is_ready = is_ready,
 		.leads = leads,
-		.may_send_ms = may_send_ms,
+		.may_send_until = may_send_until,
 		.owner = daemon,
 		.seed = loop_now_ms(daemon->loop),
 	};

@@ -39,13 +39,20 @@ struct event_sender {
 	bool is_in_trouble;     /* that was said */
 };
 
-/* For how many ms a request may be under way; 0: it may not be sent. */
-static uint32_t may_send_ms(const struct event_sender *sender)
+static uint64_t may_send_until(const struct event_sender *sender)
 {
 	const struct event_sender_config *config = &sender->config;
-	const uint32_t ms = config->may_send_ms ? config->may_send_ms(config->owner) : TIMEOUT_MS;
 
-	return ms < TIMEOUT_MS ? ms : TIMEOUT_MS;
+	return config->may_send_until ? config->may_send_until(config->owner) : UINT64_MAX;
+}
+
+/* For how many ms a request may be under way; 0: it may not be sent. */
+static uint32_t find_timeout(uint64_t until)
+{
+	const uint64_t now = clock_boot_ms();
+	const uint64_t left = until > now ? until - now : 0;
+
+	return left < TIMEOUT_MS ? (uint32_t)left : TIMEOUT_MS;
 }
 
 /* Says when to look again: never from inside what tells. */
@@ -162,7 +169,7 @@ static void make_path(const struct event_budget_write *write, struct sbuf *path)
 }
 
 static int send_write(struct event_sender *sender, const struct event_budget_write *write,
-		      uint32_t timeout_ms, struct error *err)
+		      uint64_t until, uint32_t timeout_ms, struct error *err)
 {
 	CLEANUP(sbuf_deinit) struct sbuf path = {0}, body = {0};
 	struct apiclient_call call = {
@@ -171,6 +178,7 @@ static int send_write(struct event_sender *sender, const struct event_budget_wri
 						: "application/json",
 		.timeout_ms = timeout_ms,
 		.is_aside = true,
+		.send_before = until,
 	};
 
 	make_path(write, &path);
@@ -190,7 +198,8 @@ static int send_write(struct event_sender *sender, const struct event_budget_wri
 static void look(void *owner)
 {
 	struct event_sender *sender = owner;
-	const uint32_t timeout_ms = may_send_ms(sender);
+	const uint64_t until = may_send_until(sender);
+	const uint32_t timeout_ms = find_timeout(until);
 	struct event_budget_write write;
 	struct error error = {0};
 
@@ -201,7 +210,7 @@ static void look(void *owner)
 	} else if (event_budget_next(sender->budget, loop_now_ms(sender->config.loop), &write)) {
 		write.event.reporting_instance = utf8_truncate(view_from(sender->config.instance),
 							       LIMIT_EVENT_WORD);
-		if (send_write(sender, &write, timeout_ms, &error) < 0)
+		if (send_write(sender, &write, until, timeout_ms, &error) < 0)
 			fail(sender, &error);
 	}
 	schedule(sender);
@@ -222,7 +231,7 @@ bool event_sender_is_busy(const struct event_sender *sender)
 
 	return sender->request ||
 	       (sender->not_before <= now && event_budget_due_at(sender->budget, now) <= now &&
-		may_send_ms(sender) > 0);
+		find_timeout(may_send_until(sender)) > 0);
 }
 
 void event_sender_cut(struct event_sender *sender)

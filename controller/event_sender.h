@@ -28,10 +28,10 @@ struct event_sender_config {
 	struct event_budget_limits limits;
 	uint64_t seed;        /* for jitter */
 	/*
-	 * Asked before each request: for how many ms it may be under way from now on; 0: none may be sent now.
-	 * NULL: for as long as any.
+	 * Asked before each request: until when it may be sent and under way (clock_boot_ms()). A time that is
+	 * past, as 0 is: none may be sent now. NULL: as any.
 	 */
-	uint32_t (*may_send_ms)(void *owner);
+	uint64_t (*may_send_until)(void *owner);
 	void *owner;          /* of that */
 };
 

@@ -94,7 +94,7 @@ int event_teller_new(const struct event_teller_config *config, struct event_tell
 		.instance = teller->instance,
 		.limits = config->limits,
 		.seed = config->seed,
-		.may_send_ms = config->may_send_ms,
+		.may_send_until = config->may_send_until,
 		.owner = config->owner,
 	};
 	if (event_sender_new(&sender, &teller->sender, err) < 0 ||

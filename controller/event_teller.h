@@ -30,7 +30,7 @@ struct event_teller_config {
 	int64_t idle_ms;               /* how long a GPU is idle and held until that is told */
 	bool (*is_ready)(void *owner); /* what the inventory knows is complete and current */
 	bool (*leads)(void *owner);
-	uint32_t (*may_send_ms)(void *owner); /* as in controller/event_sender.h */
+	uint64_t (*may_send_until)(void *owner); /* as in controller/event_sender.h */
 	void *owner;
 	uint64_t seed;                 /* for jitter */
 };

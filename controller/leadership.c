@@ -298,20 +298,19 @@ void leadership_free(struct leadership *leadership)
 
 /* Asking */
 
-uint32_t leadership_remaining_ms(const struct leadership *leadership)
+uint64_t leadership_leads_until(const struct leadership *leadership)
 {
-	uint64_t now, until;
+	uint64_t until;
 
 	if (!leadership)
-		return UINT32_MAX;
-	now = clock_boot_ms();
+		return UINT64_MAX;
 	until = lease_leads_until(leadership->lease);
-	return until > now ? (uint32_t)(until - now) : 0;
+	return until > clock_boot_ms() ? until : 0;
 }
 
 bool leadership_leads(const struct leadership *leadership)
 {
-	return leadership_remaining_ms(leadership) > 0;
+	return leadership_leads_until(leadership) > 0;
 }
 
 void leadership_release(struct leadership *leadership)

@@ -51,8 +51,8 @@ void leadership_free(struct leadership *leadership);
 
 /* We may write now. */
 bool leadership_leads(const struct leadership *leadership);
-/* For how many ms from now on; 0: we may not; UINT32_MAX: for ever. */
-uint32_t leadership_remaining_ms(const struct leadership *leadership);
+/* Until when (clock_boot_ms()); 0: we may not now; UINT64_MAX: for ever. */
+uint64_t leadership_leads_until(const struct leadership *leadership);
 /* We do not lead any more, and give the Lease up: the next one need not wait. Nothing may be under way. */
 void leadership_release(struct leadership *leadership);
 

@@ -12,6 +12,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/list.h"
 #include "base/log.h"
@@ -363,11 +364,12 @@ static void answered(void *owner, int status, struct view body, const struct err
 		succeed(write, body);
 }
 
-/* What had no time tells nothing of the server. */
-static void set_time(struct apiclient_call *call, uint32_t may_write_ms)
+static uint32_t find_timeout(uint64_t until)
 {
-	call->timeout_ms = may_write_ms < WRITE_TIMEOUT_MS ? may_write_ms : WRITE_TIMEOUT_MS;
-	call->is_aside = call->timeout_ms < TELLING_MS;
+	const uint64_t now = clock_boot_ms();
+	const uint64_t left = until > now ? until - now : 0;
+
+	return left < WRITE_TIMEOUT_MS ? (uint32_t)left : WRITE_TIMEOUT_MS;
 }
 
 static int send_write(struct publisher_write *write, struct error *err)
@@ -376,17 +378,20 @@ static int send_write(struct publisher_write *write, struct error *err)
 	struct publisher *publisher = write->plan->publisher;
 	const struct publisher_config *config = &publisher->config;
 	struct apiclient_call call;
-	uint32_t may_write_ms =
-		config->may_write_ms
-			? config->may_write_ms(config->owner, sbuf_view(&write->plan->node_name))
-			: WRITE_TIMEOUT_MS;
+	const uint64_t until =
+		config->may_write_until
+			? config->may_write_until(config->owner, sbuf_view(&write->plan->node_name))
+			: UINT64_MAX;
+	const uint32_t timeout_ms = find_timeout(until);
 
-	if (may_write_ms == 0)
+	if (timeout_ms == 0)
 		return error_set(err, ERROR_CONFLICT, 0,
 				 "a watch is away or has not caught up, or the lead was lost: the write may be wrong");
 	if (publisher_write_make_call(write, &path, &call, err) < 0)
 		return -1;
-	set_time(&call, may_write_ms);
+	call.send_before = until;
+	call.timeout_ms = timeout_ms;
+	call.is_aside = timeout_ms < TELLING_MS; /* what had no time tells nothing of the server */
 	if (write->step == write->wanted)
 		write_budget_spend(&publisher->budget, sbuf_view(&write->plan->node_name),
 				   sbuf_view(&write->name), loop_now_ms(config->loop));

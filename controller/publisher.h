@@ -9,7 +9,8 @@
  * between is not lost. After a conflict it reads the object again and reports that the plan must be
  * made anew.
  *
- * Who may write for a while only (leader election) has no request under way for longer than that.
+ * Who may write for a while only (leader election) sends no request after it, and has none under way for
+ * longer.
  *
  * The server's answers go into the inventory at once. So the next join compares with what was just
  * written, not with what the watch has shown so far.
@@ -50,10 +51,10 @@ struct publisher_config {
 	struct inventory *inventory;
 	uint32_t max_requests;   /* under way at a time */
 	/*
-	 * Asked before each request for a node: for how many ms it may be under way from now on; 0: it may not be
-	 * sent. NULL: for as long as any other request.
+	 * Asked before each request for a node: until when it may be sent and under way (clock_boot_ms()). A time
+	 * that is past, as 0 is: it may not be sent. NULL: as any other request.
 	 */
-	uint32_t (*may_write_ms)(void *owner, struct view node_name);
+	uint64_t (*may_write_until)(void *owner, struct view node_name);
 	publisher_done_fn done;
 	publisher_changed_fn changed; /* NULL: nobody cares */
 	void *owner;

@@ -36,11 +36,11 @@ struct reconciler {
 	struct reconciler_counters counters;
 };
 
-static uint32_t lead_ms(const struct reconciler *reconciler)
+static uint64_t leads_until(const struct reconciler *reconciler)
 {
 	const struct reconciler_config *config = &reconciler->config;
 
-	return config->lead_ms ? config->lead_ms(config->owner) : UINT32_MAX;
+	return config->leads_until ? config->leads_until(config->owner) : UINT64_MAX;
 }
 
 static void schedule(struct reconciler *reconciler)
@@ -81,7 +81,7 @@ static void await_events(struct reconciler *reconciler, struct view node_name,
 			 const struct report *report, int64_t until)
 {
 	if (!report || until == 0 || !reconciler->config.events_published ||
-	    lead_ms(reconciler) == 0)
+	    leads_until(reconciler) == 0)
 		return;
 	reconciler_events_add(&reconciler->events, &(struct reconciler_events){
 							   .node_name = node_name,
@@ -234,7 +234,7 @@ static int apply(struct reconciler *reconciler, struct view node_name,
 		 const struct join_result *result, struct publisher_applied *ret_applied,
 		 struct error *err)
 {
-	const bool leads = lead_ms(reconciler) > 0;
+	const bool leads = leads_until(reconciler) > 0;
 
 	if (!leads)
 		end_events(reconciler, node_name, false); /* the lead may have ended in the join */
@@ -329,12 +329,12 @@ static void changed(void *owner, struct view node_name, const struct event_chang
  * What was joined may have to wait for a request to become free. Meanwhile a watch may break off, or the
  * lead be lost.
  */
-static uint32_t may_write_ms(void *owner, struct view node_name)
+static uint64_t may_write_until(void *owner, struct view node_name)
 {
 	const struct reconciler *reconciler = owner;
 
 	return reconciler->config.is_ready(reconciler->config.owner) && may_join(reconciler, node_name)
-		       ? lead_ms(reconciler)
+		       ? leads_until(reconciler)
 		       : 0;
 }
 
@@ -361,7 +361,7 @@ int reconciler_new(const struct reconciler_config *config, struct reconciler **r
 		.client = config->client,
 		.inventory = config->inventory,
 		.max_requests = config->max_requests,
-		.may_write_ms = may_write_ms,
+		.may_write_until = may_write_until,
 		.done = published,
 		.changed = config->changed ? changed : NULL,
 		.owner = reconciler,

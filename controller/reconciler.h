@@ -40,8 +40,8 @@ struct reconciler_config {
 	 * node when it is (node_state_touch()). NULL: it always is.
 	 */
 	bool (*may_join)(void *owner, struct view node_name);
-	/* For how many ms from now on this replica leads; 0: it does not. NULL: it always does. */
-	uint32_t (*lead_ms)(void *owner);
+	/* Until when this replica leads (clock_boot_ms()); 0: it does not. NULL: it always does. */
+	uint64_t (*leads_until)(void *owner);
 	/* The node need not report these events again. NULL: nobody cares. */
 	void (*events_published)(void *owner, const struct reconciler_events *events);
 	/* As the publisher's of that name. NULL: nobody cares. */

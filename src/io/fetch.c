@@ -56,7 +56,8 @@ struct fetch {
 	struct fetch_head head;
 	struct loop_timer *idle_timer; /* NULL: silence does not matter */
 	uint64_t last_byte_at; /* ms */
-	uint64_t send_by; /* ms, monotonic: its request is not sent later */
+	uint64_t send_by; /* ms, monotonic: its time-out, after which its request is not sent */
+	uint64_t send_before; /* as in struct fetch_request; UINT64_MAX: there is no such time */
 	uint32_t idle_timeout_ms;
 	bool added;      /* known to the multi handle */
 	bool cancelled;  /* waits for settle() to drop it */
@@ -420,7 +421,7 @@ static int on_send(void *owner, char *peer, char *local, int peer_port, int loca
 {
 	struct fetch *fetch = owner;
 	(void)peer, (void)local, (void)peer_port, (void)local_port;
-	if (clock_monotonic_ms() <= fetch->send_by)
+	if (clock_monotonic_ms() <= fetch->send_by && clock_boot_ms() < fetch->send_before)
 		return CURL_PREREQFUNC_OK;
 	error_set(&fetch->error, ERROR_RETRY, 0, "the time for the request was over before it was sent");
 	return CURL_PREREQFUNC_ABORT;
@@ -488,6 +489,7 @@ int fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
 		return error_no_memory(err);
 	fetch->send_by = request->total_timeout_ms ? clock_monotonic_ms() + request->total_timeout_ms
 						   : UINT64_MAX;
+	fetch->send_before = request->send_before ? request->send_before : UINT64_MAX;
 	set_callbacks(fetch, request);
 	if (fetch_options_apply(&fetch->options, fetch->easy, request, err) != 0)
 		return -1;

@@ -76,6 +76,8 @@ struct fetch_request {
 	uint32_t connect_timeout_ms; /* until TLS stands; 0: 10 s */
 	uint32_t total_timeout_ms;   /* nothing is sent after it, by a clock that runs while the process
 					stands still; 0: none */
+	uint64_t send_before;        /* ms, clock_boot_ms(): from then on the request is not sent, whenever it
+					was started; 0: there is no such time */
 	uint32_t idle_timeout_ms;    /* no byte for this long: failed; 0: none */
 	/* TLS, for https URLs: 1.2 or newer. Connections are shared only where all of this and connect_to
 	 * are equal. */

@@ -99,6 +99,11 @@ struct apiclient_call {
 	const char *accept;       /* static text; NULL: "application/json" */
 	bool is_aside; /* how it ends tells nothing of whether the server answers others */
 	bool is_apart; /* on a connection that only such calls use */
+	/*
+	 * ms, clock_boot_ms(): from then on the request is neither sent nor repeated, even if the process or the
+	 * machine stood still since the call. 0: there is no such time.
+	 */
+	uint64_t send_before;
 };
 
 /*

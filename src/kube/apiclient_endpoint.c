@@ -199,6 +199,7 @@ int apiclient_endpoint_start(struct apiclient_endpoint *endpoint,
 		.buffer_size = request->is_shared ? SHARED_BUFFER : 0,
 		.fresh_connection = request->fresh_connection,
 		.total_timeout_ms = request->timeout_ms,
+		.send_before = request->send_before,
 		.ca_pem = credential_ca(&endpoint->credential),
 		.server_name = endpoint->config.tls_server_name.len > 0
 				       ? endpoint->config.tls_server_name.ptr

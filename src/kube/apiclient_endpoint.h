@@ -52,6 +52,7 @@ struct apiclient_endpoint_request {
 	const char *content_type; /* may be NULL */
 	struct view body;
 	uint32_t timeout_ms;   /* 0: none */
+	uint64_t send_before;  /* as in struct apiclient_call */
 	bool is_watch;         /* or a list: shares no connection with other requests */
 	bool is_shared;        /* the same, but many of these are streams of one HTTP/2 connection */
 	bool is_apart;         /* as in struct apiclient_call */

@@ -113,6 +113,7 @@ static int start_request(struct apiclient_request *request, struct error *err)
 		.content_type = call->content_type,
 		.body = call->body,
 		.timeout_ms = left_ms(request),
+		.send_before = call->send_before,
 		.is_apart = call->is_apart,
 	};
 	const struct fetch_handler handler = {request, NULL, keep_body, request_ended};

@@ -25,6 +25,7 @@ struct apiclient_request {
 	bool is_aside;
 	bool is_apart;
 	uint32_t timeout_ms;
+	uint64_t send_before;
 	char body[16384];
 	apiclient_answer_fn answer;
 	void *owner;

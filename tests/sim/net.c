@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "sim/apiserver.h"
 #include "sim/check.h"
 #include "sim/clockwork.h"
@@ -163,7 +164,9 @@ static void route(void *owner, uint64_t number)
 	(void)number;
 	if (!fetch->open)
 		return;
-	if (fetch->is_local)
+	if (fetch->send_before != 0 && clock_boot_ms() >= fetch->send_before)
+		net_fail(fetch, "the time for the request was over before it was sent");
+	else if (fetch->is_local)
 		kubelet_serve(fetch);
 	else if (strncmp(fetch->url, API_SERVER, sizeof(API_SERVER) - 1) == 0)
 		apiserver_serve(fetch);
@@ -197,6 +200,7 @@ int fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
 	fetch->actor = clockwork_actor;
 	fetch->open = true;
 	fetch->sent_at = clockwork_now();
+	fetch->send_before = request->send_before;
 	fetch->handler = *handler;
 	strncpy(fetch->method, request->method, sizeof(fetch->method) - 1);
 	fetch->url = copy(request->url, strlen(request->url));

@@ -16,6 +16,7 @@ struct fetch {
 	int actor; /* who asks */
 	bool open; /* the asker still waits */
 	uint64_t sent_at;
+	uint64_t send_before; /* as in struct fetch_request */
 	struct fetch_handler handler;
 	char method[8];
 	char *url;

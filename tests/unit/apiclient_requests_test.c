@@ -9,11 +9,13 @@
 #include "lib/fake_loop.inc"
 
 #define MAX_ATTEMPTS 4
+#define SEND_BEFORE 12345u
 
 /* What the endpoint was asked for. */
 static struct {
 	struct fetch_handler handler;
 	uint32_t timeout_ms;
+	uint64_t send_before;
 } attempts[MAX_ATTEMPTS];
 static unsigned n_attempts;
 static bool has_fresh_token;
@@ -30,6 +32,7 @@ int apiclient_endpoint_start(struct apiclient_endpoint *endpoint,
 	assert_true(n_attempts < MAX_ATTEMPTS);
 	attempts[n_attempts].handler = *handler;
 	attempts[n_attempts].timeout_ms = request->timeout_ms;
+	attempts[n_attempts].send_before = request->send_before;
 	n_attempts++;
 	*ret_fetch = NULL;
 	return 0;
@@ -90,7 +93,7 @@ static int teardown(void **state)
 static void send(uint32_t timeout_ms)
 {
 	const struct apiclient_call call = {.method = "PUT", .path = "/a", .body = VIEW("{}"),
-					    .timeout_ms = timeout_ms};
+					    .timeout_ms = timeout_ms, .send_before = SEND_BEFORE};
 	struct apiclient_request *request;
 	struct error err;
 	assert_int_equal(
@@ -127,6 +130,8 @@ static void a_repetition_after_401_has_only_the_time_that_is_left(void **state)
 	assert_int_equal(n_answers, 0);
 	assert_int_equal(n_attempts, 2);
 	assert_int_equal(attempts[1].timeout_ms, 2500);
+	assert_int_equal(attempts[0].send_before, SEND_BEFORE);
+	assert_int_equal(attempts[1].send_before, SEND_BEFORE);
 	answer_after(100, 200);
 	assert_int_equal(n_answers, 1);
 	assert_int_equal(answered_with, ERROR_NONE);

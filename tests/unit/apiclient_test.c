@@ -11,6 +11,8 @@
 #include "lib/kube_bytes.h"
 #include "lib/script_server.h"
 
+#include "lib/fake_boot_clock.inc"
+
 static struct error err;
 static const struct resource pods = {"", "v1", "pods", "Pod", RESOURCE_PROTOBUF, NULL};
 
@@ -329,6 +331,34 @@ static void a_request_that_takes_too_long_ends(void **state)
 	assert_int_equal(loop_run(world.loop, &err), 0);
 	assert_non_null(strstr(sbuf_text(&world.journal), "0  retry: GET /: "));
 	end_world(&world);
+}
+
+/* As after a suspend: time-outs count by a clock that stood still. */
+static void a_request_whose_time_has_come_before_it_is_sent_is_not_sent(void **state)
+{
+	(void)state;
+	static const struct script_answer answers[] = {ANSWER("200", "2", "ok")};
+	static const struct {
+		uint64_t passed_ms;
+		unsigned n_sent;
+	} rows[] = {{0, 1}, {999, 1}, {1000, 0}, {1001, 0}};
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct apiclient_call call = {
+			.method = "PUT", .path = "/a", .send_before = fake_boot_ms + 1000};
+		struct apiclient_request *request;
+		struct world world;
+		begin_world(&world, answers, ARRAY_SIZE(answers), false);
+		assert_int_equal(apiclient_send(world.client, &call, saw_answer, &world, &request,
+						&err),
+				 0);
+		fake_boot_ms += rows[i].passed_ms;
+		expect_journal(&world, rows[i].n_sent > 0
+					       ? "200 ok good;"
+					       : "0  retry: PUT /a: the time for the request was "
+						 "over before it was sent;");
+		assert_int_equal(script_server_requests(world.server), rows[i].n_sent);
+		end_world(&world);
+	}
 }
 
 static void cancelled_requests_call_nobody(void **state)
@@ -1372,6 +1402,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(an_answer_that_is_cut_or_too_large_is_no_answer),
 	cmocka_unit_test(a_server_that_is_not_there_is_worth_another_try),
 	cmocka_unit_test(a_request_that_takes_too_long_ends),
+	cmocka_unit_test(a_request_whose_time_has_come_before_it_is_sent_is_not_sent),
 	cmocka_unit_test(cancelled_requests_call_nobody),
 	cmocka_unit_test(a_stopped_reflector_is_run_no_longer_and_the_others_are),
 	cmocka_unit_test(a_client_can_be_freed_while_everything_is_under_way),

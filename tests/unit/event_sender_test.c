@@ -30,9 +30,9 @@ void log_write(enum log_level level, const char *message, const struct log_field
 	n_infos += level == LOG_LEVEL_INFO;
 }
 
-static uint32_t may_send_ms(void *owner)
+static uint64_t may_send_until(void *owner)
 {
-	return ((struct world *)owner)->may_send_ms;
+	return fake_now_ms + ((struct world *)owner)->may_send_ms;
 }
 
 static int set_up(void **state)
@@ -51,7 +51,7 @@ static int set_up(void **state)
 		.instance = world.instance,
 		.limits = {.per_minute = 10, .repeat_ms = 10 * MINUTE},
 		.seed = 1,
-		.may_send_ms = may_send_ms,
+		.may_send_until = may_send_until,
 		.owner = &world,
 	};
 	return event_sender_new(&config, &world.sender, &err);
@@ -407,6 +407,7 @@ static void no_request_is_under_way_for_longer_than_it_may_be(void **state)
 		fake_loop_advance(world->loop, 0);
 		assert_int_equal(n_fake_requests, i + 1);
 		assert_int_equal(fake_requests[i].timeout_ms, rows[i].timeout_ms);
+		assert_int_equal(fake_requests[i].send_before, fake_now_ms + rows[i].may_send_ms);
 		fake_apiclient_answer(i, "{}");
 	}
 }

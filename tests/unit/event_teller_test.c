@@ -31,9 +31,9 @@ static bool leads(void *owner)
 	return ((struct world *)owner)->leads;
 }
 
-static uint32_t may_send_ms(void *owner)
+static uint64_t may_send_until(void *owner)
 {
-	return ((struct world *)owner)->may_send_ms;
+	return fake_now_ms + ((struct world *)owner)->may_send_ms;
 }
 
 static int set_up(void **state)
@@ -53,7 +53,7 @@ static int set_up(void **state)
 		.idle_ms = 60 * MINUTE,
 		.is_ready = is_ready,
 		.leads = leads,
-		.may_send_ms = may_send_ms,
+		.may_send_until = may_send_until,
 		.owner = &world,
 		.seed = 1,
 	};

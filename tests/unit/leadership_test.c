@@ -172,7 +172,7 @@ static void tell(const struct world *world, struct reflector *watch, const char 
 TEST(who_has_no_election_leads_always)
 {
 	assert_true(leadership_leads(NULL));
-	assert_int_equal(leadership_remaining_ms(NULL), UINT32_MAX);
+	assert_int_equal(leadership_leads_until(NULL), UINT64_MAX);
 	assert_string_equal(leadership_trouble(NULL), "");
 	assert_int_equal(leadership_holder(NULL).len, 0);
 	assert_int_equal(leadership_counters(NULL).taken, 0);
@@ -187,10 +187,11 @@ TEST(a_lead_is_told_and_lasts_while_it_is_renewed)
 	take(world);
 	assert_int_equal(world->n_changes, 1);
 	assert_true(world->led_when_told);
-	assert_int_equal(leadership_remaining_ms(world->leadership), DEADLINE);
+	assert_int_equal(leadership_leads_until(world->leadership), fake_now_ms + DEADLINE);
 	advance(world, 60000);
 	assert_int_equal(world->n_changes, 1);
-	assert_in_range(leadership_remaining_ms(world->leadership), DEADLINE - RETRY, DEADLINE);
+	assert_in_range(leadership_leads_until(world->leadership), fake_now_ms + DEADLINE - RETRY,
+			fake_now_ms + DEADLINE);
 	assert_int_equal(leadership_counters(world->leadership).taken, 1);
 	assert_int_equal(leadership_counters(world->leadership).lost, 0);
 	assert_in_range(n_fake_requests, 60, 63);
@@ -257,10 +258,10 @@ TEST(whoever_stood_still_for_too_long_does_not_lead_when_it_goes_on)
 
 	take(world);
 	fake_now_ms += DEADLINE - 1; /* and no timer has fired */
-	assert_int_equal(leadership_remaining_ms(world->leadership), 1);
+	assert_int_equal(leadership_leads_until(world->leadership), fake_now_ms + 1);
 	fake_now_ms += 1;
 	assert_false(leadership_leads(world->leadership));
-	assert_int_equal(leadership_remaining_ms(world->leadership), 0);
+	assert_int_equal(leadership_leads_until(world->leadership), 0);
 }
 
 /* Between, another replica may have led: what was joined since is told as a lead of its own. */

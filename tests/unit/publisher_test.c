@@ -8,6 +8,7 @@
 #include "controller/publisher.h"
 
 #include "lib/fake_apiclient.inc"
+#include "lib/fake_boot_clock.inc"
 #include "lib/fake_stopwatch.inc"
 
 #define UUID "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
@@ -59,10 +60,10 @@ static void plan_done(void *owner, struct view node_name, bool created, const st
 	loop_stop(world->loop);
 }
 
-static uint32_t may_write_ms(void *owner, struct view node_name)
+static uint64_t may_write_until(void *owner, struct view node_name)
 {
 	(void)node_name;
-	return ((struct world *)owner)->may_write_ms;
+	return fake_boot_ms + ((struct world *)owner)->may_write_ms;
 }
 
 static int make_publisher(struct world *world)
@@ -70,7 +71,7 @@ static int make_publisher(struct world *world)
 	struct error err;
 	const struct publisher_config config = {
 		.loop = world->loop, .inventory = world->inventory, .max_requests = 2,
-		.may_write_ms = may_write_ms, .done = plan_done, .changed = changed, .owner = world,
+		.may_write_until = may_write_until, .done = plan_done, .changed = changed, .owner = world,
 	};
 
 	return publisher_new(&config, &world->publisher, &err);
@@ -808,10 +809,14 @@ static void no_request_is_under_way_for_longer_than_writing_is_allowed(void **st
 			world->may_write_ms = rows[i].may_write_ms;
 			apply(world, &devices[j], 1);
 			assert_int_equal(fake_requests[0].timeout_ms, rows[i].timeout_ms);
+			assert_int_equal(fake_requests[0].send_before,
+					 fake_boot_ms + rows[i].may_write_ms);
 			assert_int_equal(fake_requests[0].is_aside, rows[i].is_aside);
 			fake_apiclient_fail(0, ERROR_CONFLICT);
 			assert_string_equal(fake_requests[1].method, "GET");
 			assert_int_equal(fake_requests[1].timeout_ms, rows[i].timeout_ms);
+			assert_int_equal(fake_requests[1].send_before,
+					 fake_boot_ms + rows[i].may_write_ms);
 			fake_apiclient_fail(1, ERROR_RETRY);
 			wait_done(world);
 		}

@@ -223,16 +223,16 @@ static void name_all(void)
 	}
 }
 
-static uint32_t lead_ms(void *owner)
+static uint64_t leads_until(void *owner)
 {
 	(void)owner;
-	return world.follows ? 0 : UINT32_MAX;
+	return world.follows ? 0 : UINT64_MAX;
 }
 
 static int set_up(void **state)
 {
 	const struct reconciler_config config = {
-		.max_requests = 16, .is_ready = is_ready, .lead_ms = lead_ms,
+		.max_requests = 16, .is_ready = is_ready, .leads_until = leads_until,
 		.events_published = on_events, .seed = 1,
 	};
 	struct reconciler_config whole = config;

@@ -32,7 +32,7 @@ struct world {
 	const char *not_current; /* a node of which that is not known; NULL: none */
 	uint32_t lead_ms;
 	unsigned n_asked_of_lead; /* how often whether it leads; */
-	unsigned leads_until;     /* after so many times it does no more; 0: as lead_ms says */
+	unsigned n_leads;         /* after so many times it does no more; 0: as lead_ms says */
 	int64_t wanted;      /* slots */
 	int64_t again_in_ms;
 	struct debounce_seen doubt; /* none with the key 0 */
@@ -164,14 +164,15 @@ static bool may_join(void *owner, struct view node_name)
 	return !not_current || !view_equal(node_name, view_from(not_current));
 }
 
-static uint32_t lead_ms(void *owner)
+static uint64_t leads_until(void *owner)
 {
 	struct world *world = owner;
 
 	world->n_asked_of_lead++;
-	return world->leads_until != 0 && world->n_asked_of_lead > world->leads_until
-		       ? 0
-		       : world->lead_ms;
+	if (world->lead_ms == 0 ||
+	    (world->n_leads != 0 && world->n_asked_of_lead > world->n_leads))
+		return 0;
+	return fake_now_ms + world->lead_ms;
 }
 
 static void on_events(void *owner, const struct reconciler_events *events)
@@ -194,7 +195,7 @@ static int make_reconciler(struct world *world, struct error *err)
 {
 	const struct reconciler_config config = {
 		.loop = world->loop, .inventory = world->inventory, .limits = {.pending_ms = 7},
-		.max_requests = N_REQUESTS, .is_ready = is_ready, .lead_ms = lead_ms,
+		.max_requests = N_REQUESTS, .is_ready = is_ready, .leads_until = leads_until,
 		.may_join = may_join,
 		.events_published = on_events, .forgotten = on_forgotten, .owner = world, .seed = 1,
 	};
@@ -1005,7 +1006,7 @@ static void events_of_a_join_that_outlived_the_lead_are_not_told_as_published(vo
 	world->n_events = 0;
 	for (unsigned n = 1; n <= 2; n++) {
 		world->n_asked_of_lead = 0;
-		world->leads_until = n;
+		world->n_leads = n;
 		world->n_joined = 0;
 		touch(world, 0);
 		advance(world, 0);
@@ -1034,6 +1035,7 @@ static void who_takes_over_joins_each_node_once_and_writes_what_is_not_as_publis
 	assert_int_equal(n_fake_requests, 1);
 	assert_string_equal(fake_requests[0].method, "POST");
 	assert_int_equal(fake_requests[0].timeout_ms, 4000);
+	assert_int_equal(fake_requests[0].send_before, fake_now_ms + 4000);
 	answer_all(world);
 	advance(world, 60000);
 	assert_int_equal(n_fake_requests, 2);
