@@ -835,6 +835,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(who_waits_too_long_for_a_verdict_is_sent_away),
 	cmocka_unit_test_set_up(a_node_that_reports_too_often_is_slowed_down),
 	cmocka_unit_test_set_up(changes_are_slowed_down_long_before_what_is_known),
+	cmocka_unit_test_set_up(a_node_with_too_many_connections_in_use_is_told_to_wait),
 	cmocka_unit_test_set_up(a_node_has_two_large_bodies_under_way_and_no_more),
 	cmocka_unit_test_set_up(when_the_loop_has_no_room_the_report_did_not_happen),
 	cmocka_unit_test_set_up(a_forgotten_report_comes_whole_again),
