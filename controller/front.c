@@ -23,6 +23,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/prng.h"
+#include "controller/exposition_budget.h"
 #include "controller/exposition_text.h"
 #include "controller/front_command.h"
 #include "controller/front_counts.h"
@@ -382,6 +383,7 @@ static int make_scrapes(struct front *front, struct error *err)
 	};
 	if (!scrapes.metrics)
 		return 0;
+	exposition_budget_set_cap(memory_limit_pages(front->config.memory_limit));
 	return scrapes_new(front->loop, &scrapes, &front->scrapes, err);
 }
 

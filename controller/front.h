@@ -90,7 +90,8 @@ struct front_config {
 	uint32_t refusal_delay_ms;     /* until a node is answered that sends too much, or what cannot be read */
 	uint32_t refresh_ms;           /* the loop hears of one node no more often */
 	size_t max_nodes;
-	size_t memory_limit;           /* of the process, in bytes; a part of it is for what agents send */
+	size_t memory_limit;           /* of the process, in bytes; parts of it are for what agents send, and */
+				       /* for pages of metrics */
 	uint32_t max_silent_ms;        /* of the loop, for /livez */
 	struct front_metrics metrics;
 	bool with_exposition; /* the loop writes what /metrics says of devices */
@@ -99,7 +100,10 @@ struct front_config {
 /* The defaults of what is not an operator's choice; the rest is zero. */
 struct front_config front_config_default(void);
 
-/* Opens the ports; nothing is answered yet. Any thread. Fails as server_new() does. */
+/*
+ * Opens the ports; nothing is answered yet. What all pages of metrics in the process may use is now
+ * what the memory limit says (controller/exposition_budget.h). Any thread. Fails as server_new() does.
+ */
 MUST_USE int front_new(const struct front_config *config, struct front **ret_front,
 		       struct error *err);
 /* Starts the thread. The caller is the loop from now on. Fails with ERROR_RETRY. */

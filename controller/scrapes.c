@@ -5,7 +5,8 @@
  * who have waited for it and is not kept: the next one may have them.
  *
  * How large a page will be is not known before it is written, so room for one like the last is asked
- * for. If it grows beyond, its writer finds no room, and it lacks devices.
+ * for. If it grows beyond, its writer finds no room, and it lacks devices. The own metrics are rendered
+ * into the room that is left, so that they never use more than that for a moment.
  */
 
 #include "controller/scrapes.h"
@@ -64,7 +65,9 @@ static void page_unref(void *owner)
 /* What the process counts of itself. */
 static bool render(const struct scrapes *scrapes, struct sbuf *own)
 {
-	sbuf_init(own, METRICS_CAP);
+	const size_t left = exposition_budget_left();
+
+	sbuf_init(own, left < METRICS_CAP ? left : METRICS_CAP);
 	if (scrapes->config.collect)
 		scrapes->config.collect(scrapes->config.owner);
 	if (scrapes->config.append)
@@ -126,7 +129,8 @@ static void refuse(struct scrapes *scrapes, struct server_request *request)
 	server_answer(request, &(struct server_answer){
 		.status = 503,
 		.content_type = "text/plain; charset=utf-8",
-		.body = VIEW("no memory for metrics: look for clients that do not read\n"),
+		.body = VIEW("no memory for metrics: look for clients that do not read, or raise the memory "
+			     "limit\n"),
 		.retry_after_s = SCRAPES_RETRY_S,
 	});
 }
@@ -235,7 +239,7 @@ void scrapes_answer(struct scrapes *scrapes, struct server_request *request)
 		answer_own(scrapes, request);
 	else if (scrapes->page)
 		answer(scrapes, request, scrapes->page);
-	else if (!scrapes->is_asked && !exposition_budget_has(scrapes->last_size))
+	else if (!scrapes->is_asked && exposition_budget_left() < scrapes->last_size)
 		refuse(scrapes, request);
 	else if (!ask(scrapes))
 		answer_without_devices(scrapes, request, SCRAPES_QUEUE_FULL);

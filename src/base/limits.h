@@ -65,7 +65,8 @@
 /* What /metrics says of agents. */
 #define LIMIT_AGENT_SERIES_NODES 8192u /* eleven series each */
 /* What /metrics says of devices and namespaces. */
-#define LIMIT_EXPOSITION_BYTES (96u * LIMIT_MIB) /* of all texts, also those that clients still read */
+#define LIMIT_EXPOSITION_BYTES (96u * LIMIT_MIB) /* of all texts, also those that clients still read; */
+						 /* less if memory is scarce (memory_limit.h) */
 #define LIMIT_GPU_TIME_SERIES 8192u   /* namespace, model and mode; the oldest unused one goes */
 #define LIMIT_XID_DEVICES 16384u      /* of which XID errors are counted; the oldest one goes */
 #define LIMIT_XID_NUMBERS 16u         /* of one device; further ones are counted together */

@@ -25,6 +25,7 @@
 #include "controller/exposition_budget.h"
 #include "controller/exposition_text.h"
 #include "controller/front.h"
+#include "controller/memory_limit.h"
 #include "controller/shared_report.h"
 #include "lib/failing_malloc.h"
 #include "lib/http_client.h"
@@ -69,6 +70,7 @@ struct fixture {
 	bool guarded; /* set before it is opened: metrics are not for everybody */
 	uint32_t heartbeat_ms; /* set before it is opened; 0: the default */
 	uint32_t max_reviews; /* 0: the default */
+	size_t memory_limit;  /* 0: the default */
 };
 
 static struct metric_row rows[N_METRICS];
@@ -267,6 +269,8 @@ static void open_front_with(struct fixture *f, uint32_t max_silent_ms, uint32_t 
 	config.max_connections = max_connections;
 	if (f->heartbeat_ms)
 		config.heartbeat_ms = f->heartbeat_ms;
+	if (f->memory_limit)
+		config.memory_limit = f->memory_limit;
 	if (f->max_reviews)
 		config.max_reviews = f->max_reviews;
 	config.with_exposition = atomic_load(&f->n_exposed) > 0;
@@ -801,6 +805,15 @@ static void scrapers_that_never_read_keep_nobody_else_waiting(void **state)
 	assert_int_equal(exposition_budget_used(), 0);
 }
 
+static void pages_of_metrics_have_the_part_of_the_memory_limit_that_is_theirs(void **state)
+{
+	(void)state;
+	struct fixture f = {.memory_limit = MEMORY_LIMIT_LEAST};
+	open_front(&f);
+	assert_int_equal(exposition_budget_left(), memory_limit_pages(MEMORY_LIMIT_LEAST));
+	stop(&f);
+}
+
 static void refusals_have_their_codes(void **state)
 {
 	(void)state;
@@ -1306,6 +1319,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(several_may_probe_at_once),
 	cmocka_unit_test(a_hundred_scrapers_at_once_share_one_text),
 	cmocka_unit_test(scrapers_that_never_read_keep_nobody_else_waiting),
+	cmocka_unit_test(pages_of_metrics_have_the_part_of_the_memory_limit_that_is_theirs),
 	cmocka_unit_test(refusals_have_their_codes),
 	cmocka_unit_test(reports_wait_for_a_certificate_and_for_readiness),
 	cmocka_unit_test(a_lack_that_is_tolerated_crosses_the_threads_as_such),

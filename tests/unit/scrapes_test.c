@@ -19,6 +19,7 @@ static struct metric_registry *registry;
 static struct scrapes *scrapes;
 static unsigned n_asked;
 static bool refuses;
+static size_t appended_cap; /* of the buffer that append() was called with */
 static struct server_request requests[4];
 
 static bool ask(void *owner)
@@ -39,6 +40,12 @@ static void collect(void *owner)
 	metric_set(registry, 1, 0, (double)n);
 }
 
+static void append(void *owner, struct sbuf *own)
+{
+	(void)owner;
+	appended_cap = own->cap;
+}
+
 static int setup(void **state)
 {
 	struct error err;
@@ -50,7 +57,7 @@ static int setup(void **state)
 	memset(requests, 0, sizeof(requests));
 	assert_int_equal(metric_registry_new(rows, 2, &registry, &err), 0);
 	const struct scrapes_config config = {
-		.metrics = registry, .collect = collect, .ask = ask};
+		.metrics = registry, .collect = collect, .append = append, .ask = ask};
 	return scrapes_new(NULL, &config, &scrapes, &err);
 }
 
@@ -203,6 +210,17 @@ static void own_metrics_count_as_well(void **state)
 	assert_int_equal(scrapes_counts(scrapes).refused, 2);
 }
 
+static void own_metrics_need_no_more_than_the_room_even_for_a_moment(void **state)
+{
+	(void)state;
+	exposition_budget_set_cap(8);
+	scrapes_answer(scrapes, &requests[0]);
+	fake_pass(SCRAPES_TIMEOUT_MS);
+	exposition_budget_set_cap(LIMIT_EXPOSITION_BYTES);
+	assert_refused(&requests[0]);
+	assert_int_equal(appended_cap, 8);
+}
+
 static void without_memory_nobody_waits_for_ever(void **state)
 {
 	(void)state;
@@ -240,6 +258,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(while_others_hold_all_the_room_who_asks_is_sent_away,
 					setup, teardown),
 	cmocka_unit_test_setup_teardown(own_metrics_count_as_well, setup, teardown),
+	cmocka_unit_test_setup_teardown(own_metrics_need_no_more_than_the_room_even_for_a_moment,
+					setup, teardown),
 	cmocka_unit_test_setup_teardown(without_memory_nobody_waits_for_ever, setup, teardown),
 	cmocka_unit_test_setup_teardown(who_waits_when_all_ends_is_forgotten, setup, teardown),
 };
