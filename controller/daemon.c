@@ -608,6 +608,13 @@ static int make_reviewer(struct daemon *daemon, struct error *err)
 	return reviewer_new(&config, &daemon->reviewer, err);
 }
 
+static const struct write_budget *writes(void *owner)
+{
+	const struct daemon *daemon = owner;
+
+	return daemon->reconciler ? reconciler_write_budget(daemon->reconciler) : NULL;
+}
+
 static int make_exposition(struct daemon *daemon, struct error *err)
 {
 	const struct exposition_config config = {
@@ -616,6 +623,7 @@ static int make_exposition(struct daemon *daemon, struct error *err)
 		.with_devices = daemon->settings->metrics_devices,
 		.leads = daemon->settings->leader_elect ? leads : NULL,
 		.term = term,
+		.writes = writes,
 		.max_series = (size_t)daemon->settings->max_series,
 		.stale_ms = (uint64_t)daemon->settings->stale_ms,
 		.done = on_exposition,

@@ -287,6 +287,23 @@ static void write_number(struct exposition *exposition, enum exposition_lines_fa
 	exposition_lines_end_u64(&exposition->lines, number);
 }
 
+/* Reports decide which nodes these are, so only a few are shown. */
+static void write_held(struct exposition *exposition)
+{
+	const struct exposition_config *config = &exposition->config;
+	const struct write_budget *writes = config->writes && exposition->is_shown
+						    ? config->writes(config->owner)
+						    : NULL;
+	struct write_budget_held_node nodes[LIMIT_HELD_NODE_SERIES];
+	const size_t n = writes ? write_budget_list_held(writes, ARRAY_SIZE(nodes), nodes) : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		exposition_lines_begin(&exposition->lines, EXPOSITION_LINES_NODE_WRITES_HELD);
+		exposition_lines_label(&exposition->lines, VIEW("node"), nodes[i].name);
+		exposition_lines_end_u64(&exposition->lines, nodes[i].n_objects);
+	}
+}
+
 /* Cuts a family to that room, and returns what then is left of it. */
 static size_t cut(struct exposition *exposition, enum exposition_lines_family family, size_t room)
 {
@@ -320,6 +337,7 @@ static int finish(struct exposition *exposition, struct error *err)
 
 	write_number(exposition, EXPOSITION_LINES_SERIES_DROPPED, counters.dropped);
 	write_number(exposition, EXPOSITION_LINES_TENANCIES_UNCOUNTED, counters.refused);
+	write_held(exposition);
 	if (exposition->config.with_devices)
 		cut_tenants(exposition);
 	if (exposition_text_seal(exposition->text, err) < 0)

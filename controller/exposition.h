@@ -10,11 +10,13 @@
  * whoever has published them. GPU time stands still while another one leads.
  *
  * Threads: the loop's.
- * Limits:  max_series samples: tenants beyond are left out. controller/exposition_budget.h.
+ * Limits:  max_series samples: tenants beyond are left out. LIMIT_HELD_NODE_SERIES nodes whose writes
+ *          are held. controller/exposition_budget.h.
  */
 
 #include "base/error.h"
 #include "controller/exposition_text.h"
+#include "controller/write_budget.h"
 #include "io/loop.h"
 #include "model/inventory.h"
 
@@ -28,6 +30,8 @@ struct exposition_config {
 	bool (*leads)(void *owner);
 	/* Asked while it leads, and not below 0: another number whenever another replica led meanwhile. */
 	int64_t (*term)(void *owner);
+	/* Which knows the nodes whose writes are held, NULL: there is none yet. NULL: none is shown. */
+	const struct write_budget *(*writes)(void *owner);
 	size_t max_series;
 	uint64_t stale_ms; /* live figures of older reports are left out */
 	/* A text that was asked for, with one reference; NULL: it could not be made, for that reason. */

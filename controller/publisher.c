@@ -122,6 +122,11 @@ struct publisher_counters publisher_counters(const struct publisher *publisher)
 	return counters;
 }
 
+const struct write_budget *publisher_write_budget(const struct publisher *publisher)
+{
+	return &publisher->budget;
+}
+
 const char *publisher_trouble(const struct publisher *publisher)
 {
 	return refusals_trouble(&publisher->refusals, loop_now_ms(publisher->config.loop));

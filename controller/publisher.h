@@ -98,3 +98,5 @@ struct publisher_counters {
  * three are of controller/write_budget.h.
  */
 struct publisher_counters publisher_counters(const struct publisher *publisher);
+/* Which says what it holds, and of which nodes; borrowed. */
+const struct write_budget *publisher_write_budget(const struct publisher *publisher);

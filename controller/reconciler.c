@@ -405,3 +405,8 @@ const char *reconciler_write_trouble(const struct reconciler *reconciler)
 {
 	return publisher_trouble(reconciler->publisher);
 }
+
+const struct write_budget *reconciler_write_budget(const struct reconciler *reconciler)
+{
+	return publisher_write_budget(reconciler->publisher);
+}

@@ -90,3 +90,5 @@ struct reconciler_counters {
 struct reconciler_counters reconciler_counters(const struct reconciler *reconciler);
 /* As publisher_trouble(). */
 const char *reconciler_write_trouble(const struct reconciler *reconciler);
+/* As publisher_write_budget(). */
+const struct write_budget *reconciler_write_budget(const struct reconciler *reconciler);

@@ -115,6 +115,24 @@ struct write_budget_held write_budget_held(const struct write_budget *budget)
 	return (struct write_budget_held){budget->nodes.n_holding, budget->nodes.n_held};
 }
 
+size_t write_budget_list_held(const struct write_budget *budget, size_t max,
+			      struct write_budget_held_node *ret_nodes)
+{
+	const struct write_budget_buckets *nodes = &budget->nodes;
+	const size_t n_wanted = nodes->n_holding < max ? nodes->n_holding : max;
+	struct table_node *at = NULL;
+	size_t n = 0;
+
+	while (n < n_wanted && (at = table_next(&nodes->by_name, at))) {
+		const struct write_budget_bucket *node = bucket_of(at);
+
+		if (node->n_held > 0)
+			ret_nodes[n++] =
+				(struct write_budget_held_node){name_of(at), node->n_held};
+	}
+	return n;
+}
+
 static void forget_full(struct write_budget_buckets *buckets, uint64_t now_ms)
 {
 	struct write_budget_bucket *bucket;

@@ -70,6 +70,17 @@ struct write_budget_held {
 /* What is held now: of what the nodes wanted to write last. */
 struct write_budget_held write_budget_held(const struct write_budget *budget);
 
+struct write_budget_held_node {
+	struct view name; /* borrowed until the budget is used again */
+	size_t n_objects; /* at least 1 */
+};
+/*
+ * The nodes of which something is held now, in no stated order, and no more than max of them. Returns
+ * how many were put into ret_nodes.
+ */
+size_t write_budget_list_held(const struct write_budget *budget, size_t max,
+			      struct write_budget_held_node *ret_nodes);
+
 struct write_budget_bucket; /* opaque */
 
 /* What one join of a node wants to write. */

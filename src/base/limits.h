@@ -67,6 +67,7 @@
 /* What /metrics says of devices and namespaces. */
 #define LIMIT_EXPOSITION_BYTES (96u * LIMIT_MIB) /* of all texts, also those that clients still read; */
 						 /* less if memory is scarce (memory_limit.h) */
+#define LIMIT_HELD_NODE_SERIES 64u     /* nodes whose writes are held; all are counted */
 #define LIMIT_GPU_TIME_SERIES 8192u   /* namespace, model and mode; the oldest unused one goes */
 #define LIMIT_XID_DEVICES 16384u      /* of which XID errors are counted; the oldest one goes */
 #define LIMIT_XID_NUMBERS 16u         /* of one device; further ones are counted together */

@@ -37,6 +37,7 @@ struct world {
 	bool leads;
 	int64_t term;
 	unsigned n_done;
+	struct write_budget writes;
 	struct sbuf shown;
 };
 
@@ -60,6 +61,11 @@ static int64_t term(void *owner)
 	return ((struct world *)owner)->term;
 }
 
+static const struct write_budget *writes(void *owner)
+{
+	return &((struct world *)owner)->writes;
+}
+
 static int open_exposition(struct world *world, bool with_devices, size_t max_series)
 {
 	struct error err;
@@ -69,6 +75,7 @@ static int open_exposition(struct world *world, bool with_devices, size_t max_se
 		.with_devices = with_devices,
 		.leads = leads,
 		.term = term,
+		.writes = writes,
 		.max_series = max_series,
 		.stale_ms = STALE_MS,
 		.done = on_done,
@@ -119,6 +126,7 @@ static int set_up(void **state)
 		.partitions = {world.reported_partitions, 0, true},
 		.condition = {.ecc_volatile = {-1, -1}, .ecc_aggregate = {-1, -1}},
 	};
+	write_budget_init(&world.writes);
 	sbuf_init(&world.shown, LIMIT_EXPOSITION_BYTES);
 	if (loop_new(&world.loop, &err) < 0 ||
 	    inventory_new(fake_now_ms, &world.inventory, &err) < 0)
@@ -135,6 +143,7 @@ static int tear_down(void **state)
 	inventory_free(world->inventory);
 	loop_free(world->loop);
 	sbuf_deinit(&world->shown);
+	write_budget_deinit(&world->writes);
 	assert_int_equal(exposition_budget_used(), 0);
 	return 0;
 }
@@ -614,6 +623,26 @@ static void partitions_of_tenants_are_within_the_limit(void **state)
 	assert_non_null(strstr(shown, line));
 }
 
+/* Uses up the budgets of so many objects of the node, and one write more of each. */
+static void hold_writes(struct world *world, const char *node, unsigned n_objects)
+{
+	const unsigned burst = WRITE_BUDGET_OBJECT_PER_SECOND * WRITE_BUDGET_OBJECT_BURST_S;
+	char name[32];
+
+	for (unsigned n = 0; n <= burst; n++) {
+		struct write_budget_round round =
+			write_budget_begin(&world->writes, view_from(node), n_objects, fake_now_ms);
+
+		for (unsigned i = 0; i < n_objects; i++) {
+			snprintf(name, sizeof(name), "%s-%u", node, i);
+			assert_int_equal(write_budget_grant(&round, i, view_from(name)), n < burst);
+			if (n < burst)
+				write_budget_spend(&world->writes, view_from(node), view_from(name),
+						   fake_now_ms);
+		}
+	}
+}
+
 /* A sample of each family. */
 static void each_family_has_a_sample(void **state)
 {
@@ -621,6 +650,7 @@ static void each_family_has_a_sample(void **state)
 	const char *shown, *at;
 
 	fill_everything(world);
+	hold_writes(world, "node-1", 1);
 	at = shown = show(world);
 	for (; (at = strstr(at, "\n# TYPE ")); at++) {
 		char name[128], sample[160];
@@ -913,6 +943,48 @@ static void who_asks_while_a_text_is_written_gets_that_one(void **state)
 	assert_int_equal(fake_loop_next(world->loop), UINT64_MAX);
 }
 
+static void nodes_whose_writes_are_held_are_shown_until_nothing_is_held(void **state)
+{
+	static const char *const family = "\ngpuattribution_node_writes_held{";
+	struct world *world = *state;
+
+	assert_lacks(world, family);
+	hold_writes(world, "node-1", 2);
+	hold_writes(world, "a \"b\"", 1);
+	ASSERT_SHOWS(world, "# TYPE gpuattribution_node_writes_held gauge",
+		     "gpuattribution_node_writes_held{node=\"node-1\"} 2",
+		     "gpuattribution_node_writes_held{node=\"a \\\"b\\\"\"} 1");
+	assert_int_equal(count(show(world), family), 2);
+	write_budget_settle(&world->writes, VIEW("node-1"));
+	assert_lacks(world, "node=\"node-1\"");
+	assert_int_equal(count(show(world), family), 1);
+	write_budget_settle(&world->writes, VIEW("a \"b\""));
+	assert_lacks(world, family);
+}
+
+static void of_many_nodes_whose_writes_are_held_only_some_are_shown(void **state)
+{
+	struct world *world = *state;
+	char node[32];
+
+	for (unsigned i = 0; i < LIMIT_HELD_NODE_SERIES + 1; i++) {
+		snprintf(node, sizeof(node), "node-%u", i);
+		hold_writes(world, node, 1);
+	}
+	assert_int_equal(count(show(world), "\ngpuattribution_node_writes_held{"),
+			 LIMIT_HELD_NODE_SERIES);
+}
+
+static void who_does_not_lead_shows_no_node_whose_writes_are_held(void **state)
+{
+	struct world *world = *state;
+
+	hold_writes(world, "node-1", 1);
+	world->leads = false;
+	exposition_leader_changed(world->exposition);
+	assert_lacks(world, "\ngpuattribution_node_writes_held{");
+}
+
 static void one_that_is_written_when_all_ends_is_freed(void **state)
 {
 	struct world *world = *state;
@@ -989,6 +1061,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(the_families_come_in_order_each_whole),
 	cmocka_unit_test_set_up(promtool_finds_nothing_wrong),
 	cmocka_unit_test_set_up(who_asks_while_a_text_is_written_gets_that_one),
+	cmocka_unit_test_set_up(nodes_whose_writes_are_held_are_shown_until_nothing_is_held),
+	cmocka_unit_test_set_up(of_many_nodes_whose_writes_are_held_only_some_are_shown),
+	cmocka_unit_test_set_up(who_does_not_lead_shows_no_node_whose_writes_are_held),
 	cmocka_unit_test_set_up(one_that_is_written_when_all_ends_is_freed),
 	cmocka_unit_test_set_up(beside_texts_that_others_hold_there_is_no_room),
 	cmocka_unit_test_set_up(without_memory_there_is_no_text),

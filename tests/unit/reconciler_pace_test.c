@@ -459,12 +459,16 @@ TEST(a_back_off_goes_on_while_a_write_is_held)
 
 TEST(what_is_held_is_counted_until_it_is_written_or_the_lead_is_lost)
 {
+	struct write_budget_held_node node;
+
 	settle(0, 2);
 	use_up_object();
 	want(0, 0, 2000);
 	pass(1);
 	assert_int_equal(counters().writes.held_now.nodes, 1);
 	assert_int_equal(counters().writes.held_now.objects, 1);
+	assert_int_equal(write_budget_list_held(reconciler_write_budget(world.reconciler), 1, &node), 1);
+	assert_int_equal(node.n_objects, 1);
 	pass(1000);
 	assert_int_equal(world.on_server[0][0], 2000);
 	assert_int_equal(counters().writes.held_now.nodes, 0);

@@ -222,6 +222,28 @@ TEST(it_is_known_how_many_nodes_and_objects_are_held_now)
 	assert_held(0, 0);
 }
 
+TEST(nodes_of_which_something_is_held_are_listed_and_no_more_than_wanted)
+{
+	struct write_budget_held_node nodes[3];
+
+	assert_int_equal(write_budget_list_held(&budget, 3, nodes), 0);
+	write_all("idle", 1);
+	while (write_all("n", 2) > 0)
+		;
+	assert_int_equal(write_budget_list_held(&budget, 3, nodes), 1);
+	assert_true(view_equal(nodes[0].name, VIEW("n")));
+	assert_int_equal(nodes[0].n_objects, 2);
+	while (write_all("other", 1) > 0)
+		;
+	assert_int_equal(write_budget_list_held(&budget, 3, nodes), 2);
+	assert_int_equal(nodes[0].n_objects + nodes[1].n_objects, 3);
+	assert_int_equal(write_budget_list_held(&budget, 1, nodes), 1);
+	assert_int_equal(write_budget_list_held(&budget, 0, nodes), 0);
+	write_budget_settle(&budget, VIEW("n"));
+	assert_int_equal(write_budget_list_held(&budget, 3, nodes), 1);
+	assert_true(view_equal(nodes[0].name, VIEW("other")));
+}
+
 TEST(nothing_is_remembered_of_who_was_quiet_for_long)
 {
 	for (unsigned i = 0; i < 100; i++) {
@@ -281,6 +303,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(one_round_is_granted_no_more_than_the_node_has),
 	cmocka_unit_test_set_up(that_a_node_is_held_is_said_once_a_minute),
 	cmocka_unit_test_set_up(it_is_known_how_many_nodes_and_objects_are_held_now),
+	cmocka_unit_test_set_up(nodes_of_which_something_is_held_are_listed_and_no_more_than_wanted),
 	cmocka_unit_test_set_up(nothing_is_remembered_of_who_was_quiet_for_long),
 	cmocka_unit_test_set_up(there_is_a_limit_to_what_is_remembered),
 	cmocka_unit_test_set_up(without_memory_nothing_is_held),
