@@ -14,7 +14,7 @@
  * All of these together may be 70 % of the limit. What is fixed of them weighs more where the limit is
  * small. There, reports have less than a quarter: a fifth of the least limit.
  *
- * Pages of metrics have an eighth more, so all of this is 82.5 % at most. The rest is for all else: the
+ * Pages of metrics have a fifth more, so all of this is 90 % at most. The rest is for all else: the
  * program, objects of the API server, and connections that are not idle. Such a connection has a TLS
  * record and a head on top; its body is in the account, and a page is shared.
  */
@@ -32,7 +32,7 @@
 #define BODIES_PARTS 1u
 #define REPORTS_PARTS 4u
 #define JOIN_PARTS 3u
-#define PAGES_PARTS 2u
+#define PAGES_PART 5u
 #define MOST_OF_ALL_PERCENT 70u
 #define DECODER (16u * LIMIT_MIB)
 #define LEAST_OF_BODIES (24u * LIMIT_MIB)
@@ -171,7 +171,7 @@ size_t memory_limit_join(size_t limit)
 
 size_t memory_limit_pages(size_t limit)
 {
-	return smaller(limit / PARTS * PAGES_PARTS, LIMIT_EXPOSITION_BYTES);
+	return smaller(limit / PAGES_PART, LIMIT_EXPOSITION_BYTES);
 }
 
 uint32_t memory_limit_connections(size_t limit, uint32_t wanted)

@@ -36,7 +36,7 @@ MUST_USE int memory_limit_check(size_t limit, struct error *err);
 
 /*
  * Of a limit. The three parts, idle connections and the decoder of reports are 70 % of it at most, also
- * while reports replace others. With pages of metrics they are 82.5 %.
+ * while reports replace others. With pages of metrics they are 90 %.
  */
 
 /* What bodies of requests may use that are being read, at least 24 MiB. */
@@ -46,12 +46,12 @@ size_t memory_limit_reports(size_t limit);
 /* What one join may use, at most 48 MiB; only one runs at a time. */
 size_t memory_limit_join(size_t limit);
 /*
- * What all pages of /metrics may use: an eighth, at most 96 MiB.
+ * What all pages of /metrics may use: a fifth, at most 96 MiB.
  *
  * A page takes 1 MiB, and 5 KiB of each device with four tenants. Of these, each tenant takes 0.5 KiB
- * and the device the rest, with its share of the node. So a limit of 1 MiB for each 25 devices, and
- * 8 MiB more, has room for one. Where a client reads slowly two need room, so twice as much. Tried with
- * a limit of 320 MiB: one page of 10 000 devices and 40 000 tenants (tests/bench/exposition_bench.c).
+ * and the device the rest, with its share of the node. So a limit of 1 MiB for each 40 devices, and
+ * 5 MiB more, has room for one. Where a client reads slowly two need room, so twice as much. Tried with
+ * a limit of 256 MiB: one page of 10 000 devices and 40 000 tenants (tests/bench/exposition_bench.c).
  */
 size_t memory_limit_pages(size_t limit);
 /* How many connections agents may have of those wanted: one for each 200 KiB. Idle they take a fourteenth. */

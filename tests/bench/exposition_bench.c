@@ -9,7 +9,7 @@
  *	exposition_bench [DEVICES [TENANTS [MAX_SERIES [DEAF [LIMIT_MIB]]]]]
  *
  * Before that so many clients ask, more than a second apart, and do not read what they are sent.
- * LIMIT_MIB is the memory limit of the process, of which pages have a part; 768 and more is the most.
+ * LIMIT_MIB is the memory limit of the process, of which pages have a part; 480 and more is the most.
  *
  * A device has all figures, counts of ECC errors, and a drift. One of each node is under MIG, and each
  * of its tenants has a partition.

@@ -112,19 +112,19 @@ static void the_parts_are_70_percent_at_most_of_any_limit(void **state)
 }
 
 /* For objects of the API server, and all that has no part. */
-static void with_pages_of_metrics_more_than_a_sixth_of_any_limit_is_left(void **state)
+static void with_pages_of_metrics_a_tenth_of_any_limit_is_left(void **state)
 {
 	(void)state;
 	for (size_t limit = MEMORY_LIMIT_LEAST; limit <= 2048 * MIB; limit += MIB / 2)
-		assert_true((parts_of(limit) + memory_limit_pages(limit)) * 40 <= limit * 33);
+		assert_true((parts_of(limit) + memory_limit_pages(limit)) * 10 <= limit * 9);
 }
 
-static void pages_of_metrics_have_an_eighth_and_at_most_96_mib(void **state)
+static void pages_of_metrics_have_a_fifth_and_at_most_96_mib(void **state)
 {
 	(void)state;
-	assert_int_equal(memory_limit_pages(MEMORY_LIMIT_LEAST), 24 * MIB);
-	assert_int_equal(memory_limit_pages(256 * MIB), 32 * MIB);
-	assert_int_equal(memory_limit_pages(768 * MIB), 96 * MIB);
+	assert_int_equal(memory_limit_pages(MEMORY_LIMIT_LEAST), MEMORY_LIMIT_LEAST / 5);
+	assert_int_equal(memory_limit_pages(256 * MIB), 256 * MIB / 5);
+	assert_int_equal(memory_limit_pages(480 * MIB), 96 * MIB);
 	assert_int_equal(memory_limit_pages(65536 * MIB), 96 * MIB);
 }
 
@@ -172,8 +172,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(what_is_wanted_goes_before_the_cgroup),
 	cmocka_unit_test(a_limit_that_is_too_small_is_an_error_that_says_the_least),
 	cmocka_unit_test(the_parts_are_70_percent_at_most_of_any_limit),
-	cmocka_unit_test(with_pages_of_metrics_more_than_a_sixth_of_any_limit_is_left),
-	cmocka_unit_test(pages_of_metrics_have_an_eighth_and_at_most_96_mib),
+	cmocka_unit_test(with_pages_of_metrics_a_tenth_of_any_limit_is_left),
+	cmocka_unit_test(pages_of_metrics_have_a_fifth_and_at_most_96_mib),
 	cmocka_unit_test(reports_have_a_quarter_or_a_fifth_of_the_least_limit),
 	cmocka_unit_test(there_is_a_connection_for_each_200_kib_and_no_more_than_wanted),
 	cmocka_unit_test(some_bodies_of_the_largest_size_find_memory),
