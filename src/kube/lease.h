@@ -16,7 +16,8 @@
  *   or after the holder has said that it has finished. A Lease without a holder is not such a word.
  * - Each PUT names the resourceVersion that it replaces, so whoever has missed one gets 409.
  * No wall clock counts. An editor who makes the Lease look released ends the lead when the holder's watch
- * tells of it, so for some milliseconds two may lead. No other edit can do that.
+ * tells of it, or its next renewal gets 409. So for some milliseconds two may lead, and without that watch for
+ * retry_period. No other edit can do that.
  *
  * The Lease is never created: as long as there is none, nobody leads.
  *

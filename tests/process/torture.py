@@ -8,8 +8,9 @@ Prints TAP and fails if any promise is broken; with words it tries only those wh
 them. A program runs a scenario again and again. Each time other calls fail: one, all from one on, or
 some by chance (tests/lib/torture_plan.py). Then none fails any more, and what the scenario ends with must
 be there within the scenario's SECONDS. A program may end with an error if it says so; it is started
-again, as the kubelet does. A signal is a crash. After all points of a promise the program has no more
-descriptors than before, and no more memory than after a third of them, but for what it keeps to use it again.
+again, as the kubelet does. A signal is a crash, and none is allowed. After all points of a promise the program
+has no more descriptors than before. It has no more memory than in the first half of them, but for what it keeps
+to use it again.
 
 TORTURE_POINTS (24) is how many points a promise about the controller tries, spread over all calls that
 the scenario makes. Those about the agent try a third, for its child is not started again at once; those
