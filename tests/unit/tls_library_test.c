@@ -53,6 +53,7 @@ TEST(without_memory_for_openssl_the_program_is_told_so)
 	struct error err = {0};
 	failing_openssl_set(true);
 	assert_int_equal(tls_library_prepare(&err), -1);
+	failing_openssl_set(false); /* which also needs memory to clean up */
 	assert_non_null(strstr(err.text, "OpenSSL cannot be used"));
 }
 
