@@ -1,20 +1,32 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Each list and each watch of a real API server, cut at each of its bytes.
+"""Each list and each watch of a real API server, cut at bytes of its answer.
 
 usage: cuts.py [CONTROLLER] [--every N] [--first N] [--lanes N] [--rounds N]
 
 CONTROLLER is the program (default: that of .build/release, which hack/up builds). In each round it is
-started, and its lists, or its watches, are cut once, all at the next place. A pod comes before the lists
-or after them, the agent reports that it has the device, and the pod before goes. The status must say so
-within SECONDS. Prints TAP and fails if that is broken.
+started, and its lists, or its watches, are cut once, each kind at the next place. An object of each kind
+changes before the lists, or once all is watched. Within SECONDS the statuses must say all of this:
+
+- a pod has the device, as the agent reports; the one before has left
+- the node's label gpu.count, in a drift
+- what the ClusterPolicy switches off, in condition InSync
+- the model of a device that only a ResourceSlice tells of
+- the pod for which a ResourceClaim reserves that device
+- with watches: that there is a GPUCluster, whose definition is made anew in each round
+
+Of the rest only the delay is seen. What is defined is listed without its definition's list, and goes on
+when that of ClusterPolicies changes. GPUAttributions and the Lease change by the controller's own writes.
 
 A list comes in each form that --initial-state has: at once, as a watch that begins with all objects, and
 in pages. The proxy asks for pages of one object, so there are several of them: the first one is cut, or
 the one behind it.
 
-Places go up to the end of the longest answer of that form. With `--every N` they are N bytes apart, with
-`--rounds N` (10) there are so many of each form. `--first N` (1) is where the places of --every begin.
+There are as many places as the longest answer has bytes, HTTP head included; answers are measured first. Of
+a list or page that is all of it, of a streamed list all up to the bookmark that closes it, of a watch its first
+two events. A shorter answer is cut at the same fraction of its length. With `--every N` the places are N
+apart, with `--rounds N` (10) there are so many of each form. `--first N` (1) is where the places of --every
+begin. In the end each kind must have been cut, and behind the head if there is a body.
 
 A round waits most of its time. With `--lanes N` so many processes share the places, each with an API server
 of its own.
@@ -35,7 +47,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..
 from control_plane import TOP, ControlPlane
 from cutting_proxy import FIRST_PAGE, LIST, NEXT_PAGE, STREAM, WATCH, CuttingProxy
 from ports import free_port
-from small_world import ATTRIBUTIONS, LEASES, NODE, PODS, fill, post, report, run_pod, wait_for
+from small_world import (ATTRIBUTIONS, LEASE, LEASES, NODE, PODS, fill, post, report, run_pod, uuid_of,
+                         wait_for)
 
 SECONDS = 10
 ROUNDS = 10
@@ -48,11 +61,18 @@ PROMISES = ((LIST, "list", "a list that is cut short delays a status by at most 
 PROGRAM = os.path.join(TOP, ".build", "release", "gpu-attribution-controller")
 ALL_PODS = "/api/v1/pods"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+POLICIES = "/apis/nvidia.com/v1/clusterpolicies"
+CLUSTERS = "/apis/nvidia.com/v1alpha1/gpuclusters"
+POLICIES_DEFINITION, CLUSTERS_DEFINITION = "clusterpolicies.nvidia.com", "gpuclusters.nvidia.com"
 CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
 SLICES = "/apis/resource.k8s.io/v1/resourceslices"
 # What the controller reads; each has an object, and two where there may be several.
-PATHS = (ALL_PODS, "/api/v1/nodes", ATTRIBUTIONS, LEASES, CRDS, "/apis/nvidia.com/v1/clusterpolicies",
-         "/apis/resource.k8s.io/v1/resourceclaims", SLICES)
+PATHS = (ALL_PODS, "/api/v1/nodes", ATTRIBUTIONS, f"{LEASES}?metadata.name={LEASE}",
+         f"{CRDS}?metadata.name={POLICIES_DEFINITION}", f"{CRDS}?metadata.name={CLUSTERS_DEFINITION}",
+         POLICIES, "/apis/resource.k8s.io/v1/resourceclaims", SLICES)
+OTHER = "other"  # a node without an agent
+SEEN, UNSEEN = uuid_of(0), uuid_of(9)  # the device that an agent reports, and that of a slice
+PARTS = ("toolkit", "dcgm")  # of a ClusterPolicy; one of them is off
 
 
 def made(*arguments):
@@ -67,11 +87,13 @@ class World:
 
     def __init__(self, folder, program):
         self.plane, self.process = ControlPlane(folder), None
+        self.turn = 100  # as a count of GPUs it is wrong, which is a drift
         self.proxy = CuttingProxy(self.plane, page=1)
         try:
             self.token = fill(self.plane)
             self.fill_more()
             self.begin(program)
+            self.turn_once(LIST, "list", 30)
         except BaseException:
             self.stop()
             raise
@@ -86,13 +108,16 @@ class World:
         self.command = [
             program, f"--kubeconfig={kubeconfig}", "--namespace=gpu-attribution", "--metrics-address=",
             f"--report-address=127.0.0.1:{self.port}", f"--probe-address=127.0.0.1:{free_port()}",
-            f"--tls-cert={self.plane.certificate}", f"--tls-key={self.plane.key}",
+            f"--tls-cert={self.plane.certificate}", f"--tls-key={self.plane.key}", "--hold-off-percent=1",
+            "--agentless-after=1s",
             "--reports-per-second=1000000"]
 
-    def start(self, initial):
+    def end_controller(self):
         if self.process:
             self.process.terminate()
             self.process.wait(30)
+
+    def start(self, initial):
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen([*self.command, f"--initial-state={initial}"],
                                             stdout=log, stderr=log)
@@ -100,18 +125,63 @@ class World:
     def fill_more(self):
         plane = self.plane
         plane.do("POST", CRDS, made("definition"))
-        policies = "/apis/nvidia.com/v1/clusterpolicies"
-        wait_for("ClusterPolicies are served", lambda: plane.request("GET", policies)[0] == 200)
-        plane.do("POST", policies, made("cluster-policy"))
-        plane.do("POST", "/api/v1/nodes", {"metadata": {"name": "other"}})
+        wait_for("ClusterPolicies are served", lambda: plane.request("GET", POLICIES)[0] == 200)
+        plane.do("POST", POLICIES, made("cluster-policy"))
+        plane.do("POST", "/api/v1/nodes", {"metadata": {"name": OTHER}})
+        self.patch(f"/api/v1/nodes/{NODE}",
+                   {"metadata": {"labels": {"nvidia.com/gpu.deploy.gpu-feature-discovery": "true"}}})
         for name in ("a", "b"):
             plane.do("POST", CLAIMS, {
                 "metadata": {"name": name}, "spec": {"devices": {"requests": [
                     {"name": "gpu", "exactly": {"deviceClassName": "gpu.nvidia.com"}}]}}})
+        for name, driver in (("a", "gpu.nvidia.com"), ("b", "other.example.com")):
             plane.do("POST", SLICES, {
                 "metadata": {"name": name}, "spec": {
-                    "driver": "other.example.com", "nodeName": NODE, "devices": [{"name": "d0"}],
+                    "driver": driver, "nodeName": OTHER, "devices": [self.slice_device()],
                     "pool": {"name": name, "generation": 1, "resourceSliceCount": 1}}})
+        self.claimers = [run_pod(plane, f"claimer-{i}", OTHER, "a")["metadata"] for i in range(2)]
+
+    def slice_device(self):
+        """A device that no agent reports."""
+        return {"name": "gpu-0", "attributes": {
+            "type": {"string": "gpu"}, "uuid": {"string": UNSEEN},
+            "productName": {"string": f"Model {self.turn}"}}}
+
+    def patch(self, path, change):
+        self.plane.do("PATCH", path, change, "application/merge-patch+json")
+
+    def change(self):
+        """A node, a policy and its definition, a slice and a claim are not as they were."""
+        self.turn += 1
+        on, off = self.turned(PARTS)
+        pod, _ = self.turned(self.claimers)
+        self.patch(f"/api/v1/nodes/{NODE}", {"metadata": {"labels": {"nvidia.com/gpu.count": str(self.turn)}}})
+        self.patch(f"{POLICIES}/cluster-policy", {"spec": {on: {"enabled": True}, off: {"enabled": False}}})
+        self.patch(f"{CRDS}/{POLICIES_DEFINITION}", {"metadata": {"labels": {"turn": str(self.turn)}}})
+        self.patch(f"{SLICES}/a", {"spec": {"devices": [self.slice_device()]}})
+        self.patch(f"{CLAIMS}/a/status", {"status": {
+            "allocation": {"devices": {"results": [
+                {"request": "gpu", "driver": "gpu.nvidia.com", "pool": "a", "device": "gpu-0"}]}},
+            "reservedFor": [{"resource": "pods", "name": pod["name"], "uid": pod["uid"]}]}})
+
+    def turned(self, pair):
+        """The pair, or the same the other way round, by turns."""
+        return pair[::1 if self.turn % 2 else -1]
+
+    def undefine_clusters(self):
+        """Without their definition there are no GPUClusters."""
+        definition = f"{CRDS}/{CLUSTERS_DEFINITION}"
+        self.plane.request("DELETE", definition)
+        wait_for("GPUClusters are gone", lambda: self.plane.request("GET", definition)[0] == 404)
+        self.has_cluster = False
+
+    def define_clusters(self):
+        """There is one again. It is applied: creating one takes 2 s just after the definition."""
+        self.plane.do("POST", CRDS, made("definition", "gpucluster"))
+        wait_for("GPUClusters are served", lambda: self.plane.request("GET", CLUSTERS)[0] == 200)
+        self.plane.apply({"path": f"{CLUSTERS}/gpu-cluster", "apiVersion": "nvidia.com/v1alpha1",
+                          "kind": "GPUCluster", "metadata": {"name": "gpu-cluster"}})
+        self.has_cluster = True
 
     def stop(self):
         if self.process:
@@ -123,7 +193,7 @@ class World:
     def post(self):
         self.count += 1
         return post(self.port, self.client, self.token,
-                    report(self.instance, self.count, [1, 2], self.holder))
+                    report(self.instance, self.count, [1], self.holder))
 
     def next_pod(self):
         """A pod comes that has the device from now on; returns the one that had it."""
@@ -138,63 +208,110 @@ class World:
             self.plane.do("DELETE", f"{PODS}/{before['metadata']['name']}",
                           {"gracePeriodSeconds": 0})
 
-    def is_right(self):
-        items = self.plane.do("GET", ATTRIBUTIONS)["items"]
-        said = [(t["podUID"], t["confidence"]) for item in items
-                for t in item.get("status", {}).get("tenants", [])]
-        return said == [(self.holder["metadata"]["uid"], "Confirmed")]
+    def statuses(self):
+        return {item["spec"]["uuid"]: item.get("status", {})
+                for item in self.plane.do("GET", ATTRIBUTIONS)["items"]}
 
-    def measure(self, form, initial):
-        """How long an answer of that form is at most, where there are objects of all kinds; a watch has a
-        few events."""
-        for _ in range(2):
-            self.start(initial)
-            for _ in range(2):
-                self.tell(self.next_pod())
-                wait_for("the status is right", self.is_right, 30)
-        return max(self.proxy.lengths.get((path, form), 0) for path in PATHS)
+    def differences(self):
+        """The kinds of which the statuses do not say what there is."""
+        statuses = self.statuses()
+        seen, unseen = statuses.get(SEEN, {}), statuses.get(UNSEEN, {})
+        drifts = {drift["type"]: drift["observed"] for drift in seen.get("intent", {}).get("drifts", [])}
+        in_sync = [c["message"] for c in seen.get("conditions", []) if c["type"] == "InSync"]
+        on, off = self.turned(PARTS)
+        pod, _ = self.turned(self.claimers)
+        said = {
+            "pods": tenants(seen) == [(self.holder["metadata"]["uid"], "Confirmed")],
+            "nodes": f"gpu.count={self.turn} " in drifts.get("LabelsStale", ""),
+            "policies": any(f"{off} is off" in m and f"{on} is off" not in m for m in in_sync),
+            "slices": unseen.get("device", {}).get("model") == f"Model-{self.turn}",
+            "claims": tenants(unseen) == [(pod["uid"], "Confirmed")],
+            "definitions": ("PolicyConflict" in drifts) == self.has_cluster,
+        }
+        return [kind for kind, is_said in said.items() if not is_said]
 
-    def round(self, form, initial, after):
-        """Starts the controller and cuts all at that byte; returns how many were."""
-        for path in PATHS:
-            self.proxy.cut(path, form, after)
-        before = self.next_pod() if form != WATCH else None  # only the list tells of it
-        self.start(initial)
-        if form == WATCH:
-            before = self.next_pod()
-        self.tell(before)
+    def wait_right(self, seconds):
         try:
-            wait_for("the status is right", self.is_right, SECONDS)
+            wait_for("the statuses are right", lambda: not self.differences(), seconds)
         except AssertionError as error:
             with open(self.log, encoding="utf-8") as file:
-                raise AssertionError(f"{error}\n{''.join(file.readlines()[-10:])}") from error
+                raise AssertionError(f"{error}: not so of {', '.join(self.differences())}\n"
+                                     f"{''.join(file.readlines()[-10:])}") from error
         assert self.process.poll() is None, f"the controller ended: {self.process.returncode}"
-        return sum(self.proxy.was_cut(p, form) for p in PATHS)
+
+    def turn_once(self, form, initial, seconds):
+        """Starts the controller anew, with all changes before that, or behind it where watches are meant, and
+        waits for what it publishes."""
+        self.end_controller()
+        self.undefine_clusters()
+        if form == WATCH:
+            self.proxy.forget_asked()
+            self.start(initial)
+            wait_for("all is watched", lambda: all(self.proxy.was_asked(path, WATCH) for path in PATHS), seconds)
+            self.define_clusters()
+        self.change()
+        before = self.next_pod()
+        if form != WATCH:
+            self.start(initial)
+        self.tell(before)
+        self.wait_right(seconds)
+
+    def measure(self, form, initial):
+        """How long an answer of that form is, by path. GPUAttributions are made anew before, for they list
+        who had the device."""
+        self.plane.do("DELETE", ATTRIBUTIONS)
+        wait_for("each device has a status",
+                 lambda: all("nodeName" in self.statuses().get(uuid, {}) for uuid in (SEEN, UNSEEN)))
+        self.proxy.forget_lengths()
+        self.turn_once(form, initial, 30)
+        return self.lengths(form)
+
+    def lengths(self, form):
+        """How long an answer of that form has been since the last measure(), by path."""
+        return {path: self.proxy.lengths[path, form] for path in PATHS if (path, form) in self.proxy.lengths}
+
+    def round(self, form, initial, fraction):
+        """Cuts each answer there; returns at which bytes, by path, for those that were."""
+        places = {path: 1 + int(fraction * (length - 2)) for path, length in self.lengths(form).items()}
+        for path, after in places.items():
+            self.proxy.cut(path, form, after)
+        try:
+            self.turn_once(form, initial, SECONDS)
+        except AssertionError as error:
+            raise AssertionError(f"cut at {places}: {error}") from error
+        return {path: after for path, after in places.items() if self.proxy.was_cut(path, form)}
 
 
-def places(longest, options):
-    if options.rounds or not options.every:
-        rounds = options.rounds or ROUNDS
-        return sorted({1 + i * longest // rounds for i in range(rounds)})
-    return range(options.first, longest + 1, options.every)
+def tenants(status):
+    return [(tenant["podUID"], tenant["confidence"]) for tenant in status.get("tenants", [])]
+
+
+def fractions(longest, options):
+    """Where the longest answer is cut: parts of its length."""
+    if options.every and not options.rounds:
+        return [(place - 1) / longest for place in range(options.first, longest + 1, options.every)]
+    rounds = options.rounds or ROUNDS
+    return [i / max(1, rounds - 1) for i in range(rounds)]
 
 
 def try_all(world, form, initial, options):
     """Notes for the reader."""
-    longest = world.measure(form, initial)
-    assert longest, f"no {form} was asked for"
-    met = rounds = 0
-    for after in places(longest, options):
-        try:
-            met += world.round(form, initial, after)
-        except AssertionError as error:
-            raise AssertionError(f"cut at byte {after}: {error}") from error
+    lengths = world.measure(form, initial)
+    assert lengths, f"no {form} was asked for"
+    longest = max(lengths.values())
+    met = {path: [] for path in lengths}
+    rounds = 0
+    for fraction in fractions(longest, options):
+        for path, after in world.round(form, initial, fraction).items():
+            met[path].append(after)
         rounds += 1
         if rounds % 200 == 0:
             print(f"# {rounds} rounds", flush=True)
-    assert met >= rounds, f"{met} cuts in {rounds} rounds"
-    kinds = sum((path, form) in world.proxy.lengths for path in PATHS)
-    return f"{met} cuts of {kinds} kinds at {rounds} places, up to byte {longest}"
+    for path, places in met.items():
+        assert places, f"no {form} of {path} was cut"
+        head, length = world.proxy.heads[path, form], world.proxy.lengths[path, form]
+        assert length == head or max(places) > head, f"no {form} of {path} was cut behind its HTTP head"
+    return f"{sum(map(len, met.values()))} cuts of {len(met)} kinds in {rounds} rounds; {longest} places"
 
 
 class Lane:

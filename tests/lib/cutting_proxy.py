@@ -14,32 +14,49 @@ import urllib.parse
 from ports import Listener, end
 
 HEAD_END = b"\r\n\r\n"
+EVENTS = 2  # of a watch; behind them there is nothing new
+INITIAL_END = b"k8s.io/initial-events-end"  # is in the bookmark behind the objects of a streamed list
+BY_NAME = "metadata.name="
 # How objects are asked for: all at once, in pages, or by a watch that begins with all of them; a watch.
 LIST, FIRST_PAGE, NEXT_PAGE, STREAM, WATCH = "list", "first page", "next page", "streamed list", "watch"
 
 
 def what(request_line):
-    """(path, form) of a GET; None of others."""
+    """(path, form) of a GET; None of others. Where objects are chosen by their name, that is in the path."""
     method, target, _ = request_line.split(" ", 2)
     url = urllib.parse.urlsplit(target)
     query = urllib.parse.parse_qs(url.query)
     if method != "GET":
         return None
+    path = url.path
+    selector = query.get("fieldSelector", [""])[0]
+    if selector.startswith(BY_NAME):
+        path += "?" + selector
     if "watch" in query:
-        return url.path, STREAM if "sendInitialEvents" in query else WATCH
+        return path, STREAM if "sendInitialEvents" in query else WATCH
     if "limit" in query:
-        return url.path, NEXT_PAGE if "continue" in query else FIRST_PAGE
-    return url.path, LIST
+        return path, NEXT_PAGE if "continue" in query else FIRST_PAGE
+    return path, LIST
+
+
+def is_last(form, number, data):
+    """Whether what comes behind these bytes is not counted. The API server sends each event in a chunk of
+    its own; the head has number 0."""
+    return (form == WATCH and number == EVENTS) or (form == STREAM and INITIAL_END in data)
 
 
 class CuttingProxy(Listener):
     """Serves on a free port of 127.0.0.1, with the plane's certificate or another one (certificate and
-    key). A page has `page` objects at most."""
+    key). A page has `page` objects at most.
+
+    By path and form, `heads` has how long the longest HTTP head was, and `lengths` the longest answer: of a
+    watch its first EVENTS events, of a streamed list all up to its closing bookmark."""
 
     def __init__(self, plane, pair=None, page=None):
         self.plane, self.page = plane, page
         self.lock = threading.Lock()
-        self.cuts, self.done, self.lengths = {}, {}, {}
+        self.cuts, self.done, self.heads, self.lengths = {}, {}, {}, {}
+        self.asked = set()
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.load_cert_chain(*(pair or (plane.certificate, plane.key)))
         self.listen()
@@ -49,6 +66,19 @@ class CuttingProxy(Listener):
         with self.lock:
             self.done.pop((path, form), None)
             self.cuts[path, form] = after
+
+    def forget_asked(self):
+        with self.lock:
+            self.asked.clear()
+
+    def forget_lengths(self):
+        with self.lock:
+            self.heads.clear()
+            self.lengths.clear()
+
+    def was_asked(self, path, form):
+        """Whether such a request came since forget_asked()."""
+        return (path, form) in self.asked
 
     def was_cut(self, path, form):
         """Whether it was, at the byte that was asked for; an answer may be shorter."""
@@ -84,22 +114,29 @@ class CuttingProxy(Listener):
         after = None
         if asked:
             with self.lock:
+                self.asked.add(asked)
                 after = self.cuts.pop(asked, None)
         return self.answer(client, server, asked, after)
 
     def answer(self, client, server, asked, after):
         """Passes the answer on, or its first `after` bytes."""
-        passed = 0
-        for data in answer_bytes(server):
+        passed, counts = 0, asked is not None
+        for number, data in enumerate(answer_bytes(server)):
             if after is not None and passed + len(data) >= after:
                 client.sendall(data[:after - passed])
                 self.done[asked] = True
                 return False
             client.sendall(data)
             passed += len(data)
-            if asked:
-                self.lengths[asked] = max(passed, self.lengths.get(asked, 0))
+            if counts:
+                self.count(asked, number, passed)
+                counts = not is_last(asked[1], number, data)
         return True
+
+    def count(self, asked, number, passed):
+        with self.lock:
+            for lengths in (self.lengths, self.heads) if number == 0 else (self.lengths,):
+                lengths[asked] = max(passed, lengths.get(asked, 0))
 
 
 def read_head(stream):

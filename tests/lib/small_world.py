@@ -105,10 +105,13 @@ def trusted_by_agents(plane):
     return context
 
 
-def run_pod(plane, name, node=NODE):
-    """A pod that runs on the node."""
-    pod = plane.do("POST", PODS, {"metadata": {"name": name}, "spec": {
-        "nodeName": node, "containers": [{"name": "main", "image": "none"}]}})
+def run_pod(plane, name, node=NODE, claim=None):
+    """A pod that runs on the node. Its container uses that ResourceClaim."""
+    spec = {"nodeName": node, "containers": [{"name": "main", "image": "none"}]}
+    if claim:
+        spec["resourceClaims"] = [{"name": "mine", "resourceClaimName": claim}]
+        spec["containers"][0]["resources"] = {"claims": [{"name": "mine"}]}
+    pod = plane.do("POST", PODS, {"metadata": {"name": name}, "spec": spec})
     plane.do("PATCH", f"{PODS}/{name}/status", {"status": {"phase": "Running"}},
              "application/merge-patch+json")
     return pod
