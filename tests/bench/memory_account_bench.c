@@ -297,6 +297,7 @@ static void open_front(size_t limit)
 	sbuf_init(&cert, 65536);
 	sbuf_init(&key, 65536);
 	struct front_config config = front_config_default();
+	config.refusal_delay_ms = 1; /* it is about memory */
 	config.report_address = "127.0.0.1:0";
 	config.probe_address = "127.0.0.1:0";
 	config.reports_per_second = 100;
