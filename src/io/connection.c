@@ -13,6 +13,9 @@
  * not watched at all. What a client sends meanwhile stays in the kernel. A client that goes away is
  * noticed when the answer is written.
  *
+ * Who is refused may have to wait for the answer. It is written into `out` at once, and the request is given
+ * up. The connection is then in one of the phases of delay until it may write.
+ *
  * Closing. A socket that is closed with unread input sends a reset, which may overtake the answer.
  * So after the last answer our side is shut, and input is thrown away for a moment (RFC 9112 9.6).
  */
