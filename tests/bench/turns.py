@@ -334,7 +334,7 @@ class Turn:
 
 
 def measure(options, out):
-    """All turns: what bench.json has, less the rows."""
+    """What bench.json has, less the rows: after each turn of both, all that was measured so far."""
     size = SIZES[options.size]
     say("building the peer ...")
     tools = build_peer(options.peer)
@@ -354,10 +354,10 @@ def measure(options, out):
             for contestant in contestants:
                 say(f"turn {run} of {options.runs}: {contestant.name}")
                 samples[contestant.name].append(Turn(world, contestant).do())
-    return {"size": options.size, "runs": options.runs, "options": options.option,
-            "cores": os.cpu_count(), "load": [load, os.getloadavg()[0]],
-            "world": {"pods": size.pods, "nodes": size.nodes, "gpu_nodes": size.gpu_nodes,
-                      "gpus": size.gpu_nodes * GPUS_PER_NODE}, "samples": samples}
+            yield {"size": options.size, "runs": run, "options": options.option,
+                   "cores": os.cpu_count(), "load": [load, os.getloadavg()[0]],
+                   "world": {"pods": size.pods, "nodes": size.nodes, "gpu_nodes": size.gpu_nodes,
+                             "gpus": size.gpu_nodes * GPUS_PER_NODE}, "samples": samples}
 
 
 @contextlib.contextmanager
