@@ -59,6 +59,7 @@ struct fetch {
 	uint64_t send_by; /* ms, monotonic: its time-out, after which its request is not sent */
 	uint64_t send_before; /* as in struct fetch_request; UINT64_MAX: there is no such time */
 	uint32_t idle_timeout_ms;
+	bool is_stream;  /* HTTP/2 was asked for */
 	bool added;      /* known to the multi handle */
 	bool cancelled;  /* waits for settle() to drop it */
 	bool broken;     /* waits for settle() to end it with `error` */
@@ -355,6 +356,8 @@ static size_t on_body(char *bytes, size_t one, size_t n, void *owner)
 	if (fetch->cancelled)
 		return refuse();
 	fetch->last_byte_at = loop_now_ms(fetch->fetcher->loop);
+	if (fetch->is_stream)
+		fetch_multi_took(fetch->fetcher->multi, fetch->easy, n >= CURL_MAX_WRITE_SIZE);
 	if (fetch->handler.body(fetch->handler.owner, (struct view){bytes, n}, &fetch->error) != 0) {
 		assert(fetch->cancelled || fetch->error.kind != ERROR_NONE);
 		return refuse();
@@ -490,6 +493,7 @@ int fetch_start(struct fetcher *fetcher, const struct fetch_request *request,
 	fetch->send_by = request->total_timeout_ms ? clock_monotonic_ms() + request->total_timeout_ms
 						   : UINT64_MAX;
 	fetch->send_before = request->send_before ? request->send_before : UINT64_MAX;
+	fetch->is_stream = request->protocol != FETCH_HTTP1;
 	set_callbacks(fetch, request);
 	if (fetch_options_apply(&fetch->options, fetch->easy, request, err) != 0)
 		return -1;

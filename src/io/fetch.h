@@ -71,7 +71,6 @@ struct fetch_request {
 	const char *const *headers;  /* "Name: value", NULL-terminated; may be NULL */
 	struct view body;            /* copied; without one, POST, PUT and PATCH send an empty body */
 	enum fetch_protocol protocol;
-	uint32_t buffer_size;        /* bytes of the body are handed on in parts of at most that; 0: 16 KiB */
 	bool fresh_connection;       /* no reuse, neither before nor after */
 	uint32_t connect_timeout_ms; /* until TLS stands; 0: 10 s */
 	uint32_t total_timeout_ms;   /* nothing is sent after it, by a clock that runs while the process

@@ -7,6 +7,11 @@
  * libcurl 7.88 that had no memory to note a socket divides by zero when it notes it again. It may also
  * leave that socket watched, with nobody to read from it. So a handle that has failed once is replaced,
  * which closes its connections. While there is no memory for that, it is not let work.
+ *
+ * libcurl 7.88 pauses a connection of HTTP/2 where a stream gets more at a time than its buffer holds. It
+ * then hands on the stream's full buffer, and may leave the rest where it is until the server sends more,
+ * which a watch may not do for a minute. So after a full buffer it is let work on that connection again,
+ * until that brings nothing.
  */
 
 #include "io/fetch_multi.h"
@@ -14,11 +19,15 @@
 #include <assert.h>
 #include <event2/event.h>
 #include <event2/event_struct.h>
+#include <netinet/in.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
 #include "base/limits.h"
 #include "base/list.h"
 #include "io/fetch.h"
+
+#define DRAIN_ROUNDS 32u
 
 struct fetch_multi {
 	struct loop *loop;
@@ -27,6 +36,8 @@ struct fetch_multi {
 	struct loop_timer *wake;  /* ours, which libcurl does not clear */
 	struct list sockets; /* that the loop watches */
 	uint32_t max_streams; /* of a connection */
+	uint32_t n_full;      /* sockets with is_full */
+	uint64_t n_parts;     /* of bodies of HTTP/2 that were handed on */
 	bool is_in_curl;
 	bool is_broken;
 	struct fetch_multi_owner owner;
@@ -39,6 +50,8 @@ struct watched_socket {
 	struct event event;
 	curl_socket_t fd;
 	short what;
+	long local_port; /* by which libcurl tells the connection of a transfer; 0: not of TCP */
+	bool is_full;    /* libcurl may hold back what it has read from it */
 };
 
 static int renew_handle(struct fetch_multi *multi);
@@ -55,10 +68,58 @@ static void work(struct fetch_multi *multi, curl_socket_t fd, int mask)
 	multi->owner.broke(multi->owner.owner);
 }
 
+static struct watched_socket *find_socket(const struct fetch_multi *multi, curl_socket_t fd)
+{
+	for (struct list *link = multi->sockets.next; link != &multi->sockets; link = link->next) {
+		struct watched_socket *socket = CONTAINER_OF(link, struct watched_socket, link);
+		if (socket->fd == fd)
+			return socket;
+	}
+	return NULL;
+}
+
+static struct watched_socket *find_full(const struct fetch_multi *multi)
+{
+	for (struct list *link = multi->sockets.next; link != &multi->sockets; link = link->next) {
+		struct watched_socket *socket = CONTAINER_OF(link, struct watched_socket, link);
+		if (socket->is_full)
+			return socket;
+	}
+	return NULL;
+}
+
+static void set_full(struct watched_socket *socket, bool is_full)
+{
+	if (!socket || socket->is_full == is_full)
+		return;
+	socket->is_full = is_full;
+	if (is_full)
+		socket->multi->n_full++;
+	else
+		socket->multi->n_full--;
+}
+
+/* Hands on what libcurl holds back. After some rounds others have their turn. */
+static void drain(struct fetch_multi *multi)
+{
+	for (unsigned round = 0; multi->n_full > 0 && !multi->is_broken; round++) {
+		if (round == DRAIN_ROUNDS) {
+			fetch_multi_wake(multi);
+			return;
+		}
+		const curl_socket_t fd = find_full(multi)->fd;
+		const uint64_t n_before = multi->n_parts;
+		work(multi, fd, CURL_CSELECT_IN);
+		if (multi->n_parts == n_before)
+			set_full(find_socket(multi, fd), false);
+	}
+}
+
 static void act(struct fetch_multi *multi, curl_socket_t fd, int mask)
 {
 	if (!multi->is_broken)
 		work(multi, fd, mask);
+	drain(multi);
 	if (multi->is_broken)
 		(void)renew_handle(multi); /* else the next one tries */
 	multi->owner.worked(multi->owner.owner);
@@ -79,9 +140,30 @@ static void on_time(void *owner)
 
 static void forget_socket(struct watched_socket *socket)
 {
+	set_full(socket, false);
 	event_del(&socket->event);
 	list_remove(&socket->link);
 	free(socket);
+}
+
+static long local_port_of(curl_socket_t fd)
+{
+	union {
+		struct sockaddr_storage any;
+		struct sockaddr_in ipv4;
+		struct sockaddr_in6 ipv6;
+	} address = {0};
+	socklen_t len = sizeof(address);
+	if (getsockname(fd, (struct sockaddr *)&address.any, &len) != 0)
+		return 0;
+	switch (address.any.ss_family) {
+	case AF_INET:
+		return ntohs(address.ipv4.sin_port);
+	case AF_INET6:
+		return ntohs(address.ipv6.sin6_port);
+	default:
+		return 0;
+	}
 }
 
 static int watch_socket(struct fetch_multi *multi, struct watched_socket *socket, curl_socket_t fd,
@@ -95,6 +177,7 @@ static int watch_socket(struct fetch_multi *multi, struct watched_socket *socket
 	if (is_new) {
 		socket->multi = multi;
 		socket->fd = fd;
+		socket->local_port = local_port_of(fd);
 		list_append(&multi->sockets, &socket->link);
 		curl_multi_assign(multi->handle, fd, socket);
 	} else {
@@ -240,11 +323,21 @@ CURL *fetch_multi_next_done(struct fetch_multi *multi, CURLcode *ret_code)
 
 bool fetch_multi_uses(const struct fetch_multi *multi, int fd)
 {
+	return find_socket(multi, fd);
+}
+
+void fetch_multi_took(struct fetch_multi *multi, CURL *easy, bool is_full)
+{
+	long port = 0;
+	multi->n_parts++;
+	if (!is_full)
+		return;
+	curl_easy_getinfo(easy, CURLINFO_LOCAL_PORT, &port);
 	for (struct list *link = multi->sockets.next; link != &multi->sockets; link = link->next) {
-		if (CONTAINER_OF(link, struct watched_socket, link)->fd == fd)
-			return true;
+		struct watched_socket *socket = CONTAINER_OF(link, struct watched_socket, link);
+		if (socket->local_port == port)
+			set_full(socket, true);
 	}
-	return false;
 }
 
 void fetch_multi_wake(struct fetch_multi *multi)

@@ -241,8 +241,6 @@ static void set_behaviour(CURL *easy, const struct fetch_request *request)
 	curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, request->fresh_connection ? 1L : 0L);
 	curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, MAX_IDLE_S);
 	curl_easy_setopt(easy, CURLOPT_MAXLIFETIME_CONN, 0L);
-	if (request->buffer_size > 0)
-		curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)request->buffer_size);
 	uint32_t connect_ms = request->connect_timeout_ms;
 	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
 			 (long)(connect_ms ? connect_ms : CONNECT_TIMEOUT_MS));

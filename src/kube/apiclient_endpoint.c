@@ -20,7 +20,6 @@
 #include "io/tls.h"
 
 #define MAX_HEADERS 5
-#define SHARED_BUFFER 4096u /* each of thousands has one */
 
 static int read_into(struct view path, struct sbuf *buf, struct error *err)
 {
@@ -196,7 +195,6 @@ int apiclient_endpoint_start(struct apiclient_endpoint *endpoint,
 		.headers = headers,
 		.body = request->body,
 		.protocol = request->is_shared ? FETCH_HTTP2 : FETCH_HTTP1,
-		.buffer_size = request->is_shared ? SHARED_BUFFER : 0,
 		.fresh_connection = request->fresh_connection,
 		.total_timeout_ms = request->timeout_ms,
 		.send_before = request->send_before,
