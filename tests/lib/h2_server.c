@@ -10,6 +10,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <nghttp2/nghttp2.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -374,6 +375,7 @@ static void on_client(void *owner, bool readable, bool writable)
 	sbuf_init(&connection->out, BODY_CAP);
 	connection->fd = accept(server->fd, NULL, NULL);
 	must(connection->fd >= 0 && fcntl(connection->fd, F_SETFL, O_NONBLOCK) == 0, "accept");
+	setsockopt(connection->fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
 	connection->ssl = SSL_new(server->context);
 	must(connection->ssl && SSL_set_fd(connection->ssl, connection->fd) == 1, "SSL");
 	SSL_set_mode(connection->ssl, SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
