@@ -675,6 +675,14 @@ static void every_witness_and_placeholder_is_explained(void **state)
 	expect_no_complaints(crd);
 }
 
+/* Who owns each field of it would cost the API server a third of a write. */
+static void the_status_has_one_owner(void **state)
+{
+	struct crd *crd = &((struct fixture *)*state)->crd;
+	expect(crd, "status", find_property(crd, ".status"), "x-kubernetes-map-type", "atomic");
+	expect_no_complaints(crd);
+}
+
 /* With keys the API server would refuse a holder whose UID is not known. */
 static void holders_without_a_device_need_no_key(void **state)
 {
@@ -747,6 +755,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(every_list_says_how_it_merges_and_keys_are_required, setup,
 					teardown),
 	cmocka_unit_test_setup_teardown(every_witness_and_placeholder_is_explained, setup, teardown),
+	cmocka_unit_test_setup_teardown(the_status_has_one_owner, setup, teardown),
 	cmocka_unit_test_setup_teardown(holders_without_a_device_need_no_key, setup, teardown),
 	cmocka_unit_test_setup_teardown(columns_and_selectors_point_at_scalars_of_their_type, setup,
 					teardown),
