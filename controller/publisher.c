@@ -77,6 +77,28 @@ static void free_all(struct list *writes)
 	}
 }
 
+/*
+ * A write of ours that the server has taken, by its answer or, often earlier, by the watch. The join that
+ * decided it would find nothing to do.
+ */
+static bool is_expected(void *owner, struct view node_name, const struct attribution *object)
+{
+	const struct publisher *publisher = owner;
+	const struct attribution *sent;
+	struct error error;
+
+	for (struct list *link = publisher->under_way.next; link != &publisher->under_way; link = link->next) {
+		struct publisher_write *write = CONTAINER_OF(link, struct publisher_write, link);
+
+		if (write->step == PUBLISHER_WRITE_UPDATE &&
+		    view_equal(sbuf_view(&write->name), object->name) &&
+		    view_equal(sbuf_view(&write->plan->node_name), node_name))
+			return publisher_write_sent(write, &sent, &error) == 0 &&
+			       attribution_doc_is_same(&sent->status, &object->status);
+	}
+	return false;
+}
+
 int publisher_new(const struct publisher_config *config, struct publisher **ret_publisher,
 		  struct error *err)
 {
@@ -90,6 +112,7 @@ int publisher_new(const struct publisher_config *config, struct publisher **ret_
 	list_init(&publisher->waiting);
 	list_init(&publisher->under_way);
 	write_budget_init(&publisher->budget);
+	inventory_expect_attributions(config->inventory, is_expected, publisher);
 	*ret_publisher = publisher;
 	return 0;
 }
@@ -100,6 +123,7 @@ void publisher_free(struct publisher *publisher)
 
 	if (!publisher)
 		return;
+	inventory_expect_attributions(publisher->config.inventory, NULL, NULL);
 	free_all(&publisher->waiting);
 	free_all(&publisher->under_way);
 	while ((link = list_first(&publisher->plans))) {
@@ -183,22 +207,6 @@ static void end_write(struct publisher_write *write, const struct error *error)
 	pump(publisher);
 }
 
-/* True in *ret_dropped when the status that was sent holds more than the server's answer. */
-static int compare_with_sent(struct publisher_write *write, const struct attribution *answer,
-			     bool *ret_dropped, struct error *err)
-{
-	CLEANUP(arena_deinit) struct arena arena = {0};
-	struct publisher *publisher = write->plan->publisher;
-	struct attribution sent;
-
-	arena_init(&arena, LIMIT_OBJECT_BYTES);
-	if (attribution_doc_decode(sbuf_view(&write->body), &arena, &sent, err) < 0)
-		return -1;
-	*ret_dropped = refusals_note_kept(&publisher->refusals, &sent.status, &answer->status,
-					  loop_now_ms(publisher->config.loop));
-	return 0;
-}
-
 /*
  * The server's object becomes what the next join compares with. Where the server dropped a field of a
  * status that is what was sent, or the next join would write it again, and each one after it.
@@ -207,19 +215,24 @@ static int learn(struct publisher_write *write, struct view body, struct error *
 {
 	CLEANUP(arena_deinit) struct arena arena = {0};
 	struct publisher *publisher = write->plan->publisher;
-	struct attribution object, sent;
+	struct attribution object;
+	const struct attribution *sent = NULL;
 	uint64_t version = 0;
 	bool is_dropped = false;
 
 	arena_init(&arena, 2 * LIMIT_OBJECT_BYTES);
 	if (attribution_doc_decode(body, &arena, &object, err) < 0 ||
-	    (write->step == PUBLISHER_WRITE_UPDATE &&
-	     compare_with_sent(write, &object, &is_dropped, err) < 0))
+	    (write->step == PUBLISHER_WRITE_UPDATE && publisher_write_sent(write, &sent, err) < 0))
 		return -1;
+	if (sent)
+		is_dropped = refusals_note_kept(&publisher->refusals, &sent->status, &object.status,
+						loop_now_ms(publisher->config.loop));
 	if (is_dropped) {
-		if (attribution_doc_decode(sbuf_view(&write->body), &arena, &sent, err) < 0)
+		struct attribution copy;
+
+		if (attribution_doc_decode(sbuf_view(&write->body), &arena, &copy, err) < 0)
 			return -1;
-		object.status = sent.status;
+		object.status = copy.status;
 	}
 	(void)view_parse_u64(object.resource_version, &version);
 	return inventory_put_attribution(publisher->config.inventory, &object, &arena,

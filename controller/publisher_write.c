@@ -59,6 +59,7 @@ void publisher_write_free(struct publisher_write *write)
 	sbuf_deinit(&write->name);
 	sbuf_deinit(&write->body);
 	arena_deinit(&write->arena);
+	arena_deinit(&write->sent_arena);
 	free(write);
 }
 
@@ -84,6 +85,23 @@ bool publisher_write_is_overtaken(const struct publisher_write *write,
 {
 	return write->wanted == PUBLISHER_WRITE_DELETE &&
 	       count_node_changes(inventory, node_name) != write->node_changes;
+}
+
+int publisher_write_sent(struct publisher_write *write, const struct attribution **ret_sent,
+			 struct error *err)
+{
+	assert(write->wanted == PUBLISHER_WRITE_UPDATE);
+	if (!write->sent) {
+		struct attribution *sent = arena_alloc(&write->sent_arena, 1, sizeof(*sent));
+
+		if (!sent)
+			return error_no_memory(err);
+		if (attribution_doc_decode(sbuf_view(&write->body), &write->sent_arena, sent, err) < 0)
+			return -1;
+		write->sent = sent;
+	}
+	*ret_sent = write->sent;
+	return 0;
 }
 
 static const struct {
@@ -250,6 +268,7 @@ int publisher_write_new(const struct publisher_write_node *node, const struct jo
 	sbuf_init(&write->name, LIMIT_URL);
 	sbuf_append(&write->name, device->name);
 	sbuf_init(&write->body, LIMIT_OBJECT_BYTES);
+	arena_init(&write->sent_arena, LIMIT_OBJECT_BYTES);
 	write->wanted = encode(device, &write->body);
 	note_changes(write, device, node->changes);
 	if (sbuf_check(&write->name, "name", err) < 0 ||

@@ -37,6 +37,8 @@ struct publisher_write {
 	uint64_t node_changes;             /* as they were when the question of the node was */
 	struct sbuf name;
 	struct sbuf body;
+	struct arena sent_arena;      /* of the next */
+	struct attribution *sent;     /* what the body says, once somebody has asked */
 	struct arena arena;           /* of the next */
 	struct event_change *changes; /* that the status brings */
 	size_t n_changes;
@@ -68,6 +70,12 @@ enum publisher_write_step publisher_write_next_step(const struct publisher_write
 /* True when a node whose object is to be deleted has come back since; it may be gone again. */
 bool publisher_write_is_overtaken(const struct publisher_write *write,
 				  const struct inventory *inventory, struct view node_name);
+
+/*
+ * The object with the status that an update sends, borrowed from the write. Fails with ERROR_NO_MEMORY.
+ */
+MUST_USE int publisher_write_sent(struct publisher_write *write, const struct attribution **ret_sent,
+				  struct error *err);
 
 /*
  * The request of the write's step. It borrows from the write and from path, which is initialised

@@ -39,8 +39,7 @@ enum resource_claim_word {
  * Claims of the pod that are not here are the caller's to ask for. What a device plugin gave does not
  * move with claims.
  */
-enum resource_claim_word from_resource_claim_hear(const struct facts *facts,
-						  const struct device *device,
+enum resource_claim_word from_resource_claim_hear(const struct facts *facts, const struct device *device,
 						  const struct previous_tenant *tenant);
 /*
  * True when the witness is silent about the pod (NULL: an unknown one): it may have devices by claims

@@ -76,8 +76,7 @@ void previous_index_names(const struct previous *previous, struct keyed *names)
 		const struct attribution_tenant *t = previous->tenants[i].published;
 		/* Whoever has HAMi's ID may have had another device. */
 		if (previous->tenants[i].placeholder != PLACEHOLDER_HAMI)
-			keyed_add(names, KEYED_KEY(t->pod_name, t->container, t->pod_namespace),
-				  &t->pod_uid);
+			keyed_add(names, KEYED_KEY(t->pod_name, t->container, t->pod_namespace), &t->pod_uid);
 	}
 }
 

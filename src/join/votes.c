@@ -153,8 +153,7 @@ static void compare(const struct votes_holder *of, struct votes *votes, struct d
  * While the node is silent nothing is compared, and a published dispute stays: some no is kept. An
  * ID of HAMi's need not mean the device that it names: that is no dispute.
  */
-static void hear_facts(const struct votes_holder *of, struct votes *votes,
-		       struct debounce *debounce)
+static void hear_facts(const struct votes_holder *of, struct votes *votes, struct debounce *debounce)
 {
 	const struct join_input *input = of->facts->input;
 	for (size_t i = 0; i < of->n_items; i++)

@@ -13,13 +13,16 @@ static const struct attribution_record *record_of(const struct record *record)
 	return CONTAINER_OF(record, struct attribution_record, base);
 }
 
-static void touch(const struct attribution_set *set, const struct record *record, const struct record_event *event)
+/* quiet: the node state that need not be touched; NULL: there is none. */
+static void touch(const struct attribution_set *set, const struct record *record, const struct record_event *event,
+		  const struct node_state *quiet)
 {
 	struct view name = record_of(record)->attribution.name;
 	const struct node_state *node_state;
-	node_state_touch(set->records.node_states, record->node_state, event->is_initial);
+	if (record->node_state != quiet)
+		node_state_touch(set->records.node_states, record->node_state, event->is_initial);
 	for (unsigned i = 0; (node_state = device_reporters_node_state(set->reporters, name, i)); i++)
-		if (node_state != record->node_state)
+		if (node_state != record->node_state && node_state != quiet)
 			node_state_touch(set->records.node_states, node_state, event->is_initial);
 }
 
@@ -54,13 +57,20 @@ static void tell(const struct attribution_set *set, const struct record *old, co
 						  now ? &record_of(now)->attribution : NULL);
 }
 
+static bool is_expected(const struct attribution_set *set, const struct record *now)
+{
+	return now && now->node_state && set->expected &&
+	       set->expected(set->expected_owner, now->node_state->name, &record_of(now)->attribution);
+}
+
 static void change(struct record_set *records, struct record *old, struct record *base,
 		   const struct record_event *event)
 {
 	const struct attribution_set *set = CONTAINER_OF(records, struct attribution_set, records);
+	const struct node_state *quiet = is_expected(set, base) ? base->node_state : NULL;
 	struct attribution_record *record;
 	if (old)
-		touch(set, old, event);
+		touch(set, old, event, quiet);
 	if (!base) {
 		touch_agentless(set, old, event);
 		tell(set, old, NULL);
@@ -70,7 +80,7 @@ static void change(struct record_set *records, struct record *old, struct record
 	arena_join(&record->arena, record->take);
 	if (base->node_state)
 		list_append(&base->node_state->attributions, &base->link);
-	touch(set, base, event);
+	touch(set, base, event, quiet);
 	tell(set, old, base);
 }
 
@@ -113,8 +123,7 @@ void attribution_set_leave(struct attribution_set *set, const void *owner)
 }
 
 int attribution_set_put(struct attribution_set *set, const struct attribution *attribution,
-			struct arena *take_arena, const struct record_event *event,
-			struct error *err)
+			struct arena *take_arena, const struct record_event *event, struct error *err)
 {
 	struct attribution_record *record = calloc(1, sizeof(*record));
 	if (!record)

@@ -35,6 +35,9 @@ struct attribution_set {
 		attribution_set_fn changed; /* NULL: nobody is told */
 		void *owner;
 	} listeners[ATTRIBUTION_SET_LISTENERS];
+	/* True when the last join of this node wanted the object as it now is. NULL: it never did. */
+	bool (*expected)(void *owner, struct view node_name, const struct attribution *object);
+	void *expected_owner;
 };
 
 /* node_states and reporters are borrowed and must outlive the set. */
@@ -45,12 +48,11 @@ void attribution_set_listen(struct attribution_set *set, attribution_set_fn chan
 /* That owner is told no more; also one that never was. */
 void attribution_set_leave(struct attribution_set *set, const void *owner);
 /*
- * Adds or changes the object, if it is newer, and takes over the arena's memory then. Touches the
- * node that holds it and those that report its device. Fails with ERROR_NO_MEMORY.
+ * Adds or changes the object, if it is newer, and takes over the arena's memory then. Touches its node,
+ * unless that expects it so, and those that report its device. Fails with ERROR_NO_MEMORY.
  */
 MUST_USE int attribution_set_put(struct attribution_set *set, const struct attribution *attribution,
-				 struct arena *take_arena, const struct record_event *event,
-				 struct error *err);
+				 struct arena *take_arena, const struct record_event *event, struct error *err);
 /* The record with that name, or NULL. */
 const struct attribution_record *attribution_set_find(const struct attribution_set *set, struct view name);
 /* True when a pod of the node state, or a slice of it, names the device of that UUID. */

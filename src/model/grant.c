@@ -98,8 +98,7 @@ static const struct resource_slice_device *find_device(const struct catalog *cat
 	const struct resource_slice of_pool = {.driver = driver, .pool = pool};
 	const struct resource_slice_device named = {.name = name};
 	const struct entry key = {&of_pool, &named};
-	const struct entry *found = bsearch(&key, catalog->entries, catalog->n, sizeof(key),
-					    compare_entries);
+	const struct entry *found = bsearch(&key, catalog->entries, catalog->n, sizeof(key), compare_entries);
 
 	if (!found || (found > catalog->entries && compare_entries(found - 1, found) == 0) ||
 	    (found + 1 < catalog->entries + catalog->n && compare_entries(found, found + 1) == 0))
@@ -134,8 +133,7 @@ static struct resolved resolve_entry(const struct catalog *catalog, struct view 
 }
 
 /* What was handed out need not be on offer any more: the driver withdraws what is ill. */
-static struct resolved resolve(const struct catalog *catalog,
-			       const struct resource_claim_result *result)
+static struct resolved resolve(const struct catalog *catalog, const struct resource_claim_result *result)
 {
 	const struct resource_slice_device withdrawn = {.name = result->device};
 	const struct resource_slice_device *device = find_device(catalog, result->driver,

@@ -45,10 +45,9 @@ void inventory_on_boot(struct inventory *inventory, node_state_boot_fn boot, voi
 	inventory->node_states.boot_owner = owner;
 }
 
-void inventory_on_attribution(struct inventory *inventory,
-			      void (*changed)(void *owner, const struct attribution *before,
-					      const struct attribution *now),
-			      void *owner)
+void inventory_on_attribution(
+	struct inventory *inventory,
+	void (*changed)(void *owner, const struct attribution *before, const struct attribution *now), void *owner)
 {
 	attribution_set_listen(&inventory->attributions, changed, owner);
 }
@@ -56,6 +55,14 @@ void inventory_on_attribution(struct inventory *inventory,
 void inventory_off_attribution(struct inventory *inventory, const void *owner)
 {
 	attribution_set_leave(&inventory->attributions, owner);
+}
+
+void inventory_expect_attributions(
+	struct inventory *inventory,
+	bool (*expected)(void *owner, struct view node_name, const struct attribution *object), void *owner)
+{
+	inventory->attributions.expected = expected;
+	inventory->attributions.expected_owner = owner;
 }
 
 /* One kind or all */
@@ -76,9 +83,8 @@ static struct record_event event_of(const struct inventory *inventory, enum inve
 	};
 }
 
-int inventory_put_pod(struct inventory *inventory, struct view node_name,
-			   const struct pod_fields *fields, enum store_change change,
-			   uint64_t version, uint64_t now_ms, struct error *err)
+int inventory_put_pod(struct inventory *inventory, struct view node_name, const struct pod_fields *fields,
+		      enum store_change change, uint64_t version, uint64_t now_ms, struct error *err)
 {
 	const struct record_event event = {
 		.change = change,
@@ -216,8 +222,7 @@ void inventory_remove(struct inventory *inventory, enum inventory_kind kind, str
 	if (store_judge(&inventory->sets[kind]->store, key, STORE_DELETE, version, &entry) != STORE_REMOVE)
 		return;
 	if (kind == INVENTORY_PODS)
-		pod_scope_note_removal(&inventory->scope,
-				       CONTAINER_OF(entry, struct record, entry), version);
+		pod_scope_note_removal(&inventory->scope, CONTAINER_OF(entry, struct record, entry), version);
 	remove_entry(inventory, kind, entry, now_ms);
 }
 
@@ -251,8 +256,7 @@ static bool judge_intent(struct inventory *inventory)
 }
 
 /* What the list, as of that version, did not contain. */
-static void sweep(struct inventory *inventory, enum inventory_kind kind, uint64_t version,
-		  uint64_t now_ms)
+static void sweep(struct inventory *inventory, enum inventory_kind kind, uint64_t version, uint64_t now_ms)
 {
 	struct store_entry *entry;
 	while ((entry = store_sweep(&inventory->sets[kind]->store)))
@@ -287,8 +291,7 @@ void inventory_set_absent(struct inventory *inventory, enum inventory_kind kind)
 	node_state_touch_all(&inventory->node_states, false, true);
 }
 
-void inventory_set_age(struct inventory *inventory, enum inventory_kind kind,
-		       enum inventory_age age)
+void inventory_set_age(struct inventory *inventory, enum inventory_kind kind, enum inventory_age age)
 {
 	assert(kind < INVENTORY_N_KINDS && age <= INVENTORY_UNSERVED);
 	if (inventory->ages[kind] == age)
@@ -319,8 +322,7 @@ struct inventory_unused inventory_unused(const struct inventory *inventory)
 	};
 }
 
-const struct attribution *inventory_find_attribution(const struct inventory *inventory,
-						     struct view name)
+const struct attribution *inventory_find_attribution(const struct inventory *inventory, struct view name)
 {
 	const struct attribution_record *record = attribution_set_find(&inventory->attributions, name);
 	return record ? &record->attribution : NULL;

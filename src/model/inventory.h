@@ -44,12 +44,15 @@ void inventory_on_boot(struct inventory *inventory, node_state_boot_fn boot, voi
  * changed (model/attribution_set.h) is told of GPUAttributions from now on, beside others; there may be
  * ATTRIBUTION_SET_LISTENERS.
  */
-void inventory_on_attribution(struct inventory *inventory,
-			      void (*changed)(void *owner, const struct attribution *before,
-					      const struct attribution *now),
-			      void *owner);
+void inventory_on_attribution(
+	struct inventory *inventory,
+	void (*changed)(void *owner, const struct attribution *before, const struct attribution *now), void *owner);
 /* That owner is told no more; also one that never was. */
 void inventory_off_attribution(struct inventory *inventory, const void *owner);
+/* expected is asked of each GPUAttribution that changes. True: its node, of that name, is not touched for it. */
+void inventory_expect_attributions(
+	struct inventory *inventory,
+	bool (*expected)(void *owner, struct view node_name, const struct attribution *object), void *owner);
 
 /* A complete state of one kind begins to arrive. */
 void inventory_begin_replace(struct inventory *inventory, enum inventory_kind kind);
@@ -110,11 +113,9 @@ void inventory_set_pods_read(struct inventory *inventory);
 MUST_USE int inventory_put(struct inventory *inventory, enum inventory_kind kind, const void *fields,
 			   enum store_change change, uint64_t version, struct error *err);
 /*
- * The attribution and all it points to lie in *take_arena, which the inventory takes over (it is
- * empty afterwards). Also for the answers of own writes.
+ * All of the attribution lies in *take_arena, which the inventory takes over and empties. Also for answers.
  */
-MUST_USE int inventory_put_attribution(struct inventory *inventory,
-				       const struct attribution *attribution,
+MUST_USE int inventory_put_attribution(struct inventory *inventory, const struct attribution *attribution,
 				       struct arena *take_arena, enum store_change change,
 				       uint64_t version, struct error *err);
 /*

@@ -34,8 +34,7 @@ static void touch_rivals(const struct inventory *inventory, const struct node_st
 }
 
 int inventory_node_state_put_report(struct inventory *inventory, const struct report *report,
-				    node_state_release_fn release, void *owner, uint64_t now_ms,
-				    struct error *err)
+				    node_state_release_fn release, void *owner, uint64_t now_ms, struct error *err)
 {
 	struct node_state *node_state = node_state_ensure(&inventory->node_states, report->node, err);
 	assert(release);

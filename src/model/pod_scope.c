@@ -150,8 +150,7 @@ void pod_scope_begin_node(struct pod_scope *scope, struct view node_name)
 		node_state->pods_floor = 0; /* versions may go back */
 }
 
-static void sweep(struct pod_scope *scope, struct node_state *node_state, uint64_t version,
-		  uint64_t now_ms)
+static void sweep(struct pod_scope *scope, struct node_state *node_state, uint64_t version, uint64_t now_ms)
 {
 	const struct record_event event = {.change = STORE_DELETE, .now_ms = now_ms};
 	struct list *l = node_state->pods.next;
@@ -165,8 +164,7 @@ static void sweep(struct pod_scope *scope, struct node_state *node_state, uint64
 	}
 }
 
-void pod_scope_end_node(struct pod_scope *scope, struct view node_name, uint64_t version,
-			uint64_t now_ms)
+void pod_scope_end_node(struct pod_scope *scope, struct view node_name, uint64_t version, uint64_t now_ms)
 {
 	struct node_state *node_state = followed(scope, node_name);
 	const bool is_news = !pod_scope_knows(scope, node_state);
@@ -198,8 +196,7 @@ static bool is_merged(const struct pod_scope *scope, const struct pod_scope_word
 	return word->node_name.len > 0 ? scope->is_fed : scope->n_followed > 0;
 }
 
-static void mark(const struct pod_scope *scope, const struct pod_scope_word *word,
-		 struct record *record)
+static void mark(const struct pod_scope *scope, const struct pod_scope_word *word, struct record *record)
 {
 	if (word->node_name.len == 0)
 		store_note(&scope->pods->records.store, &record->entry);
@@ -249,8 +246,7 @@ static int check(const struct pod_scope *scope, const struct pod_scope_word *wor
 	if (word->node_name.len == 0)
 		return 0;
 	if (!view_equal(fields->node, word->node_name))
-		return error_set(err, ERROR_REJECTED, 0, "pod %.*s is of another node",
-				 VIEW_ARG(word->key));
+		return error_set(err, ERROR_REJECTED, 0, "pod %.*s is of another node", VIEW_ARG(word->key));
 	if (record && word->change == STORE_LISTED && !scope->is_fed && record->node_state &&
 	    !view_equal(record->node_state->name, word->node_name) &&
 	    word->version < record->entry.version)

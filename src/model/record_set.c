@@ -24,8 +24,7 @@ void record_set_init(struct record_set *set, const struct record_kind *kind,
 	store_init(&set->store, key_of);
 }
 
-struct view record_set_key(struct view namespace, struct view name,
-		       char buffer[static RECORD_KEY_SIZE])
+struct view record_set_key(struct view namespace, struct view name, char buffer[static RECORD_KEY_SIZE])
 {
 	const size_t len = namespace.len + 1 + name.len;
 	if (len > RECORD_KEY_SIZE)
@@ -143,8 +142,7 @@ int record_set_put_copy(struct record_set *set, const void *fields, const struct
 			      event, err);
 }
 
-void record_set_remove(struct record_set *set, struct record *record,
-		       const struct record_event *event)
+void record_set_remove(struct record_set *set, struct record *record, const struct record_event *event)
 {
 	store_remove(&set->store, &record->entry);
 	set->kind->change(set, record, NULL, event);

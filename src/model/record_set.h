@@ -78,9 +78,8 @@ void record_set_deinit(struct record_set *set);
  * event->change is STORE_LISTED or STORE_UPSERT. Fails with ERROR_NO_MEMORY, or as admit() does; what
  * is there then stays, with the version that it has.
  */
-MUST_USE int record_set_put(struct record_set *set, struct record *take_record,
-			    struct view node_name, const struct record_event *event,
-			    struct error *err);
+MUST_USE int record_set_put(struct record_set *set, struct record *take_record, struct view node_name,
+			    const struct record_event *event, struct error *err);
 /* The same of a copy of what a decoder found, of a kind with rows: the object begins with its key. */
 MUST_USE int record_set_put_copy(struct record_set *set, const void *fields,
 				 const struct record_event *event, struct error *err);

@@ -94,8 +94,7 @@ void resource_claim_set_init(struct resource_claim_set *set, const struct pod_se
 	record_set_init(&set->records, &kind, pods->records.node_states);
 }
 
-const struct resource_claim *resource_claim_set_find(const struct resource_claim_set *set,
-						     struct view key)
+const struct resource_claim *resource_claim_set_find(const struct resource_claim_set *set, struct view key)
 {
 	const struct record *record = record_set_find(&set->records, key);
 	return record ? record->object : NULL;

@@ -140,6 +140,40 @@ TEST(every_node_that_reports_the_device_is_touched_once)
 	}
 }
 
+static bool is_expected(void *owner, struct view node_name, const struct attribution *object)
+{
+	(void)object;
+	return view_equal(node_name, view_from(owner));
+}
+
+TEST(a_node_that_expects_an_object_so_is_not_touched_and_others_are)
+{
+	static struct report_device device = {.uuid = VIEW_INIT("GPU-AB")};
+	const struct report report = {.devices = {&device, 1, true}};
+	struct node_state *reporting;
+	struct error err;
+
+	reporting = node_state_ensure(&node_states, VIEW("n2"), &err);
+	assert_non_null(reporting);
+	reporting->report = &report;
+	assert_int_equal(device_reporters_add(&reporters, reporting, &report, 0, &err), 0);
+	set.expected = is_expected;
+	set.expected_owner = (void *)(uintptr_t)"n1";
+	put("gpu-ab", "n1", 1);
+	assert_touched("n2 ");
+	put("gpu-ab", "n1", 2);
+	assert_touched("n2 n2 "); /* of the object before, and of what it is now */
+	set.expected_owner = (void *)(uintptr_t)"n2";
+	put("gpu-ab", "n2", 3);
+	assert_touched("n1 ");
+	set.expected_owner = (void *)(uintptr_t)"n3";
+	put("gpu-ab", "n2", 4);
+	assert_touched("n2 n2 ");
+	device_reporters_drop(&reporters, reporting, &report, NULL);
+	reporting->report = NULL;
+	node_state_release(&node_states, reporting);
+}
+
 /* The node's only slice describes that device. */
 static struct node_state *slice(const char *node, struct record *record)
 {
@@ -258,6 +292,7 @@ TEST(without_memory_what_is_there_stays)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_set_up(each_listener_is_told_until_it_leaves),
 	cmocka_unit_test_set_up(every_node_that_reports_the_device_is_touched_once),
+	cmocka_unit_test_set_up(a_node_that_expects_an_object_so_is_not_touched_and_others_are),
 	cmocka_unit_test_set_up(an_object_hangs_on_the_node_state_that_its_status_names),
 	cmocka_unit_test_set_up(who_has_no_agent_and_a_slice_of_a_removed_objects_device_is_touched),
 	cmocka_unit_test_set_up(only_what_is_put_empties_the_arena),

@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "controller/publisher.h"
+#include "schema/attribution_doc.h"
 
 #include "lib/fake_apiclient.inc"
 #include "lib/fake_boot_clock.inc"
@@ -13,11 +14,12 @@
 
 #define UUID "GPU-11ba558d-3437-2335-2fd8-a78c8502f87f"
 #define NAME "gpu-11ba558d-3437-2335-2fd8-a78c8502f87f"
-#define OBJECT(version)                                                                   \
+#define OBJECT(version) OBJECT_OF(version, "\"nodeName\":\"gpu-a\"")
+#define OBJECT_OF(version, status)                                                                   \
 	"{\"apiVersion\":\"gpuattribution.dev/v1alpha1\",\"kind\":\"GPUAttribution\","    \
 	"\"metadata\":{\"name\":\"" NAME "\",\"uid\":\"u1\",\"resourceVersion\":\"" version \
 	"\",\"generation\":1},\"spec\":{\"uuid\":\"" UUID "\"},"                          \
-	"\"status\":{\"nodeName\":\"gpu-a\"}}"
+	"\"status\":{" status "}}"
 
 #define LIST_OF(items) \
 	"{\"kind\":\"PartialObjectMetadataList\",\"metadata\":{},\"items\":" items "}"
@@ -177,6 +179,67 @@ static void the_answer_is_in_the_inventory_before_the_plan_is_done(void **state)
 	assert_non_null(known);
 	assert_true(view_equal(known->resource_version, VIEW("8")));
 	wait_done(world);
+}
+
+static void count_touch(void *owner, struct view node_name, bool initial)
+{
+	(void)node_name, (void)initial;
+	++*(unsigned *)owner;
+}
+
+static void hear_watch(struct world *world, const char *text, uint64_t version)
+{
+	struct attribution object;
+	struct arena arena;
+	struct error err;
+
+	arena_init(&arena, LIMIT_OBJECT_BYTES);
+	assert_int_equal(attribution_doc_decode(view_from(text), &arena, &object, &err), 0);
+	assert_int_equal(inventory_put_attribution(world->inventory, &object, &arena, STORE_UPSERT,
+						   version, &err), 0);
+	arena_deinit(&arena);
+}
+
+#define STATUS_OF(version, index)                                                         \
+	OBJECT_OF(version, "\"nodeName\":\"gpu-a\",\"device\":{\"index\":" index ",\"minor\":0}," \
+			   "\"slots\":{\"total\":0,\"allocated\":0},\"tenantCount\":0")
+
+/* The watch tells of a write before its answer comes, or after. */
+static void what_was_written_touches_its_node_only_where_the_server_has_something_else(void **state)
+{
+	struct world *world = *state;
+	static const char sent[] = STATUS_OF("8", "0");
+	static const char other[] = STATUS_OF("9", "1");
+	static const struct {
+		const char *watch, *answer, *later;
+		unsigned n_touches;
+	} rows[] = {
+		{sent, sent, NULL, 0},
+		{NULL, sent, sent, 0},
+		{NULL, OBJECT("8"), NULL, 0}, /* an older definition: it counts as what was sent */
+		{other, sent, NULL, 1},
+		{NULL, sent, other, 1},
+		{sent, sent, other, 1},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct join_device write = device(JOIN_WRITE, &previous);
+		unsigned n_touches = 0;
+
+		hear_watch(world, OBJECT("7"), 0);
+		start_anew(world);
+		fake_apiclient_reset();
+		inventory_on_touch(world->inventory, count_touch, &n_touches);
+		apply(world, &write, 1);
+		if (rows[i].watch)
+			hear_watch(world, rows[i].watch, rows[i].watch == other ? 9 : 8);
+		fake_apiclient_answer(0, rows[i].answer);
+		wait_done(world);
+		if (rows[i].later)
+			hear_watch(world, rows[i].later, rows[i].later == other ? 9 : 8);
+		assert_int_equal(n_touches > 0, rows[i].n_touches);
+		inventory_on_touch(world->inventory, NULL, NULL);
+	}
 }
 
 /* An older CustomResourceDefinition prunes what it does not know, without an error. */
@@ -956,6 +1019,9 @@ static const struct CMUnitTest tests[] = {
 		a_status_is_put_with_the_version_that_it_replaces, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
 		the_answer_is_in_the_inventory_before_the_plan_is_done, set_up, tear_down),
+	cmocka_unit_test_setup_teardown(
+		what_was_written_touches_its_node_only_where_the_server_has_something_else, set_up,
+		tear_down),
 	cmocka_unit_test_setup_teardown(
 		a_field_that_the_server_drops_is_said_and_not_written_again, set_up, tear_down),
 	cmocka_unit_test_setup_teardown(
