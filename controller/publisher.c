@@ -93,7 +93,8 @@ static bool is_expected(void *owner, struct view node_name, const struct attribu
 		if (write->step == PUBLISHER_WRITE_UPDATE &&
 		    view_equal(sbuf_view(&write->name), object->name) &&
 		    view_equal(sbuf_view(&write->plan->node_name), node_name))
-			return publisher_write_sent(write, &sent, &error) == 0 &&
+			return publisher_write_sent(write, &sent, &error) == 0 && !object->deleting &&
+			       object->generation == sent->status.observed_generation &&
 			       attribution_doc_is_same(&sent->status, &object->status);
 	}
 	return false;

@@ -15,7 +15,7 @@
  * The server's answers go into the inventory at once. So the next join compares with what was just
  * written, not with what the watch has shown so far.
  * A status that the server has taken as it was sent leads to no further join of its node, whether the
- * answer or the watch tells of it first.
+ * answer or the watch tells of it first. A write that has timed out has no such answer.
  *
  * Threads: the loop's.
  * Limits:  writes of an object and of a node as in controller/write_budget.h. What is above is held:

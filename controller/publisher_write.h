@@ -72,7 +72,8 @@ bool publisher_write_is_overtaken(const struct publisher_write *write,
 				  const struct inventory *inventory, struct view node_name);
 
 /*
- * The object with the status that an update sends, borrowed from the write. Fails with ERROR_NO_MEMORY.
+ * The object with the status that an update sends, borrowed from the write. Fails with ERROR_NO_MEMORY,
+ * ERROR_LIMIT or ERROR_REJECTED.
  */
 MUST_USE int publisher_write_sent(struct publisher_write *write, const struct attribution **ret_sent,
 				  struct error *err);

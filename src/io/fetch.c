@@ -60,6 +60,7 @@ struct fetch {
 	uint64_t send_before; /* as in struct fetch_request; UINT64_MAX: there is no such time */
 	uint32_t idle_timeout_ms;
 	bool is_stream;  /* HTTP/2 was asked for */
+	size_t head_bytes; /* of its answer, before the body */
 	bool added;      /* known to the multi handle */
 	bool cancelled;  /* waits for settle() to drop it */
 	bool broken;     /* waits for settle() to end it with `error` */
@@ -106,10 +107,12 @@ static void link_fetch(struct fetcher *fetcher, struct fetch *fetch)
 	fetcher->first = fetch;
 }
 
-/* Takes the transfer from libcurl. What it still looks up stays behind. */
-static void leave_multi(struct fetch *fetch)
+/* Takes the transfer from libcurl, which may not be done with it. What it still looks up stays behind. */
+static void leave_multi(struct fetch *fetch, bool is_done)
 {
 	struct fetcher *fetcher = fetch->fetcher;
+	if (fetch->added && fetch->is_stream && !is_done)
+		fetch_multi_drop_stream(fetcher->multi, fetch->easy);
 	if (fetch->added)
 		fetch_multi_remove(fetcher->multi, fetch->easy);
 	fetch->added = false;
@@ -125,7 +128,7 @@ static void drop(struct fetch *fetch)
 	assert(!fetch_multi_is_in_curl(fetch->fetcher->multi) || !fetch->added);
 	if (fetch->link)
 		unlink_fetch(fetch);
-	leave_multi(fetch);
+	leave_multi(fetch, false);
 	loop_timer_free(fetch->idle_timer);
 	curl_easy_cleanup(fetch->easy);
 	fetch_options_deinit(&fetch->options);
@@ -195,7 +198,7 @@ static void finish(struct fetch *fetch, CURLcode code)
 	if (code == CURLE_COULDNT_RESOLVE_HOST)
 		fetch->looking_up = false;
 	/* The connection first: what the handler starts now may use it again. */
-	leave_multi(fetch);
+	leave_multi(fetch, !result.failed);
 	unlink_fetch(fetch);
 	fetch->link = NULL;
 	handler.done(handler.owner, &result);
@@ -283,7 +286,7 @@ static void on_broke(void *owner)
 	for (struct fetch *fetch = fetcher->first; fetch; fetch = fetch->next) {
 		if (fetch->added)
 			break_fetch(fetch);
-		leave_multi(fetch);
+		leave_multi(fetch, true); /* the connections go, too */
 	}
 }
 
@@ -357,7 +360,9 @@ static size_t on_body(char *bytes, size_t one, size_t n, void *owner)
 		return refuse();
 	fetch->last_byte_at = loop_now_ms(fetch->fetcher->loop);
 	if (fetch->is_stream)
-		fetch_multi_took(fetch->fetcher->multi, fetch->easy, n >= CURL_MAX_WRITE_SIZE);
+		fetch_multi_took(fetch->fetcher->multi, fetch->easy,
+				 fetch->head_bytes + n >= CURL_MAX_WRITE_SIZE);
+	fetch->head_bytes = 0;
 	if (fetch->handler.body(fetch->handler.owner, (struct view){bytes, n}, &fetch->error) != 0) {
 		assert(fetch->cancelled || fetch->error.kind != ERROR_NONE);
 		return refuse();
@@ -386,6 +391,7 @@ static size_t on_header(char *bytes, size_t one, size_t n, void *owner)
 	if (fetch->cancelled)
 		return refuse();
 	fetch->last_byte_at = loop_now_ms(fetch->fetcher->loop);
+	fetch->head_bytes += n;
 	if (fetch_head_line(&fetch->head, (struct view){bytes, n}, &is_end, &fetch->error) != 0)
 		return refuse();
 	if (is_end)

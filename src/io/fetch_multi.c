@@ -10,8 +10,8 @@
  *
  * libcurl 7.88 pauses a connection of HTTP/2 where a stream gets more at a time than its buffer holds. It
  * then hands on the stream's full buffer, and may leave the rest where it is until the server sends more,
- * which a watch may not do for a minute. So after a full buffer it is let work on that connection again,
- * until that brings nothing.
+ * which a watch may not do for a minute. So it is let work on that connection again, until that brings
+ * nothing: after a full buffer, and where a stream is dropped that may have had one.
  */
 
 #include "io/fetch_multi.h"
@@ -107,11 +107,13 @@ static void drain(struct fetch_multi *multi)
 			fetch_multi_wake(multi);
 			return;
 		}
-		const curl_socket_t fd = find_full(multi)->fd;
+		struct watched_socket *socket = find_full(multi);
+		const curl_socket_t fd = socket->fd;
 		const uint64_t n_before = multi->n_parts;
+		set_full(socket, false);
 		work(multi, fd, CURL_CSELECT_IN);
-		if (multi->n_parts == n_before)
-			set_full(find_socket(multi, fd), false);
+		if (multi->n_parts != n_before)
+			set_full(find_socket(multi, fd), true);
 	}
 }
 
@@ -326,18 +328,29 @@ bool fetch_multi_uses(const struct fetch_multi *multi, int fd)
 	return find_socket(multi, fd);
 }
 
-void fetch_multi_took(struct fetch_multi *multi, CURL *easy, bool is_full)
+static void set_connection_full(struct fetch_multi *multi, CURL *easy)
 {
 	long port = 0;
-	multi->n_parts++;
-	if (!is_full)
-		return;
 	curl_easy_getinfo(easy, CURLINFO_LOCAL_PORT, &port);
 	for (struct list *link = multi->sockets.next; link != &multi->sockets; link = link->next) {
 		struct watched_socket *socket = CONTAINER_OF(link, struct watched_socket, link);
 		if (socket->local_port == port)
 			set_full(socket, true);
 	}
+}
+
+void fetch_multi_took(struct fetch_multi *multi, CURL *easy, bool is_full)
+{
+	multi->n_parts++;
+	if (is_full)
+		set_connection_full(multi, easy);
+}
+
+void fetch_multi_drop_stream(struct fetch_multi *multi, CURL *easy)
+{
+	set_connection_full(multi, easy);
+	if (multi->n_full > 0)
+		fetch_multi_wake(multi);
 }
 
 void fetch_multi_wake(struct fetch_multi *multi)

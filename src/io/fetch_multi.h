@@ -49,10 +49,12 @@ CURL *fetch_multi_next_done(struct fetch_multi *multi, CURLcode *ret_code);
 /* Whether a transfer uses this socket, that is libcurl waits for it. */
 bool fetch_multi_uses(const struct fetch_multi *multi, int fd);
 /*
- * To be called for each part of a body that libcurl hands on of a stream of HTTP/2. is_full: the part fills
- * the transfer's buffer. libcurl then works on that connection until nothing more comes of it. Inside
- * libcurl.
+ * To be called for each part of a body that libcurl hands on of a stream of HTTP/2. is_full: the part, with
+ * the head if that came before it, fills the transfer's buffer. libcurl then works on that connection until
+ * nothing more comes of it. Inside libcurl.
  */
 void fetch_multi_took(struct fetch_multi *multi, CURL *easy, bool is_full);
+/* A stream of HTTP/2 ends before its answer does, and is removed next. libcurl works on its connection soon. */
+void fetch_multi_drop_stream(struct fetch_multi *multi, CURL *easy);
 /* worked() is called in the loop's next turn. */
 void fetch_multi_wake(struct fetch_multi *multi);

@@ -37,8 +37,8 @@ class Row(NamedTuple):
 
 
 NOTHING = Limit(times=0.02)  # the goal is 0; this is what can be told from it
-# Bars are what five turns at 10k on a quiet machine had, with a third more for what differs between runs.
-# What one slow request decides has none.
+# Bars are what five turns at 10k on a quiet machine had, with room for what differs between runs: a third
+# and more. What one slow request decides has none.
 ROWS = (
     Row("sync_cpu_s", "sync, CPU s", 2, Limit(times=1 / 8), bar=Limit(times=0.25)),
     Row("sync_peak_mib", "peak memory of sync, MiB", 0, Limit(most=40), bar=Limit(times=0.6)),

@@ -675,7 +675,7 @@ static void every_witness_and_placeholder_is_explained(void **state)
 	expect_no_complaints(crd);
 }
 
-/* Who owns each field of it would cost the API server a third of a write. */
+/* To keep who owns each field of it would cost the API server 40 % more. */
 static void the_status_has_one_owner(void **state)
 {
 	struct crd *crd = &((struct fixture *)*state)->crd;

@@ -28,7 +28,7 @@ struct stream {
 	struct fetch *fetch;
 	struct h2_stream *answer;
 	size_t sent, come;
-	bool ends; /* at the next bytes that come */
+	struct stream *ends; /* which one, maybe itself, it ends at the next bytes that come */
 };
 
 struct world {
@@ -38,6 +38,7 @@ struct world {
 	struct h2_server *server;
 	struct stream streams[STREAMS];
 	unsigned n_wanted, n_asked; /* requests, and those that the server has got */
+	size_t n_at_once; /* bytes that come with the head of an answer, and some on each other stream */
 	bool has_waited;
 };
 
@@ -56,12 +57,21 @@ static void stop_if_all_there(struct world *world)
 		loop_stop(world->loop);
 }
 
+static void push(struct stream *stream, size_t n)
+{
+	stream->sent += n;
+	h2_stream_push(stream->answer, (struct view){letters, n});
+}
+
 static void asked(void *owner, struct h2_stream *answer, const char *path)
 {
 	struct world *world = owner;
-	world->streams[strtoul(path + 1, NULL, 10)].answer = answer;
+	struct stream *stream = &world->streams[strtoul(path + 1, NULL, 10)];
+	stream->answer = answer;
 	h2_stream_head(answer, 200, "application/json", 0);
 	world->n_asked++;
+	for (int i = 0; i < STREAMS && world->n_at_once > 0; i++)
+		push(&world->streams[i], &world->streams[i] == stream ? world->n_at_once : 100);
 	stop_if_all_there(world);
 }
 
@@ -76,8 +86,9 @@ static int saw_body(void *owner, struct view bytes, struct error *body_err)
 	(void)body_err;
 	stream->come += bytes.len;
 	if (stream->ends) {
-		fetch_cancel(TAKE(stream->fetch));
-		stream->come = stream->sent;
+		fetch_cancel(TAKE(stream->ends->fetch));
+		stream->ends->come = stream->ends->sent;
+		stream->ends = NULL;
 	}
 	stop_if_all_there(stream->world);
 	return 0;
@@ -143,12 +154,6 @@ static void tear_down(struct world *world)
 	loop_free(world->loop);
 }
 
-static void push(struct stream *stream, size_t n)
-{
-	stream->sent += n;
-	h2_stream_push(stream->answer, (struct view){letters, n});
-}
-
 TEST(what_was_sent_on_any_streams_of_a_connection_comes_before_anything_else_is_sent)
 {
 	struct world world;
@@ -173,10 +178,13 @@ TEST(a_request_that_ends_while_its_bytes_come_holds_back_no_other)
 	set_up(&world);
 	for (int round = 0; round < ROUNDS; round++) {
 		const int ending = (int)prng_between(&prng, 0, STREAMS - 1);
-		world.streams[ending].ends = true;
+		const uint64_t most = round % 2 ? MOST_AT_ONCE : 1000;
+		const size_t n = round % 2 ? MOST_AT_ONCE : prng_between(&prng, 16000, 24000);
+		world.streams[prng_between(&prng, 0, STREAMS - 1)].ends = &world.streams[ending];
 		for (int i = 0; i < STREAMS; i++)
-			push(&world.streams[i], prng_between(&prng, 1, round % 2 ? MOST_AT_ONCE : 3000));
+			push(&world.streams[i], i == ending ? n : prng_between(&prng, 1, most));
 		run(&world);
+		world.n_at_once = prng_between(&prng, 16000, 24000);
 		ask(&world, ending);
 		run(&world);
 	}

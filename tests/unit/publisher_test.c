@@ -21,6 +21,15 @@
 	"\",\"generation\":1},\"spec\":{\"uuid\":\"" UUID "\"},"                          \
 	"\"status\":{" status "}}"
 
+/* Somebody deletes it, and a finalizer keeps it. */
+#define DELETING                                                                            \
+	"{\"apiVersion\":\"gpuattribution.dev/v1alpha1\",\"kind\":\"GPUAttribution\","      \
+	"\"metadata\":{\"name\":\"" NAME "\",\"uid\":\"u1\",\"resourceVersion\":\"8\","     \
+	"\"generation\":2,\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},"                   \
+	"\"spec\":{\"uuid\":\"" UUID "\"},\"status\":{\"observedGeneration\":1,"              \
+	"\"nodeName\":\"gpu-a\",\"device\":{\"index\":0,\"minor\":0},"                        \
+	"\"slots\":{\"total\":0,\"allocated\":0},\"tenantCount\":0}}"
+
 #define LIST_OF(items) \
 	"{\"kind\":\"PartialObjectMetadataList\",\"metadata\":{},\"items\":" items "}"
 #define NO_NODE LIST_OF("null") /* as the API server writes an empty list */
@@ -201,8 +210,8 @@ static void hear_watch(struct world *world, const char *text, uint64_t version)
 }
 
 #define STATUS_OF(version, index)                                                         \
-	OBJECT_OF(version, "\"nodeName\":\"gpu-a\",\"device\":{\"index\":" index ",\"minor\":0}," \
-			   "\"slots\":{\"total\":0,\"allocated\":0},\"tenantCount\":0")
+	OBJECT_OF(version, "\"observedGeneration\":1,\"nodeName\":\"gpu-a\",\"device\":{\"index\":" index \
+			   ",\"minor\":0},\"slots\":{\"total\":0,\"allocated\":0},\"tenantCount\":0")
 
 /* The watch tells of a write before its answer comes, or after. */
 static void what_was_written_touches_its_node_only_where_the_server_has_something_else(void **state)
@@ -217,6 +226,8 @@ static void what_was_written_touches_its_node_only_where_the_server_has_somethin
 		{sent, sent, NULL, 0},
 		{NULL, sent, sent, 0},
 		{NULL, OBJECT("8"), NULL, 0}, /* an older definition: it counts as what was sent */
+		{OBJECT("8"), OBJECT("8"), NULL, 1},
+		{DELETING, sent, NULL, 1},
 		{other, sent, NULL, 1},
 		{NULL, sent, other, 1},
 		{sent, sent, other, 1},
@@ -226,6 +237,7 @@ static void what_was_written_touches_its_node_only_where_the_server_has_somethin
 		struct join_device write = device(JOIN_WRITE, &previous);
 		unsigned n_touches = 0;
 
+		write.status.observed_generation = 1;
 		hear_watch(world, OBJECT("7"), 0);
 		start_anew(world);
 		fake_apiclient_reset();

@@ -70,6 +70,7 @@ static struct join_device decide_device(const struct join_input *input, struct a
 	struct join_device result = {
 		.action = JOIN_WRITE, .uuid = device->uuid,
 		.status = {.node_name = input->node_name,
+			   .observed_generation = 1,
 			   .slots = {.total = world_of_join->wanted}},
 	};
 	char *name = arena_alloc(arena, device->uuid.len, 1);
