@@ -3,10 +3,10 @@
 /*
  * The write is one request:
  *
- *	create:  POST the object; the answer is in the inventory when the plan is done, and the next
- *	         join of the node finds it there without a status and writes that
- *	update:  PUT the status
- *	delete:  DELETE, only the very object and version that the join saw
+ *	create:  POST the object. The answer is in the inventory when the plan is done. The node's next
+ *	         join finds it there without a status, and writes that.
+ *	update:  PUT the status.
+ *	delete:  DELETE, only the very object and version that the join saw.
  *
  * Before it, questions (controller/question.h) where a watch that is behind would make it wrong:
  *
